@@ -162,7 +162,7 @@ def opened_house(street: Street, **looks: Any) -> Iterator[House]:
         house.workspace_id = str(made["id"])
         house.ask("POST", "/session/workspace", {"workspace_id": made["id"]})
         yield house
-        assert house.complaints == []
+        assert house.complaints == [], house.complaints
 
 
 def violations(page: Page) -> list[str]:

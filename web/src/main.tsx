@@ -19,12 +19,12 @@ import { theme } from "./theme";
 setNonce(styleNonce());
 
 createRoot(document.getElementById("root")!).render(
-    <MantineProvider theme={theme} defaultColorScheme="auto" getStyleNonce={styleNonce}>
-        <QueryClientProvider client={queries}>
-            <Notifications position="bottom-right" />
-            <ConfirmProvider>
-                <RouterProvider router={router} />
-            </ConfirmProvider>
-        </QueryClientProvider>
-    </MantineProvider>,
+  <MantineProvider theme={theme} defaultColorScheme="auto" getStyleNonce={styleNonce}>
+    <QueryClientProvider client={queries}>
+      <Notifications position="top-right" />
+      <ConfirmProvider>
+        <RouterProvider router={router} />
+      </ConfirmProvider>
+    </QueryClientProvider>
+  </MantineProvider>,
 );

@@ -10,41 +10,41 @@ export type Schemas = components["schemas"];
 type Content<T> = T extends { content: { "application/json": infer Body } } ? Body : never;
 /** What an operation answers when it went well, by its id: `Answer<"get_run">`. */
 export type Answer<Id extends keyof operations> = Content<
-    operations[Id]["responses"][keyof operations[Id]["responses"]]
+  operations[Id]["responses"][keyof operations[Id]["responses"]]
 >;
 
 let csrf: string | null = null;
 let onSignedOut: () => void = () => {};
 
 export const setCsrf = (token: string | null | undefined) => {
-    csrf = token ?? null;
+  csrf = token ?? null;
 };
 /** What to do when the server does not know this browser any longer. */
 export const whenSignedOut = (work: () => void) => {
-    onSignedOut = work;
+  onSignedOut = work;
 };
 
 async function told(response: Response): Promise<Told | null> {
-    try {
-        return await response.clone().json() as Told;
-    } catch {
-        return null;
-    }
+  try {
+    return await response.clone().json() as Told;
+  } catch {
+    return null;
+  }
 }
 
 const guard: Middleware = {
-    onRequest({ request }) {
-        if (csrf && request.method !== "GET") request.headers.set("X-CSRF-Token", csrf);
-        return request;
-    },
-    async onResponse({ response, schemaPath }) {
-        if (response.ok) return response;
-        if (response.status === 401 && !schemaPath.startsWith("/api/v1/session")) onSignedOut();
-        throw new Problem(response.status, await told(response));
-    },
-    onError() {
-        return new Problem(0, null);
-    },
+  onRequest({ request }) {
+    if (csrf && request.method !== "GET") request.headers.set("X-CSRF-Token", csrf);
+    return request;
+  },
+  async onResponse({ response, schemaPath }) {
+    if (response.ok) return response;
+    if (response.status === 401 && !schemaPath.startsWith("/api/v1/session")) onSignedOut();
+    throw new Problem(response.status, await told(response));
+  },
+  onError() {
+    return new Problem(0, null);
+  },
 };
 
 /** `await client.POST("/api/v1/…", { params, body })` answers `{ data }` or throws a Problem. */
@@ -55,19 +55,19 @@ client.use(guard);
 export const api = createQueryClient(client);
 
 export const queries = new QueryClient({
-    defaultOptions: {
-        queries: {
-            staleTime: 10_000,
-            retry: (count, problem) =>
-                count < 1 && (!(problem instanceof Problem) || problem.status === 0),
-        },
+  defaultOptions: {
+    queries: {
+      staleTime: 10_000,
+      retry: (count, problem) =>
+        count < 1 && (!(problem instanceof Problem) || problem.status === 0),
     },
+  },
 });
 
 /** Asks again for everything whose address begins so: `refresh("/api/v1/automations")`. */
 export function refresh(...beginnings: string[]): Promise<void> {
-    return queries.invalidateQueries({
-        predicate: ({ queryKey: [, path] }) =>
-            typeof path === "string" && beginnings.some((start) => path.startsWith(start)),
-    });
+  return queries.invalidateQueries({
+    predicate: ({ queryKey: [, path] }) =>
+      typeof path === "string" && beginnings.some((start) => path.startsWith(start)),
+  });
 }

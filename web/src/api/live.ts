@@ -31,132 +31,132 @@ let missed = false;
 let again: ReturnType<typeof setTimeout> | undefined;
 
 function tellConnected(value: boolean) {
-    if (connected === value) return;
-    connected = value;
-    for (const watcher of watchers) watcher();
+  if (connected === value) return;
+  connected = value;
+  for (const watcher of watchers) watcher();
 }
 
 function close() {
-    clearTimeout(again);
-    source?.close();
-    source = null;
+  clearTimeout(again);
+  source?.close();
+  source = null;
 }
 
 /** How long to wait before the stream is opened once more, in milliseconds. */
 export function pause(failed: number): number {
-    return Math.min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** Math.min(failed, 5));
+  return Math.min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** Math.min(failed, 5));
 }
 
 function open() {
-    close();
-    if (!wanted) return;
-    const mine = new EventSource(watched ? `/api/v1/stream?run_id=${watched}` : "/api/v1/stream");
-    source = mine;
-    mine.onopen = () => {
-        failures = 0;
-        tellConnected(true);
-        if (missed) void refresh("/api/v1/");
-        missed = false;
-    };
-    mine.onerror = () => {
-        if (mine !== source) return;
-        tellConnected(false);
-        // The browser tries again by itself unless it was refused: then somebody has to.
-        if (mine.readyState === EventSource.CLOSED) openLater();
-    };
-    for (const kind of KINDS) {
-        mine.addEventListener(kind, (event) => {
-            if (mine === source) hear(kind, event as MessageEvent<string>);
-        });
-    }
+  close();
+  if (!wanted) return;
+  const mine = new EventSource(watched ? `/api/v1/stream?run_id=${watched}` : "/api/v1/stream");
+  source = mine;
+  mine.onopen = () => {
+    failures = 0;
+    tellConnected(true);
+    if (missed) void refresh("/api/v1/");
+    missed = false;
+  };
+  mine.onerror = () => {
+    if (mine !== source) return;
+    tellConnected(false);
+    // The browser tries again by itself unless it was refused: then somebody has to.
+    if (mine.readyState === EventSource.CLOSED) openLater();
+  };
+  for (const kind of KINDS) {
+    mine.addEventListener(kind, (event) => {
+      if (mine === source) hear(kind, event as MessageEvent<string>);
+    });
+  }
 }
 
 function openLater() {
-    missed = true;
-    clearTimeout(again);
-    again = setTimeout(open, pause(failures));
-    failures += 1;
+  missed = true;
+  clearTimeout(again);
+  again = setTimeout(open, pause(failures));
+  failures += 1;
 }
 
 function openAnew() {
-    missed = true;
-    open();
+  missed = true;
+  open();
 }
 
 function hear(kind: string, event: MessageEvent<string>) {
-    const heard = { kind, data: JSON.parse(event.data) as Record<string, unknown> };
-    if (kind === "inbox") told = heard;
-    for (const listener of [...listeners]) listener(heard);
-    // The last word of a stream that the server has ended.
-    if (kind === "problem") {
-        close();
-        tellConnected(false);
-        openLater();
-    }
+  const heard = { kind, data: JSON.parse(event.data) as Record<string, unknown> };
+  if (kind === "inbox") told = heard;
+  for (const listener of [...listeners]) listener(heard);
+  // The last word of a stream that the server has ended.
+  if (kind === "problem") {
+    close();
+    tellConnected(false);
+    openLater();
+  }
 }
 
 /** Opens the stream for as long as somebody is signed in. */
 export function useLiveStream(key: string): void {
-    useEffect(() => {
-        wanted = true;
-        told = null;
-        open();
-        let looked = Date.now();
-        const wake = () => {
-            const slept = Date.now() - looked > SLEPT;
-            looked = Date.now();
-            if (slept || (!connected && !document.hidden)) openAnew();
-        };
-        const timer = setInterval(() => {
-            if (Date.now() - looked > SLEPT) openAnew();
-            looked = Date.now();
-        }, TICK);
-        document.addEventListener("visibilitychange", wake);
-        addEventListener("online", wake);
-        return () => {
-            wanted = false;
-            clearInterval(timer);
-            document.removeEventListener("visibilitychange", wake);
-            removeEventListener("online", wake);
-            close();
-            tellConnected(false);
-        };
-    }, [key]);
+  useEffect(() => {
+    wanted = true;
+    told = null;
+    open();
+    let looked = Date.now();
+    const wake = () => {
+      const slept = Date.now() - looked > SLEPT;
+      looked = Date.now();
+      if (slept || (!connected && !document.hidden)) openAnew();
+    };
+    const timer = setInterval(() => {
+      if (Date.now() - looked > SLEPT) openAnew();
+      looked = Date.now();
+    }, TICK);
+    document.addEventListener("visibilitychange", wake);
+    addEventListener("online", wake);
+    return () => {
+      wanted = false;
+      clearInterval(timer);
+      document.removeEventListener("visibilitychange", wake);
+      removeEventListener("online", wake);
+      close();
+      tellConnected(false);
+    };
+  }, [key]);
 }
 
 /** Hears everything that the stream tells; with a run, also its steps and what they say. */
 export function useLive(listener: Listener, runId?: string): void {
-    const latest = useRef(listener);
-    useEffect(() => {
-        latest.current = listener;
-    });
-    useEffect(() => {
-        const hearing: Listener = (heard) => latest.current(heard);
-        listeners.add(hearing);
-        // Whoever comes later is told the numbers too: the stream tells them only when they change.
-        if (told) hearing(told);
-        if (runId && watched !== runId) {
-            watched = runId;
-            open();
-        }
-        return () => {
-            listeners.delete(hearing);
-            if (runId && watched === runId) {
-                watched = null;
-                // Unless another run is named at once, nobody wants to hear of this one any longer.
-                queueMicrotask(() => watched ?? open());
-            }
-        };
-    }, [runId]);
+  const latest = useRef(listener);
+  useEffect(() => {
+    latest.current = listener;
+  });
+  useEffect(() => {
+    const hearing: Listener = (heard) => latest.current(heard);
+    listeners.add(hearing);
+    // Whoever comes later is told the numbers too: the stream tells them only when they change.
+    if (told) hearing(told);
+    if (runId && watched !== runId) {
+      watched = runId;
+      open();
+    }
+    return () => {
+      listeners.delete(hearing);
+      if (runId && watched === runId) {
+        watched = null;
+        // Unless another run is named at once, nobody wants to hear of this one any longer.
+        queueMicrotask(() => watched ?? open());
+      }
+    };
+  }, [runId]);
 }
 
 /** Whether the stream is open now. */
 export function useConnected(): boolean {
-    return useSyncExternalStore(
-        (watcher) => {
-            watchers.add(watcher);
-            return () => watchers.delete(watcher);
-        },
-        () => connected,
-    );
+  return useSyncExternalStore(
+    (watcher) => {
+      watchers.add(watcher);
+      return () => watchers.delete(watcher);
+    },
+    () => connected,
+  );
 }

@@ -7,43 +7,43 @@ export type Finding = components["schemas"]["Finding"];
 
 /** Every request that did not work throws this. */
 export class Problem extends Error {
-    readonly status: number;
-    readonly told: Told | null;
+  readonly status: number;
+  readonly told: Told | null;
 
-    constructor(status: number, told: Told | null) {
-        super(told?.detail ?? "The server does not answer. Try again in a moment.");
-        this.status = status;
-        this.told = told;
-    }
+  constructor(status: number, told: Told | null) {
+    super(told?.detail ?? "The server does not answer. Try again in a moment.");
+    this.status = status;
+    this.told = told;
+  }
 
-    get code(): string {
-        return this.told?.code ?? "no_answer";
-    }
+  get code(): string {
+    return this.told?.code ?? "no_answer";
+  }
 
-    get findings(): Finding[] {
-        return this.told?.errors ?? [];
-    }
+  get findings(): Finding[] {
+    return this.told?.errors ?? [];
+  }
 }
 
 /** One sentence, or two: what is wrong, and what to do. */
 export function sentence(problem: unknown): string {
-    if (!(problem instanceof Problem)) {
-        return problem instanceof Error ? problem.message : "Something went wrong.";
-    }
-    const { told } = problem;
-    if (!told) return problem.message;
-    const only = problem.findings.length === 1 ? problem.findings[0] : undefined;
-    const words = only ? only.detail : told.detail;
-    if (told.retry_after) return `${words} Try again in ${Math.ceil(told.retry_after)} seconds.`;
-    const advice = only?.suggestion ?? told.suggestion;
-    return advice ? `${words} ${advice}` : words;
+  if (!(problem instanceof Problem)) {
+    return problem instanceof Error ? problem.message : "Something went wrong.";
+  }
+  const { told } = problem;
+  if (!told) return problem.message;
+  const only = problem.findings.length === 1 ? problem.findings[0] : undefined;
+  const words = only ? only.detail : told.detail;
+  if (told.retry_after) return `${words} Try again in ${Math.ceil(told.retry_after)} seconds.`;
+  const advice = only?.suggestion ?? told.suggestion;
+  return advice ? `${words} ${advice}` : words;
 }
 
 /** What is wrong at each place, by its JSON pointer. */
 export function byPointer(findings: Finding[]): Record<string, string> {
-    const found: Record<string, string> = {};
-    for (const { pointer, detail, suggestion } of findings) {
-        found[pointer] ??= suggestion ? `${detail} ${suggestion}` : detail;
-    }
-    return found;
+  const found: Record<string, string> = {};
+  for (const { pointer, detail, suggestion } of findings) {
+    found[pointer] ??= suggestion ? `${detail} ${suggestion}` : detail;
+  }
+  return found;
 }

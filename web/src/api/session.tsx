@@ -13,16 +13,16 @@ export const WhoProvider = Context.Provider;
 
 /** Whoever is signed in; only screens inside of the shell may ask. */
 export function useWho(): Who {
-    const who = useContext(Context);
-    if (!who) throw new Error("Nobody is signed in here.");
-    return who;
+  const who = useContext(Context);
+  if (!who) throw new Error("Nobody is signed in here.");
+  return who;
 }
 
 export const isAtLeast = (who: Who, role: Role) => ROLES.indexOf(who.role) >= ROLES.indexOf(role);
 
 /** The page hides what a role may not do; the server refuses it in any case. */
 export function useMay(role: Role): boolean {
-    return isAtLeast(useWho(), role);
+  return isAtLeast(useWho(), role);
 }
 
 /** The roles that somebody of this role can give, the least first. */

@@ -8,36 +8,36 @@ import { useEffect, useRef } from "react";
 import { ground } from "./ground";
 
 export type DiffProps = {
-    before: string;
-    after: string;
-    label: string;
-    language?: "json" | "text";
+  before: string;
+  after: string;
+  label: string;
+  language?: "json" | "text";
 };
 
 export default function Diff({ before, after, label, language = "json" }: DiffProps) {
-    const host = useRef<HTMLDivElement>(null);
-    useEffect(() => {
-        const view = new EditorView({
-            parent: host.current!,
-            state: EditorState.create({
-                doc: after,
-                extensions: [
-                    ground(label),
-                    language === "json" ? json() : [],
-                    lineNumbers(),
-                    EditorState.readOnly.of(true),
-                    EditorView.editable.of(false),
-                    EditorView.contentAttributes.of({ tabindex: "0" }),
-                    unifiedMergeView({
-                        original: before,
-                        mergeControls: false,
-                        gutter: true,
-                        collapseUnchanged: { margin: 3, minSize: 6 },
-                    }),
-                ],
-            }),
-        });
-        return () => view.destroy();
-    }, [before, after, label, language]);
-    return <div ref={host} />;
+  const host = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    const view = new EditorView({
+      parent: host.current!,
+      state: EditorState.create({
+        doc: after,
+        extensions: [
+          ground(label),
+          language === "json" ? json() : [],
+          lineNumbers(),
+          EditorState.readOnly.of(true),
+          EditorView.editable.of(false),
+          EditorView.contentAttributes.of({ tabindex: "0" }),
+          unifiedMergeView({
+            original: before,
+            mergeControls: false,
+            gutter: true,
+            collapseUnchanged: { margin: 3, minSize: 6 },
+          }),
+        ],
+      }),
+    });
+    return () => view.destroy();
+  }, [before, after, label, language]);
+  return <div ref={host} />;
 }

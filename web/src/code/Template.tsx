@@ -1,11 +1,11 @@
 // A text with templates in it: highlighted, with the names and filters offered that really work.
 
 import {
-    autocompletion,
-    closeBrackets,
-    closeBracketsKeymap,
-    type CompletionContext,
-    completionKeymap,
+  autocompletion,
+  closeBrackets,
+  closeBracketsKeymap,
+  type CompletionContext,
+  completionKeymap,
 } from "@codemirror/autocomplete";
 import { defaultKeymap, history, historyKeymap } from "@codemirror/commands";
 import { StreamLanguage } from "@codemirror/language";
@@ -15,163 +15,159 @@ import { Compartment, EditorState, type Extension } from "@codemirror/state";
 import { EditorView, keymap, placeholder } from "@codemirror/view";
 import { type Ref, useEffect, useImperativeHandle, useRef } from "react";
 import {
-    type Allowed,
-    type Filter,
-    insertFilter,
-    insertValue,
-    type Name,
-    offersFor,
+  type Allowed,
+  type Filter,
+  insertFilter,
+  insertValue,
+  type Name,
+  offersFor,
 } from "./completing";
 import { fromOutside, ground } from "./ground";
 
 export type TemplateHandle = {
-    pick: (path: string) => void;
-    filter: (filter: Filter) => void;
-    focus: () => void;
+  pick: (path: string) => void;
+  filter: (filter: Filter) => void;
+  focus: () => void;
 };
 
 export type TemplateProps = {
-    value: string;
-    label: string;
-    onChange: (value: string) => void;
-    /** Asked for when something is to be offered, so that it costs nothing before. */
-    names: () => Name[];
-    allowed: Allowed;
-    language?: "jinja" | "json";
-    /** A condition, which may also be written without braces. */
-    bare?: boolean;
-    readOnly?: boolean;
-    hint?: string;
-    describedBy?: string;
-    isWrong?: boolean;
-    handle?: Ref<TemplateHandle>;
+  value: string;
+  label: string;
+  onChange: (value: string) => void;
+  /** Asked for when something is to be offered, so that it costs nothing before. */
+  names: () => Name[];
+  allowed: Allowed;
+  language?: "jinja" | "json";
+  /** A condition, which may also be written without braces. */
+  bare?: boolean;
+  readOnly?: boolean;
+  hint?: string;
+  describedBy?: string;
+  isWrong?: boolean;
+  handle?: Ref<TemplateHandle>;
 };
 
 type Live = { current: TemplateProps };
 
 function offering(live: Live): Extension {
-    const source = (context: CompletionContext) => {
-        const { names, allowed, bare = false } = live.current;
-        const found = offersFor(context.state.sliceDoc(0, context.pos), names(), allowed, bare);
-        if (!found || !found.offers.length) return null;
-        const typed = context.state.sliceDoc(context.pos - 1, context.pos);
-        if (!context.explicit && found.from === context.pos && !/[{.|\s%]/.test(typed)) return null;
-        return {
-            from: found.from,
-            validFor: /^\w*$/,
-            options: found.offers.map((one) => ({
-                label: one.label,
-                detail: one.detail,
-                type: one.kind === "name"
-                    ? "variable"
-                    : one.kind === "filter"
-                    ? "function"
-                    : "keyword",
-                apply: one.apply,
-            })),
-        };
+  const source = (context: CompletionContext) => {
+    const { names, allowed, bare = false } = live.current;
+    const found = offersFor(context.state.sliceDoc(0, context.pos), names(), allowed, bare);
+    if (!found || !found.offers.length) return null;
+    const typed = context.state.sliceDoc(context.pos - 1, context.pos);
+    if (!context.explicit && found.from === context.pos && !/[{.|\s%]/.test(typed)) return null;
+    return {
+      from: found.from,
+      validFor: /^\w*$/,
+      options: found.offers.map((one) => ({
+        label: one.label,
+        detail: one.detail,
+        type: one.kind === "name" ? "variable" : one.kind === "filter" ? "function" : "keyword",
+        apply: one.apply,
+      })),
     };
-    return autocompletion({ override: [source], icons: false, maxRenderedOptions: 60 });
+  };
+  return autocompletion({ override: [source], icons: false, maxRenderedOptions: 60 });
 }
 
 // Two braces make a place for a value, with room between them.
 const braces = EditorView.inputHandler.of((view, from, to, text) => {
-    const before = view.state.sliceDoc(Math.max(0, from - 1), from);
-    const after = view.state.sliceDoc(to, to + 1);
-    if (text !== "{" || before !== "{" || from !== to) return false;
-    const close = after === "}" ? "  }" : "  }}";
-    view.dispatch({
-        changes: { from, insert: `{${close}` },
-        selection: { anchor: from + 2 },
-        userEvent: "input.type",
-    });
-    return true;
+  const before = view.state.sliceDoc(Math.max(0, from - 1), from);
+  const after = view.state.sliceDoc(to, to + 1);
+  if (text !== "{" || before !== "{" || from !== to) return false;
+  const close = after === "}" ? "  }" : "  }}";
+  view.dispatch({
+    changes: { from, insert: `{${close}` },
+    selection: { anchor: from + 2 },
+    userEvent: "input.type",
+  });
+  return true;
 });
 
 const described = (props: TemplateProps): Extension =>
-    EditorView.contentAttributes.of({
-        ...(props.describedBy ? { "aria-describedby": props.describedBy } : {}),
-        ...(props.isWrong ? { "aria-invalid": "true" } : {}),
-    });
+  EditorView.contentAttributes.of({
+    ...(props.describedBy ? { "aria-describedby": props.describedBy } : {}),
+    ...(props.isWrong ? { "aria-invalid": "true" } : {}),
+  });
 
 function extensions(live: Live, locked: Compartment, attributes: Compartment): Extension[] {
-    const { label, language = "jinja", readOnly = false, hint } = live.current;
-    return [
-        ground(label),
-        language === "json" ? json() : StreamLanguage.define(jinja2),
-        history(),
-        // Before the closing of brackets, which would take the second brace for itself.
-        braces,
-        closeBrackets(),
-        offering(live),
-        keymap.of([
-            ...closeBracketsKeymap,
-            ...completionKeymap,
-            ...defaultKeymap,
-            ...historyKeymap,
-        ]),
-        hint ? placeholder(hint) : [],
-        locked.of(EditorState.readOnly.of(readOnly)),
-        attributes.of(described(live.current)),
-        EditorView.updateListener.of((update) => {
-            const told = update.transactions.some((one) => one.annotation(fromOutside));
-            if (update.docChanged && !told) live.current.onChange(update.state.doc.toString());
-        }),
-        EditorView.theme({ ".cm-scroller": { maxHeight: "420px", overflow: "auto" } }),
-    ];
+  const { label, language = "jinja", readOnly = false, hint } = live.current;
+  return [
+    ground(label),
+    language === "json" ? json() : StreamLanguage.define(jinja2),
+    history(),
+    // Before the closing of brackets, which would take the second brace for itself.
+    braces,
+    closeBrackets(),
+    offering(live),
+    keymap.of([
+      ...closeBracketsKeymap,
+      ...completionKeymap,
+      ...defaultKeymap,
+      ...historyKeymap,
+    ]),
+    hint ? placeholder(hint) : [],
+    locked.of(EditorState.readOnly.of(readOnly)),
+    attributes.of(described(live.current)),
+    EditorView.updateListener.of((update) => {
+      const told = update.transactions.some((one) => one.annotation(fromOutside));
+      if (update.docChanged && !told) live.current.onChange(update.state.doc.toString());
+    }),
+    EditorView.theme({ ".cm-scroller": { maxHeight: "420px", overflow: "auto" } }),
+  ];
 }
 
 function handleOf(view: { current: EditorView | null }, live: Live): TemplateHandle {
-    const put = (make: (text: string, caret: number) => { from: number; insert: string }) => {
-        const shown = view.current;
-        if (!shown) return;
-        const { from, insert } = make(shown.state.doc.toString(), shown.state.selection.main.head);
-        shown.dispatch({ changes: { from, insert }, selection: { anchor: from + insert.length } });
-        shown.focus();
-    };
-    return {
-        pick: (path) =>
-            put((text, caret) => insertValue(text, caret, path, live.current.bare ?? false)),
-        filter: (filter) => put((text, caret) => insertFilter(text, caret, filter)),
-        focus: () => view.current?.focus(),
-    };
+  const put = (make: (text: string, caret: number) => { from: number; insert: string }) => {
+    const shown = view.current;
+    if (!shown) return;
+    const { from, insert } = make(shown.state.doc.toString(), shown.state.selection.main.head);
+    shown.dispatch({ changes: { from, insert }, selection: { anchor: from + insert.length } });
+    shown.focus();
+  };
+  return {
+    pick: (path) =>
+      put((text, caret) => insertValue(text, caret, path, live.current.bare ?? false)),
+    filter: (filter) => put((text, caret) => insertFilter(text, caret, filter)),
+    focus: () => view.current?.focus(),
+  };
 }
 
 export default function Template(props: TemplateProps) {
-    const host = useRef<HTMLDivElement>(null);
-    const view = useRef<EditorView>(null);
-    const live = useRef(props);
-    const [locked, attributes] = [useRef(new Compartment()), useRef(new Compartment())];
-    live.current = props;
-    const { value, label, language, readOnly = false, describedBy, isWrong } = props;
-    useEffect(() => {
-        const made = new EditorView({
-            parent: host.current!,
-            state: EditorState.create({
-                doc: live.current.value,
-                extensions: extensions(live, locked.current, attributes.current),
-            }),
-        });
-        view.current = made;
-        return () => made.destroy();
-    }, [label, language]);
-    useImperativeHandle(props.handle, () => handleOf(view, live), [label, language]);
-    useEffect(() => {
-        view.current?.dispatch({
-            effects: [
-                locked.current.reconfigure(EditorState.readOnly.of(readOnly)),
-                attributes.current.reconfigure(described(live.current)),
-            ],
-        });
-    }, [readOnly, describedBy, isWrong]);
-    useEffect(() => {
-        const shown = view.current;
-        if (shown && value !== shown.state.doc.toString()) {
-            shown.dispatch({
-                changes: { from: 0, to: shown.state.doc.length, insert: value },
-                annotations: fromOutside.of(true),
-            });
-        }
-    }, [value]);
-    return <div ref={host} />;
+  const host = useRef<HTMLDivElement>(null);
+  const view = useRef<EditorView>(null);
+  const live = useRef(props);
+  const [locked, attributes] = [useRef(new Compartment()), useRef(new Compartment())];
+  live.current = props;
+  const { value, label, language, readOnly = false, describedBy, isWrong } = props;
+  useEffect(() => {
+    const made = new EditorView({
+      parent: host.current!,
+      state: EditorState.create({
+        doc: live.current.value,
+        extensions: extensions(live, locked.current, attributes.current),
+      }),
+    });
+    view.current = made;
+    return () => made.destroy();
+  }, [label, language]);
+  useImperativeHandle(props.handle, () => handleOf(view, live), [label, language]);
+  useEffect(() => {
+    view.current?.dispatch({
+      effects: [
+        locked.current.reconfigure(EditorState.readOnly.of(readOnly)),
+        attributes.current.reconfigure(described(live.current)),
+      ],
+    });
+  }, [readOnly, describedBy, isWrong]);
+  useEffect(() => {
+    const shown = view.current;
+    if (shown && value !== shown.state.doc.toString()) {
+      shown.dispatch({
+        changes: { from: 0, to: shown.state.doc.length, insert: value },
+        annotations: fromOutside.of(true),
+      });
+    }
+  }, [value]);
+  return <div ref={host} />;
 }

@@ -7,135 +7,135 @@ export type Filter = { name: string; parameters: string[]; description: string }
 export type Test = { name: string; description: string };
 export type Allowed = { filters: Filter[]; tests: Test[] };
 export type Offer = {
-    label: string;
-    detail?: string;
-    kind: "name" | "filter" | "test";
-    apply: string;
+  label: string;
+  detail?: string;
+  kind: "name" | "filter" | "test";
+  apply: string;
 };
 export type Offers = { from: number; offers: Offer[] };
 
 /** What is written for a filter: its name, and what it cannot do without. */
 export function spellFilter(filter: Filter): string {
-    const needed = filter.parameters.filter((one) => !one.includes("="));
-    return needed.length
-        ? `${filter.name}(${needed.map((one) => `"${one}"`).join(", ")})`
-        : filter.name;
+  const needed = filter.parameters.filter((one) => !one.includes("="));
+  return needed.length
+    ? `${filter.name}(${needed.map((one) => `"${one}"`).join(", ")})`
+    : filter.name;
 }
 
 /** Where the expression begins that the caret stands in; null: it stands in plain text. */
 export function expressionAt(before: string, bare: boolean): number | null {
-    const open = Math.max(before.lastIndexOf("{{"), before.lastIndexOf("{%"));
-    if (open < 0) return bare ? 0 : null;
-    const closed = Math.max(before.lastIndexOf("}}"), before.lastIndexOf("%}"));
-    return closed > open ? null : open + 2;
+  const open = Math.max(before.lastIndexOf("{{"), before.lastIndexOf("{%"));
+  if (open < 0) return bare ? 0 : null;
+  const closed = Math.max(before.lastIndexOf("}}"), before.lastIndexOf("%}"));
+  return closed > open ? null : open + 2;
 }
 
 const isInText = (expression: string) => {
-    let quote = "";
-    for (const one of expression) {
-        if (quote) quote = one === quote ? "" : quote;
-        else if (one === '"' || one === "'") quote = one;
-    }
-    return quote !== "";
+  let quote = "";
+  for (const one of expression) {
+    if (quote) quote = one === quote ? "" : quote;
+    else if (one === '"' || one === "'") quote = one;
+  }
+  return quote !== "";
 };
 
 function inside(names: Name[], path: string[]): Name[] {
-    let found = names;
-    for (const part of path) {
-        const next = found.find((one) => one.name === part);
-        // Every item of a list is like the first one that is known.
-        const held = next ?? (/^[0-9]+$/.test(part) ? found[0] : undefined);
-        found = held?.inside?.() ?? [];
-    }
-    return found;
+  let found = names;
+  for (const part of path) {
+    const next = found.find((one) => one.name === part);
+    // Every item of a list is like the first one that is known.
+    const held = next ?? (/^[0-9]+$/.test(part) ? found[0] : undefined);
+    found = held?.inside?.() ?? [];
+  }
+  return found;
 }
 
 const isPlain = (name: string) => /^[A-Za-z_][A-Za-z0-9_]*$/.test(name);
 
 /** Everything that may come next. */
 export function offersFor(
-    before: string,
-    names: Name[],
-    allowed: Allowed,
-    bare: boolean,
+  before: string,
+  names: Name[],
+  allowed: Allowed,
+  bare: boolean,
 ): Offers | null {
-    const start = expressionAt(before, bare);
-    if (start === null) return null;
-    const expression = before.slice(start);
-    if (isInText(expression)) return null;
-    const filter = /\|\s*([A-Za-z_]\w*)?$/.exec(expression);
-    if (filter) {
-        const offers = allowed.filters.map((one): Offer => ({
-            label: one.name,
-            detail: one.description,
-            kind: "filter",
-            apply: spellFilter(one),
-        }));
-        return { from: before.length - (filter[1]?.length ?? 0), offers };
-    }
-    const test = /\bis\s+(?:not\s+)?([A-Za-z_]\w*)?$/.exec(expression);
-    if (test) {
-        const offers = allowed.tests.map((one): Offer => ({
-            label: one.name,
-            detail: one.description,
-            kind: "test",
-            apply: one.name,
-        }));
-        return { from: before.length - (test[1]?.length ?? 0), offers };
-    }
-    return namesFor(before, expression, names);
+  const start = expressionAt(before, bare);
+  if (start === null) return null;
+  const expression = before.slice(start);
+  if (isInText(expression)) return null;
+  const filter = /\|\s*([A-Za-z_]\w*)?$/.exec(expression);
+  if (filter) {
+    const offers = allowed.filters.map((one): Offer => ({
+      label: one.name,
+      detail: one.description,
+      kind: "filter",
+      apply: spellFilter(one),
+    }));
+    return { from: before.length - (filter[1]?.length ?? 0), offers };
+  }
+  const test = /\bis\s+(?:not\s+)?([A-Za-z_]\w*)?$/.exec(expression);
+  if (test) {
+    const offers = allowed.tests.map((one): Offer => ({
+      label: one.name,
+      detail: one.description,
+      kind: "test",
+      apply: one.name,
+    }));
+    return { from: before.length - (test[1]?.length ?? 0), offers };
+  }
+  return namesFor(before, expression, names);
 }
 
 function namesFor(before: string, expression: string, names: Name[]): Offers | null {
-    const written = /((?:[A-Za-z_]\w*|\d+|\.|\[\d+\])*)$/.exec(expression)?.[1] ?? "";
-    if (/^\d/.test(written)) return null;
-    const parts = written.replaceAll("[", ".").replaceAll("]", "").split(".");
-    const last = parts.pop() ?? "";
-    const offers = inside(names, parts).filter((one) =>
-        isPlain(one.name) || /^[0-9]+$/.test(one.name)
-    );
-    return {
-        from: before.length - last.length,
-        offers: offers.map((one) => ({
-            label: one.name,
-            detail: one.about,
-            kind: "name",
-            apply: one.name,
-        })),
-    };
+  const written = /((?:[A-Za-z_]\w*|\d+|\.|\[\d+\])*)$/.exec(expression)?.[1] ?? "";
+  if (/^\d/.test(written)) return null;
+  const parts = written.replaceAll("[", ".").replaceAll("]", "").split(".");
+  const last = parts.pop() ?? "";
+  const offers = inside(names, parts).filter((one) =>
+    isPlain(one.name) || /^[0-9]+$/.test(one.name)
+  );
+  return {
+    from: before.length - last.length,
+    offers: offers.map((one) => ({
+      label: one.name,
+      detail: one.about,
+      kind: "name",
+      apply: one.name,
+    })),
+  };
 }
 
 /** A path as the product reads it: steps.fetch.rows[0].title, with brackets where dots cannot stand. */
 export function spellPath(parts: (string | number)[]): string {
-    return parts.reduce<string>((made, part) => {
-        if (typeof part === "number" || /^[0-9]+$/.test(part)) return `${made}[${part}]`;
-        if (isPlain(part)) return made ? `${made}.${part}` : part;
-        return `${made}['${part.replaceAll("\\", "\\\\").replaceAll("'", "\\'")}']`;
-    }, "");
+  return parts.reduce<string>((made, part) => {
+    if (typeof part === "number" || /^[0-9]+$/.test(part)) return `${made}[${part}]`;
+    if (isPlain(part)) return made ? `${made}.${part}` : part;
+    return `${made}['${part.replaceAll("\\", "\\\\").replaceAll("'", "\\'")}']`;
+  }, "");
 }
 
 type Edit = { from: number; insert: string };
 
 /** Where a picked value goes: bare inside of braces, in braces of its own elsewhere. */
 export function insertValue(text: string, caret: number, path: string, bare: boolean): Edit {
-    const isInside = expressionAt(text.slice(0, caret), bare && text.trim() !== "") !== null;
-    return {
-        from: caret,
-        insert: isInside || (bare && !text.includes("{{")) ? path : `{{ ${path} }}`,
-    };
+  const isInside = expressionAt(text.slice(0, caret), bare && text.trim() !== "") !== null;
+  return {
+    from: caret,
+    insert: isInside || (bare && !text.includes("{{")) ? path : `{{ ${path} }}`,
+  };
 }
 
 /** Where a filter goes: behind the value at the caret, else behind the one in the nearest braces. */
 export function insertFilter(text: string, caret: number, filter: Filter): Edit {
-    const words = ` | ${spellFilter(filter)}`;
-    let at = caret;
-    while (/[\w.]/.test(text[at] ?? "")) at += 1;
-    const open = text.lastIndexOf("{{", at);
-    const isInside = open >= 0 && text.lastIndexOf("}}", at - 1) < open;
-    const before = text.slice(0, at).trimEnd();
-    if (isInside && before.length > open + 2) return { from: before.length, insert: words };
-    const close = text.indexOf("}}", isInside ? open : caret);
-    const end = close < 0 ? text.lastIndexOf("}}") : close;
-    if (end < 0) return { from: caret, insert: `{{ value${words} }}` };
-    return { from: text.slice(0, end).trimEnd().length, insert: words };
+  const words = ` | ${spellFilter(filter)}`;
+  let at = caret;
+  while (/[\w.]/.test(text[at] ?? "")) at += 1;
+  const open = text.lastIndexOf("{{", at);
+  const isInside = open >= 0 && text.lastIndexOf("}}", at - 1) < open;
+  const before = text.slice(0, at).trimEnd();
+  if (isInside && before.length > open + 2) return { from: before.length, insert: words };
+  const close = text.indexOf("}}", isInside ? open : caret);
+  const end = close < 0 ? text.lastIndexOf("}}") : close;
+  if (end < 0) return { from: caret, insert: `{{ value${words} }}` };
+  return { from: text.slice(0, end).trimEnd().length, insert: words };
 }

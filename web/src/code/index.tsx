@@ -11,25 +11,25 @@ const LazyDiff = lazy(() => import("./Diff"));
 const LazyTemplate = lazy(() => import("./Template"));
 
 export function CodeEditor(props: EditorProps) {
-    return (
-        <Suspense fallback={<Skeleton height={160} />}>
-            <LazyEditor {...props} />
-        </Suspense>
-    );
+  return (
+    <Suspense fallback={<Skeleton height={160} />}>
+      <LazyEditor {...props} />
+    </Suspense>
+  );
 }
 
 export function Diff(props: DiffProps) {
-    return (
-        <Suspense fallback={<Skeleton height={160} />}>
-            <LazyDiff {...props} />
-        </Suspense>
-    );
+  return (
+    <Suspense fallback={<Skeleton height={160} />}>
+      <LazyDiff {...props} />
+    </Suspense>
+  );
 }
 
 export function TemplateEditor(props: TemplateProps) {
-    return (
-        <Suspense fallback={<Skeleton height={36} />}>
-            <LazyTemplate {...props} />
-        </Suspense>
-    );
+  return (
+    <Suspense fallback={<Skeleton height={36} />}>
+      <LazyTemplate {...props} />
+    </Suspense>
+  );
 }

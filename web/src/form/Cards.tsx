@@ -12,60 +12,58 @@ import { Said } from "./Frame";
 import { count } from "../kit/words";
 
 type Props = {
-    at: string;
-    title: string;
-    sub?: ReactNode;
-    icon?: ReactNode;
-    moves: Moves;
-    what: string;
-    openAtFirst: boolean;
-    children: () => ReactNode;
+  at: string;
+  title: string;
+  sub?: ReactNode;
+  icon?: ReactNode;
+  moves: Moves;
+  what: string;
+  openAtFirst: boolean;
+  children: () => ReactNode;
 };
 
 function Count({ at }: { at: string }) {
-    const findings = useFindings(at, true);
-    const errors = findings.filter((one) => one.level === "error").length;
-    const others = findings.filter((one) => one.level === "warning").length;
-    if (errors) {
-        return <Badge color="red" variant="light" tt="none">{count(errors, "problem")}</Badge>;
-    }
-    return others
-        ? <Badge color="yellow" variant="light" tt="none">{count(others, "warning")}</Badge>
-        : null;
+  const findings = useFindings(at, true);
+  const errors = findings.filter((one) => one.level === "error").length;
+  const others = findings.filter((one) => one.level === "warning").length;
+  if (errors) {
+    return <Badge color="red" variant="light" tt="none">{count(errors, "problem")}</Badge>;
+  }
+  return others
+    ? <Badge color="yellow" variant="light" tt="none">{count(others, "warning")}</Badge>
+    : null;
 }
 
 export function FoldCard({ at, title, sub, icon, moves, what, openAtFirst, children }: Props) {
-    const desk = useDesk();
-    const [isOpen, setOpen] = useFold(at, openAtFirst);
-    const own = useFindings(at, false);
-    return (
-        <Card withBorder radius="md" p="sm" data-pointer={at} style={{ overflow: "visible" }}>
-            <Group gap="xs" wrap="nowrap" justify="space-between">
-                <UnstyledButton
-                    onClick={() => setOpen(!isOpen)}
-                    aria-expanded={isOpen}
-                    style={{ flex: 1, minWidth: 0 }}
-                >
-                    <Group gap="xs" wrap="nowrap">
-                        {isOpen
-                            ? <ChevronDown size={15} aria-hidden />
-                            : <ChevronRight size={15} aria-hidden />}
-                        {icon}
-                        <Box style={{ minWidth: 0 }}>
-                            <Text fw={600} size="sm" truncate>{title}</Text>
-                            {sub
-                                ? <Text size="xs" c="dimmed" truncate component="div">{sub}</Text>
-                                : null}
-                        </Box>
-                    </Group>
-                </UnstyledButton>
-                <Group gap={4} wrap="nowrap">
-                    <Count at={at} />
-                    {desk.readOnly ? null : <ItemMenu moves={moves} what={what} />}
-                </Group>
-            </Group>
-            <Said findings={own} />
-            {isOpen ? <Box mt="md" pl={{ base: 0, sm: 24 }}>{children()}</Box> : null}
-        </Card>
-    );
+  const desk = useDesk();
+  const [isOpen, setOpen] = useFold(at, openAtFirst);
+  const own = useFindings(at, false);
+  return (
+    <Card withBorder radius="md" p="sm" data-pointer={at} style={{ overflow: "visible" }}>
+      <Group gap="xs" wrap="nowrap" justify="space-between">
+        <UnstyledButton
+          onClick={() => setOpen(!isOpen)}
+          aria-expanded={isOpen}
+          style={{ flex: 1, minWidth: 0 }}
+        >
+          <Group gap="xs" wrap="nowrap">
+            {isOpen
+              ? <ChevronDown size={15} aria-hidden />
+              : <ChevronRight size={15} aria-hidden />}
+            {icon}
+            <Box style={{ minWidth: 0 }}>
+              <Text fw={600} size="sm" truncate>{title}</Text>
+              {sub ? <Text size="xs" c="dimmed" truncate component="div">{sub}</Text> : null}
+            </Box>
+          </Group>
+        </UnstyledButton>
+        <Group gap={4} wrap="nowrap">
+          <Count at={at} />
+          {desk.readOnly ? null : <ItemMenu moves={moves} what={what} />}
+        </Group>
+      </Group>
+      <Said findings={own} />
+      {isOpen ? <Box mt="md" pl={{ base: 0, sm: 24 }}>{children()}</Box> : null}
+    </Card>
+  );
 }

@@ -12,67 +12,66 @@ import { above, under, valueAt } from "./pointers";
 const OFTEN = 15;
 
 export function CronField(made: Made) {
-    const desk = useDesk();
-    const words = useField(made);
-    const line = typeof made.value === "string" ? made.value : "";
-    return (
-        <Frame
-            made={made}
-            words={words}
-            more={<Moments line={line} at={made.at} isWarned={words.findings.length > 0} />}
-        >
-            <TextInput
-                id={words.id}
-                value={line}
-                className="mono"
-                autoComplete="off"
-                placeholder="0 9 * * 1-5"
-                readOnly={desk.readOnly}
-                error={words.wrong}
-                aria-describedby={words.described}
-                onChange={(event) => desk.set(made.at, event.currentTarget.value)}
-            />
-        </Frame>
-    );
+  const desk = useDesk();
+  const words = useField(made);
+  const line = typeof made.value === "string" ? made.value : "";
+  return (
+    <Frame
+      made={made}
+      words={words}
+      more={<Moments line={line} at={made.at} isWarned={words.findings.length > 0} />}
+    >
+      <TextInput
+        id={words.id}
+        value={line}
+        className="mono"
+        autoComplete="off"
+        placeholder="0 9 * * 1-5"
+        readOnly={desk.readOnly}
+        error={words.wrong}
+        aria-describedby={words.described}
+        onChange={(event) => desk.set(made.at, event.currentTarget.value)}
+      />
+    </Frame>
+  );
 }
 
 function Moments({ line, at, isWarned }: { line: string; at: string; isWarned: boolean }) {
-    const desk = useDesk();
-    const named = valueAt(desk.current(), under(above(at), "timezone"));
-    const zone = typeof named === "string" && named ? named : "UTC";
-    const cron = useMemo(() => readCron(line), [line]);
-    const next = useMemo(() => {
-        const now = wallClock(zone, new Date());
-        return cron && now ? nextMoments(cron, now, 3) : [];
-    }, [cron, zone]);
-    if (!cron) return null;
-    const spelt = cronWords(line);
-    const gap = closest(cron);
-    return (
-        <Stack gap={4} mt={6} aria-live="polite">
-            <Text size="sm" c="dimmed">
-                {spelt ? `${capital(spelt)}. ` : ""}
-                {next.length
-                    ? `Next: ${next.map(wallWords).join(" · ")}, on the clock of ${zone}.`
-                    : "It never comes."}
+  const desk = useDesk();
+  const named = valueAt(desk.current(), under(above(at), "timezone"));
+  const zone = typeof named === "string" && named ? named : "UTC";
+  const cron = useMemo(() => readCron(line), [line]);
+  const next = useMemo(() => {
+    const now = wallClock(zone, new Date());
+    return cron && now ? nextMoments(cron, now, 3) : [];
+  }, [cron, zone]);
+  if (!cron) return null;
+  const spelt = cronWords(line);
+  const gap = closest(cron);
+  return (
+    <Stack gap={4} mt={6} aria-live="polite">
+      <Text size="sm" c="dimmed">
+        {spelt ? `${capital(spelt)}. ` : ""}
+        {next.length
+          ? `Next: ${next.map(wallWords).join(" · ")}, on the clock of ${zone}.`
+          : "It never comes."}
+      </Text>
+      {gap < OFTEN && !isWarned
+        ? (
+          <Group gap={6} wrap="nowrap" align="flex-start" c="var(--busy)">
+            <TriangleAlert
+              size={14}
+              aria-hidden
+              style={{ flex: "none", marginTop: 3 }}
+            />
+            <Text size="sm" c="inherit">
+              This looks every{" "}
+              {gap === 1 ? "minute" : `${gap} minutes`}. If it waits for something to happen, a
+              trigger of type event or webhook starts at once and costs less.
             </Text>
-            {gap < OFTEN && !isWarned
-                ? (
-                    <Group gap={6} wrap="nowrap" align="flex-start" c="var(--busy)">
-                        <TriangleAlert
-                            size={14}
-                            aria-hidden
-                            style={{ flex: "none", marginTop: 3 }}
-                        />
-                        <Text size="sm" c="inherit">
-                            This looks every{" "}
-                            {gap === 1 ? "minute" : `${gap} minutes`}. If it waits for something to
-                            happen, a trigger of type event or webhook starts at once and costs
-                            less.
-                        </Text>
-                    </Group>
-                )
-                : null}
-        </Stack>
-    );
+          </Group>
+        )
+        : null}
+    </Stack>
+  );
 }

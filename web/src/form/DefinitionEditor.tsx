@@ -19,218 +19,218 @@ import { useVocabulary, type Vocabulary } from "./vocabulary";
 import { Whole } from "./Whole";
 
 export type DefinitionEditorProps = {
-    value: unknown;
-    onChange: (next: Json) => void;
-    findings?: Finding[];
-    samples?: Samples;
-    readOnly?: boolean;
-    compareWith?: unknown;
-    /** Told while something is written that cannot be read yet, and with null once it can. */
-    onBroken?: (words: string | null) => void;
+  value: unknown;
+  onChange: (next: Json) => void;
+  findings?: Finding[];
+  samples?: Samples;
+  readOnly?: boolean;
+  compareWith?: unknown;
+  /** Told while something is written that cannot be read yet, and with null once it can. */
+  onBroken?: (words: string | null) => void;
 };
 
 type View = "form" | "json" | "changes";
 const NONE: Finding[] = [];
 
 export function DefinitionEditor(props: DefinitionEditorProps) {
-    const vocabulary = useVocabulary();
-    if (vocabulary.data) return <Editor {...props} vocabulary={vocabulary.data} />;
-    if (vocabulary.error) {
-        return <ProblemNote problem={vocabulary.error} again={vocabulary.again} />;
-    }
-    return (
-        <Stack gap="sm" aria-busy="true">
-            <Skeleton height={38} width={220} />
-            <Skeleton height={180} radius="lg" />
-            <Skeleton height={320} radius="lg" />
-            <Slow words="Fetching what steps can do …" />
-        </Stack>
-    );
+  const vocabulary = useVocabulary();
+  if (vocabulary.data) return <Editor {...props} vocabulary={vocabulary.data} />;
+  if (vocabulary.error) {
+    return <ProblemNote problem={vocabulary.error} again={vocabulary.again} />;
+  }
+  return (
+    <Stack gap="sm" aria-busy="true">
+      <Skeleton height={38} width={220} />
+      <Skeleton height={180} radius="lg" />
+      <Skeleton height={320} radius="lg" />
+      <Slow words="Fetching what steps can do …" />
+    </Stack>
+  );
 }
 
 /** The JSON as it is written; a value from elsewhere is spelled anew. Unseen, it costs nothing. */
 function useText(value: unknown, onChange: (next: Json) => void, isSeen: boolean) {
-    const [text, setText] = useState("");
-    const last = useRef<unknown>(undefined);
-    useEffect(() => {
-        if (!isSeen) {
-            last.current = undefined;
-            return;
-        }
-        if (!same(last.current, value)) setText(spellJson(value));
-        last.current = value;
-    }, [value, isSeen]);
-    const read = useMemo(() => (isSeen && text ? readJson(text) : null), [text, isSeen]);
-    const problem = read && "problem" in read ? read.problem : null;
-    const write = (next: string) => {
-        setText(next);
-        const now = readJson(next);
-        if ("problem" in now) return;
-        last.current = now.value;
-        onChange(now.value as Json);
-    };
-    const takeBack = () => setText(spellJson(value));
-    return { text, problem, write, takeBack };
+  const [text, setText] = useState("");
+  const last = useRef<unknown>(undefined);
+  useEffect(() => {
+    if (!isSeen) {
+      last.current = undefined;
+      return;
+    }
+    if (!same(last.current, value)) setText(spellJson(value));
+    last.current = value;
+  }, [value, isSeen]);
+  const read = useMemo(() => (isSeen && text ? readJson(text) : null), [text, isSeen]);
+  const problem = read && "problem" in read ? read.problem : null;
+  const write = (next: string) => {
+    setText(next);
+    const now = readJson(next);
+    if ("problem" in now) return;
+    last.current = now.value;
+    onChange(now.value as Json);
+  };
+  const takeBack = () => setText(spellJson(value));
+  return { text, problem, write, takeBack };
 }
 
 /** Says to the outside what cannot be read yet, in the JSON or in a field of the form. */
 function useBroken(
-    value: unknown,
-    problem: string | null,
-    onBroken?: (words: string | null) => void,
+  value: unknown,
+  problem: string | null,
+  onBroken?: (words: string | null) => void,
 ) {
-    const [fields, setFields] = useState<ReadonlyMap<string, string>>(new Map());
-    const [first] = fields;
-    const inField = first ? `At ${placeWords(value, first[0])}: ${first[1]}` : null;
-    const words = problem ?? inField;
-    const tell = useRef(onBroken);
-    tell.current = onBroken;
-    useEffect(() => tell.current?.(words), [words]);
-    return { words, at: first?.[0] ?? null, setFields };
+  const [fields, setFields] = useState<ReadonlyMap<string, string>>(new Map());
+  const [first] = fields;
+  const inField = first ? `At ${placeWords(value, first[0])}: ${first[1]}` : null;
+  const words = problem ?? inField;
+  const tell = useRef(onBroken);
+  tell.current = onBroken;
+  useEffect(() => tell.current?.(words), [words]);
+  return { words, at: first?.[0] ?? null, setFields };
 }
 
 function Editor(props: DefinitionEditorProps & { vocabulary: Vocabulary }) {
-    const { value, onChange, samples, readOnly = false, compareWith, vocabulary } = props;
-    const [view, setView] = useState<View>("form");
-    const [refused, setRefused] = useState<string | null>(null);
-    const json = useText(value, onChange, view === "json");
-    const broken = useBroken(value, view === "json" ? json.problem : null, props.onBroken);
-    const check = useCallback((now: unknown) => checkDefinition(now, vocabulary), [vocabulary]);
-    const findings = useCheck(value, readOnly ? null : check, props.findings ?? NONE);
-    useEffect(() => {
-        if (!broken.words) setRefused(null);
-    }, [broken.words]);
-    const turnNow = (next: View): boolean => {
-        if (broken.words && next !== view) {
-            setRefused(broken.words);
-            if (broken.at) focusPointer(broken.at);
-            return false;
-        }
-        if (next === "json") json.takeBack();
-        setView(next);
-        return true;
-    };
-    const latest = useRef(turnNow);
-    latest.current = turnNow;
-    const turn = useCallback((next: View) => latest.current(next), []);
-    const open = (pointer: string) => {
-        if (view === "form" || turn("form")) focusPointer(pointer);
-    };
-    return (
-        <Stack gap="md">
-            <Views view={view} turn={turn} hasChanges={compareWith !== undefined} />
-            {refused
-                ? (
-                    <Refusal
-                        words={refused}
-                        onTakeBack={view === "json" ? json.takeBack : undefined}
-                    />
-                )
-                : null}
-            <FindingList findings={findings} document={value} onOpen={open} />
-            {view === "form"
-                ? (
-                    <Formed
-                        given={props}
-                        findings={findings}
-                        samples={samples}
-                        vocabulary={vocabulary}
-                        setFields={broken.setFields}
-                    />
-                )
-                : null}
-            {view === "json" ? <Written json={json} readOnly={readOnly} /> : null}
-            {view === "changes"
-                ? (
-                    <Diff
-                        before={spellJson(compareWith)}
-                        after={spellJson(value)}
-                        label="What changed"
-                    />
-                )
-                : null}
-        </Stack>
-    );
+  const { value, onChange, samples, readOnly = false, compareWith, vocabulary } = props;
+  const [view, setView] = useState<View>("form");
+  const [refused, setRefused] = useState<string | null>(null);
+  const json = useText(value, onChange, view === "json");
+  const broken = useBroken(value, view === "json" ? json.problem : null, props.onBroken);
+  const check = useCallback((now: unknown) => checkDefinition(now, vocabulary), [vocabulary]);
+  const findings = useCheck(value, readOnly ? null : check, props.findings ?? NONE);
+  useEffect(() => {
+    if (!broken.words) setRefused(null);
+  }, [broken.words]);
+  const turnNow = (next: View): boolean => {
+    if (broken.words && next !== view) {
+      setRefused(broken.words);
+      if (broken.at) focusPointer(broken.at);
+      return false;
+    }
+    if (next === "json") json.takeBack();
+    setView(next);
+    return true;
+  };
+  const latest = useRef(turnNow);
+  latest.current = turnNow;
+  const turn = useCallback((next: View) => latest.current(next), []);
+  const open = (pointer: string) => {
+    if (view === "form" || turn("form")) focusPointer(pointer);
+  };
+  return (
+    <Stack gap="md">
+      <Views view={view} turn={turn} hasChanges={compareWith !== undefined} />
+      {refused
+        ? (
+          <Refusal
+            words={refused}
+            onTakeBack={view === "json" ? json.takeBack : undefined}
+          />
+        )
+        : null}
+      <FindingList findings={findings} document={value} onOpen={open} />
+      {view === "form"
+        ? (
+          <Formed
+            given={props}
+            findings={findings}
+            samples={samples}
+            vocabulary={vocabulary}
+            setFields={broken.setFields}
+          />
+        )
+        : null}
+      {view === "json" ? <Written json={json} readOnly={readOnly} /> : null}
+      {view === "changes"
+        ? (
+          <Diff
+            before={spellJson(compareWith)}
+            after={spellJson(value)}
+            label="What changed"
+          />
+        )
+        : null}
+    </Stack>
+  );
 }
 
 type ViewsProps = { view: View; turn: (next: View) => boolean; hasChanges: boolean };
 
 const Views = memo(
-    ({ view, turn, hasChanges }: ViewsProps) => (
-        <Group>
-            <SegmentedControl
-                value={view}
-                onChange={(next) => turn(next as View)}
-                aria-label="How the definition is shown"
-                data={[
-                    { value: "form", label: "Form" },
-                    { value: "json", label: "JSON" },
-                    ...(hasChanges ? [{ value: "changes", label: "Changes" }] : []),
-                ]}
-            />
-        </Group>
-    ),
+  ({ view, turn, hasChanges }: ViewsProps) => (
+    <Group>
+      <SegmentedControl
+        value={view}
+        onChange={(next) => turn(next as View)}
+        aria-label="How the definition is shown"
+        data={[
+          { value: "form", label: "Form" },
+          { value: "json", label: "JSON" },
+          ...(hasChanges ? [{ value: "changes", label: "Changes" }] : []),
+        ]}
+      />
+    </Group>
+  ),
 );
 
 type FormedProps = {
-    given: DefinitionEditorProps;
-    findings: Finding[];
-    samples?: Samples;
-    vocabulary: Vocabulary;
-    setFields: (broken: ReadonlyMap<string, string>) => void;
+  given: DefinitionEditorProps;
+  findings: Finding[];
+  samples?: Samples;
+  vocabulary: Vocabulary;
+  setFields: (broken: ReadonlyMap<string, string>) => void;
 };
 
 function Formed({ given, findings, samples, vocabulary, setFields }: FormedProps) {
-    const secrets = api.useQuery("get", "/api/v1/secrets", {}, { staleTime: 60_000, retry: false });
-    const names = useMemo(() => secrets.data?.secrets.map((one) => one.name) ?? [], [secrets.data]);
-    return (
-        <DeskProvider
-            value={given.value}
-            onChange={(next) => given.onChange(next as Json)}
-            findings={findings}
-            samples={samples}
-            secrets={names}
-            readOnly={given.readOnly ?? false}
-            plain={false}
-            vocabulary={vocabulary}
-            onBroken={setFields}
-        >
-            <Whole value={given.value} />
-        </DeskProvider>
-    );
+  const secrets = api.useQuery("get", "/api/v1/secrets", {}, { staleTime: 60_000, retry: false });
+  const names = useMemo(() => secrets.data?.secrets.map((one) => one.name) ?? [], [secrets.data]);
+  return (
+    <DeskProvider
+      value={given.value}
+      onChange={(next) => given.onChange(next as Json)}
+      findings={findings}
+      samples={samples}
+      secrets={names}
+      readOnly={given.readOnly ?? false}
+      plain={false}
+      vocabulary={vocabulary}
+      onBroken={setFields}
+    >
+      <Whole value={given.value} />
+    </DeskProvider>
+  );
 }
 
 function Refusal({ words, onTakeBack }: { words: string; onTakeBack?: () => void }) {
-    return (
-        <Alert color="yellow" variant="light" title="Not yet" role="alert">
-            {words} What you wrote stays here until it can be read.
-            {onTakeBack
-                ? (
-                    <Box mt="xs">
-                        <Button size="compact-sm" variant="default" onClick={onTakeBack}>
-                            Take back what I wrote
-                        </Button>
-                    </Box>
-                )
-                : null}
-        </Alert>
-    );
+  return (
+    <Alert color="yellow" variant="light" title="Not yet" role="alert">
+      {words} What you wrote stays here until it can be read.
+      {onTakeBack
+        ? (
+          <Box mt="xs">
+            <Button size="compact-sm" variant="default" onClick={onTakeBack}>
+              Take back what I wrote
+            </Button>
+          </Box>
+        )
+        : null}
+    </Alert>
+  );
 }
 
 function Written({ json, readOnly }: { json: ReturnType<typeof useText>; readOnly: boolean }) {
-    return (
-        <Stack gap="xs">
-            <CodeEditor
-                value={json.text}
-                label="Definition as JSON"
-                language="json"
-                readOnly={readOnly}
-                most={900}
-                onChange={json.write}
-            />
-            {json.problem
-                ? <Alert color="red" variant="light" role="status">{json.problem}</Alert>
-                : null}
-        </Stack>
-    );
+  return (
+    <Stack gap="xs">
+      <CodeEditor
+        value={json.text}
+        label="Definition as JSON"
+        language="json"
+        readOnly={readOnly}
+        most={900}
+        onChange={json.write}
+      />
+      {json.problem
+        ? <Alert color="red" variant="light" role="status">{json.problem}</Alert>
+        : null}
+    </Stack>
+  );
 }

@@ -12,14 +12,14 @@ import { JsonField } from "./JsonField";
 import { ListField } from "./List";
 import { MapField } from "./Map";
 import {
-    ChoiceField,
-    ChoicesField,
-    LineField,
-    NumberField,
-    OfferedField,
-    TextField,
-    YesField,
-    ZoneField,
+  ChoiceField,
+  ChoicesField,
+  LineField,
+  NumberField,
+  OfferedField,
+  TextField,
+  YesField,
+  ZoneField,
 } from "./Plain";
 import { type Kind, kindOf, settledOnce, typesOf } from "./schema";
 import { StepsField } from "./Steps";
@@ -28,23 +28,23 @@ import { TypescriptField } from "./Typescript";
 import { VariantsField } from "./Variants";
 
 const FIELDS: Record<Kind, (made: Made) => React.ReactNode> = {
-    choice: ChoiceField,
-    choices: ChoicesField,
-    yes: YesField,
-    number: NumberField,
-    zone: ZoneField,
-    cron: CronField,
-    picked: LineField,
-    line: LineField,
-    text: TextField,
-    template: TemplateField,
-    typescript: TypescriptField,
-    list: ListField,
-    steps: StepsField,
-    group: GroupField,
-    map: MapField,
-    variants: VariantsField,
-    json: JsonField,
+  choice: ChoiceField,
+  choices: ChoicesField,
+  yes: YesField,
+  number: NumberField,
+  zone: ZoneField,
+  cron: CronField,
+  picked: LineField,
+  line: LineField,
+  text: TextField,
+  template: TemplateField,
+  typescript: TypescriptField,
+  list: ListField,
+  steps: StepsField,
+  group: GroupField,
+  map: MapField,
+  variants: VariantsField,
+  json: JsonField,
 };
 
 // While somebody writes in one of these, it stays what it is, even if the value would now have
@@ -55,76 +55,76 @@ const SWAPPED: ReadonlySet<Kind> = new Set(["number", "yes", "choice", "list", "
 
 /** Whether templates may stand at a place inside of a config. */
 export const takesTemplates = (schema: { "x-mainspring-scope"?: string }, around: boolean) =>
-    schema["x-mainspring-scope"] === "none"
-        ? false
-        : around || schema["x-mainspring-scope"] === "run";
+  schema["x-mainspring-scope"] === "none"
+    ? false
+    : around || schema["x-mainspring-scope"] === "run";
 
 function Swap({ made }: { made: Made }) {
-    const desk = useDesk();
-    return (
-        <Tooltip label="Use a template instead">
-            <ActionIcon
-                size="sm"
-                variant="subtle"
-                color="gray"
-                aria-label={`Use a template for ${made.name}`}
-                className="swap"
-                onClick={() => desk.set(made.at, "{{  }}")}
-            >
-                <Braces size={13} />
-            </ActionIcon>
-        </Tooltip>
-    );
+  const desk = useDesk();
+  return (
+    <Tooltip label="Use a template instead">
+      <ActionIcon
+        size="sm"
+        variant="subtle"
+        color="gray"
+        aria-label={`Use a template for ${made.name}`}
+        className="swap"
+        onClick={() => desk.set(made.at, "{{  }}")}
+      >
+        <Braces size={13} />
+      </ActionIcon>
+    </Tooltip>
+  );
 }
 
 function offersOf(made: Made, desk: ReturnType<typeof useDesk>): string[] | null {
-    const source = made.schema["x-mainspring-source"];
-    if (!desk.vocabulary || (made.value !== undefined && typeof made.value !== "string")) {
-        return null;
-    }
-    if (source === "events") return desk.vocabulary.events;
-    return source === "capabilities" || source === "actions"
-        ? [...desk.vocabulary.actions.keys()]
-        : null;
+  const source = made.schema["x-mainspring-source"];
+  if (!desk.vocabulary || (made.value !== undefined && typeof made.value !== "string")) {
+    return null;
+  }
+  if (source === "events") return desk.vocabulary.events;
+  return source === "capabilities" || source === "actions"
+    ? [...desk.vocabulary.actions.keys()]
+    : null;
 }
 
 function Shown(given: Made) {
-    const desk = useDesk();
-    const schema = settledOnce(given.schema, given.root);
-    const templated = takesTemplates(schema, given.templated);
-    const made: Made = { ...given, schema, templated };
-    const [held, hold] = useState<Kind | null>(null);
-    const kind = held ?? kindOf(made);
-    const offers = offersOf(made, desk);
-    if (offers && kind !== "json") return <OfferedField made={made} offers={offers} />;
-    const Control = FIELDS[kind];
-    // Any value at all: a text is written as it is, without the quotes of JSON.
-    const isFree = templated && !typesOf(schema).length && kind === "json" &&
-        made.value === undefined;
-    if (isFree) return <TemplateOrJson made={made} />;
-    if (HELD.has(kind)) {
-        return (
-            <div
-                onFocus={() => hold(kind)}
-                onBlur={({ currentTarget, relatedTarget }) =>
-                    currentTarget.contains(relatedTarget) || hold(null)}
-            >
-                <Control {...made} />
-            </div>
-        );
-    }
-    if (!templated || desk.readOnly || !SWAPPED.has(kind)) return <Control {...made} />;
+  const desk = useDesk();
+  const schema = settledOnce(given.schema, given.root);
+  const templated = takesTemplates(schema, given.templated);
+  const made: Made = { ...given, schema, templated };
+  const [held, hold] = useState<Kind | null>(null);
+  const kind = held ?? kindOf(made);
+  const offers = offersOf(made, desk);
+  if (offers && kind !== "json") return <OfferedField made={made} offers={offers} />;
+  const Control = FIELDS[kind];
+  // Any value at all: a text is written as it is, without the quotes of JSON.
+  const isFree = templated && !typesOf(schema).length && kind === "json" &&
+    made.value === undefined;
+  if (isFree) return <TemplateOrJson made={made} />;
+  if (HELD.has(kind)) {
     return (
-        <div className="swappable">
-            <Control {...made} />
-            <Swap made={made} />
-        </div>
+      <div
+        onFocus={() => hold(kind)}
+        onBlur={({ currentTarget, relatedTarget }) =>
+          currentTarget.contains(relatedTarget) || hold(null)}
+      >
+        <Control {...made} />
+      </div>
     );
+  }
+  if (!templated || desk.readOnly || !SWAPPED.has(kind)) return <Control {...made} />;
+  return (
+    <div className="swappable">
+      <Control {...made} />
+      <Swap made={made} />
+    </div>
+  );
 }
 
 function TemplateOrJson({ made }: { made: Made }) {
-    const desk = useDesk();
-    return <JsonField {...made} onText={() => desk.set(made.at, "{{  }}")} />;
+  const desk = useDesk();
+  return <JsonField {...made} onText={() => desk.set(made.at, "{{  }}")} />;
 }
 
 export const Field = memo(Shown);

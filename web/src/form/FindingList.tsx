@@ -11,36 +11,35 @@ const MOST = 8;
 type Props = { findings: readonly Finding[]; document: unknown; onOpen: (pointer: string) => void };
 
 export function FindingList({ findings, document, onOpen }: Props) {
-    const errors = findings.filter((one) => one.level === "error");
-    if (!errors.length) return null;
-    return (
-        <Alert
-            color="red"
-            variant="light"
-            icon={<TriangleAlert size={16} />}
-            title={`${count(errors.length, "place")} to mend`}
-        >
-            <Stack gap={4}>
-                {errors.slice(0, MOST).map(({ pointer, detail }) => (
-                    <Text size="sm" key={pointer + detail}>
-                        <Anchor
-                            component="button"
-                            type="button"
-                            size="sm"
-                            c="inherit"
-                            td="underline"
-                            onClick={() =>
-                                onOpen(pointer)}
-                        >
-                            {visible(placeWords(document, pointer))}
-                        </Anchor>
-                        : {visible(detail)}
-                    </Text>
-                ))}
-                {errors.length > MOST
-                    ? <Text size="sm">And {count(errors.length - MOST, "more", "more")}.</Text>
-                    : null}
-            </Stack>
-        </Alert>
-    );
+  const errors = findings.filter((one) => one.level === "error");
+  if (!errors.length) return null;
+  return (
+    <Alert
+      color="red"
+      variant="light"
+      icon={<TriangleAlert size={16} />}
+      title={`${count(errors.length, "place")} to mend`}
+    >
+      <Stack gap={4}>
+        {errors.slice(0, MOST).map(({ pointer, detail }) => (
+          <Text size="sm" key={pointer + detail}>
+            <Anchor
+              component="button"
+              type="button"
+              size="sm"
+              c="inherit"
+              td="underline"
+              onClick={() => onOpen(pointer)}
+            >
+              {visible(placeWords(document, pointer))}
+            </Anchor>
+            : {visible(detail)}
+          </Text>
+        ))}
+        {errors.length > MOST
+          ? <Text size="sm">And {count(errors.length - MOST, "more", "more")}.</Text>
+          : null}
+      </Stack>
+    </Alert>
+  );
 }

@@ -1,15 +1,15 @@
 // One line of the form: what it is called, the field, a hint, and what is said about it.
 
 import {
-    ActionIcon,
-    Box,
-    Code,
-    Group,
-    Input,
-    Stack,
-    Text,
-    Tooltip,
-    VisuallyHidden,
+  ActionIcon,
+  Box,
+  Code,
+  Group,
+  Input,
+  Stack,
+  Text,
+  Tooltip,
+  VisuallyHidden,
 } from "@mantine/core";
 import { CircleAlert, Info, TriangleAlert, X } from "lucide-react";
 import { type ReactNode, useId } from "react";
@@ -21,132 +21,132 @@ import type { Finding, Schema } from "./values";
 
 /** What every field is given. */
 export type Made = {
-    name: string;
-    schema: Schema;
-    root: Schema;
-    value: unknown;
-    at: string;
-    required: boolean;
-    /** Whether templates may stand here. */
-    templated: boolean;
+  name: string;
+  schema: Schema;
+  root: Schema;
+  value: unknown;
+  at: string;
+  required: boolean;
+  /** Whether templates may stand here. */
+  templated: boolean;
 };
 
 const LOOKS = {
-    error: { Icon: CircleAlert, color: "var(--bad)", word: "Problem: " },
-    warning: { Icon: TriangleAlert, color: "var(--busy)", word: "Warning: " },
-    note: { Icon: Info, color: "var(--quiet)", word: "Note: " },
+  error: { Icon: CircleAlert, color: "var(--bad)", word: "Problem: " },
+  warning: { Icon: TriangleAlert, color: "var(--busy)", word: "Warning: " },
+  note: { Icon: Info, color: "var(--quiet)", word: "Note: " },
 };
 
 export function Said({ findings, id }: { findings: readonly Finding[]; id?: string }) {
-    if (!findings.length) return null;
-    return (
-        <Stack gap={4} mt={6} id={id}>
-            {findings.map(({ pointer, detail, level, suggestion }) => {
-                const { Icon, color, word } = LOOKS[level];
-                return (
-                    <Group
-                        key={pointer + detail}
-                        gap={6}
-                        wrap="nowrap"
-                        align="flex-start"
-                        c={color}
-                    >
-                        <Box pt={2} component="span" lh={0}>
-                            <Icon size={14} aria-hidden />
-                        </Box>
-                        <Text size="sm" className="wrap-anywhere" c="inherit">
-                            <VisuallyHidden>{word}</VisuallyHidden>
-                            {visible(detail)}
-                            {suggestion ? ` ${visible(suggestion)}` : ""}
-                        </Text>
-                    </Group>
-                );
-            })}
-        </Stack>
-    );
+  if (!findings.length) return null;
+  return (
+    <Stack gap={4} mt={6} id={id}>
+      {findings.map(({ pointer, detail, level, suggestion }) => {
+        const { Icon, color, word } = LOOKS[level];
+        return (
+          <Group
+            key={pointer + detail}
+            gap={6}
+            wrap="nowrap"
+            align="flex-start"
+            c={color}
+          >
+            <Box pt={2} component="span" lh={0}>
+              <Icon size={14} aria-hidden />
+            </Box>
+            <Text size="sm" className="wrap-anywhere" c="inherit">
+              <VisuallyHidden>{word}</VisuallyHidden>
+              {visible(detail)}
+              {suggestion ? ` ${visible(suggestion)}` : ""}
+            </Text>
+          </Group>
+        );
+      })}
+    </Stack>
+  );
 }
 
 export const isWrong = (findings: readonly Finding[]) =>
-    findings.some((one) => one.level === "error");
+  findings.some((one) => one.level === "error");
 
 /** Ids and words of a field, for its frame and for its control. */
 export function useField(made: Made, deep = false) {
-    const id = useId();
-    const findings = useFindings(made.at, deep);
-    const title = titleOf(made.name, made.schema);
-    const hint = hintOf(made.schema);
-    const described = [hint ? `${id}-hint` : "", findings.length ? `${id}-said` : ""].filter(
-        Boolean,
-    ).join(" ");
-    return {
-        id,
-        title,
-        hint,
-        findings,
-        described: described || undefined,
-        wrong: isWrong(findings),
-    };
+  const id = useId();
+  const findings = useFindings(made.at, deep);
+  const title = titleOf(made.name, made.schema);
+  const hint = hintOf(made.schema);
+  const described = [hint ? `${id}-hint` : "", findings.length ? `${id}-said` : ""].filter(
+    Boolean,
+  ).join(" ");
+  return {
+    id,
+    title,
+    hint,
+    findings,
+    described: described || undefined,
+    wrong: isWrong(findings),
+  };
 }
 
 type Words = ReturnType<typeof useField>;
 type Props = {
-    made: Made;
-    words: Words;
-    children: ReactNode;
-    /** At the right of the title: small buttons. */
-    aside?: ReactNode;
-    /** The control is no element that a label can point to. */
-    unlabelled?: boolean;
-    /** Optional values that cannot be emptied by writing are taken out by a button. */
-    removable?: boolean;
-    more?: ReactNode;
+  made: Made;
+  words: Words;
+  children: ReactNode;
+  /** At the right of the title: small buttons. */
+  aside?: ReactNode;
+  /** The control is no element that a label can point to. */
+  unlabelled?: boolean;
+  /** Optional values that cannot be emptied by writing are taken out by a button. */
+  removable?: boolean;
+  more?: ReactNode;
 };
 
 function TakeOut({ made, title }: { made: Made; title: string }) {
-    const desk = useDesk();
-    return (
-        <Tooltip label="Leave it out">
-            <ActionIcon
-                size="sm"
-                variant="subtle"
-                color="gray"
-                aria-label={`Leave out ${title}`}
-                onClick={() => desk.set(made.at, undefined)}
-            >
-                <X size={14} />
-            </ActionIcon>
-        </Tooltip>
-    );
+  const desk = useDesk();
+  return (
+    <Tooltip label="Leave it out">
+      <ActionIcon
+        size="sm"
+        variant="subtle"
+        color="gray"
+        aria-label={`Leave out ${title}`}
+        onClick={() => desk.set(made.at, undefined)}
+      >
+        <X size={14} />
+      </ActionIcon>
+    </Tooltip>
+  );
 }
 
 export function Frame({ made, words, children, aside, unlabelled, removable, more }: Props) {
-    const desk = useDesk();
-    const { id, title, hint, findings } = words;
-    const isCode = !desk.plain && title.toLowerCase().replaceAll(" ", "_") !== made.name &&
-        !/^[0-9]+$/.test(made.name);
-    const canTakeOut = removable && !made.required && made.value !== undefined && !desk.readOnly;
-    return (
-        <Box data-pointer={made.at} style={{ minWidth: 0 }}>
-            <Group gap={6} justify="space-between" wrap="nowrap" mb={4} mih={22}>
-                <Group gap={6} wrap="wrap">
-                    <Input.Label
-                        htmlFor={unlabelled ? undefined : id}
-                        labelElement={unlabelled ? "div" : "label"}
-                        required={made.required && !desk.readOnly}
-                    >
-                        {title}
-                    </Input.Label>
-                    {isCode ? <Code fz={11}>{made.name}</Code> : null}
-                </Group>
-                <Group gap={2} wrap="nowrap">
-                    {aside}
-                    {canTakeOut ? <TakeOut made={made} title={title} /> : null}
-                </Group>
-            </Group>
-            {children}
-            {more}
-            {hint ? <Input.Description id={`${id}-hint`} mt={4}>{hint}</Input.Description> : null}
-            <Said findings={findings} id={`${id}-said`} />
-        </Box>
-    );
+  const desk = useDesk();
+  const { id, title, hint, findings } = words;
+  const isCode = !desk.plain && title.toLowerCase().replaceAll(" ", "_") !== made.name &&
+    !/^[0-9]+$/.test(made.name);
+  const canTakeOut = removable && !made.required && made.value !== undefined && !desk.readOnly;
+  return (
+    <Box data-pointer={made.at} style={{ minWidth: 0 }}>
+      <Group gap={6} justify="space-between" wrap="nowrap" mb={4} mih={22}>
+        <Group gap={6} wrap="wrap">
+          <Input.Label
+            htmlFor={unlabelled ? undefined : id}
+            labelElement={unlabelled ? "div" : "label"}
+            required={made.required && !desk.readOnly}
+          >
+            {title}
+          </Input.Label>
+          {isCode ? <Code fz={11}>{made.name}</Code> : null}
+        </Group>
+        <Group gap={2} wrap="nowrap">
+          {aside}
+          {canTakeOut ? <TakeOut made={made} title={title} /> : null}
+        </Group>
+      </Group>
+      {children}
+      {more}
+      {hint ? <Input.Description id={`${id}-hint`} mt={4}>{hint}</Input.Description> : null}
+      <Said findings={findings} id={`${id}-said`} />
+    </Box>
+  );
 }

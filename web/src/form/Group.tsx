@@ -16,214 +16,210 @@ import type { Json, Schema } from "./values";
 const NO_SCHEMA: Schema = {};
 
 export type Holder = {
-    schema: Schema;
-    root: Schema;
-    value: unknown;
-    at: string;
-    templated: boolean;
+  schema: Schema;
+  root: Schema;
+  value: unknown;
+  at: string;
+  templated: boolean;
 };
 type Props = Holder & { leave?: readonly string[]; unknownWords?: string };
 
 function madeFor({ schema, root, value, at, templated }: Holder, name: string): Made {
-    const known: Schema | undefined = schema.properties?.[name];
-    const held = isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined;
-    return {
-        name,
-        schema: isObject(known) ? known : NO_SCHEMA,
-        root,
-        value: held,
-        at: under(at, name),
-        required: ((schema.required ?? []) as string[]).includes(name),
-        templated,
-    };
+  const known: Schema | undefined = schema.properties?.[name];
+  const held = isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined;
+  return {
+    name,
+    schema: isObject(known) ? known : NO_SCHEMA,
+    root,
+    value: held,
+    at: under(at, name),
+    required: ((schema.required ?? []) as string[]).includes(name),
+    templated,
+  };
 }
 
 /** Small fields side by side, large ones on lines of their own. */
 export function Grid({ fields }: { fields: Made[] }) {
-    const rows: Made[][] = [];
-    for (const made of fields) {
-        const schema = settledOnce(made.schema, made.root);
-        const small = isSmall(kindOf({ ...made, schema }));
-        const last = rows.at(-1);
-        if (
-            small && last && last.length < 2 &&
-            last.every((one) =>
-                isSmall(kindOf({ ...one, schema: settledOnce(one.schema, one.root) }))
-            )
-        ) {
-            last.push(made);
-        } else rows.push([made]);
-    }
-    return (
-        <SimpleGrid cols={{ base: 1, sm: 2 }} spacing="md" verticalSpacing="md">
-            {rows.flat().map((made) => {
-                const small = isSmall(
-                    kindOf({ ...made, schema: settledOnce(made.schema, made.root) }),
-                );
-                return (
-                    <Box
-                        key={made.name}
-                        style={small ? undefined : { gridColumn: "1 / -1", minWidth: 0 }}
-                    >
-                        <Field {...made} />
-                    </Box>
-                );
-            })}
-        </SimpleGrid>
-    );
+  const rows: Made[][] = [];
+  for (const made of fields) {
+    const schema = settledOnce(made.schema, made.root);
+    const small = isSmall(kindOf({ ...made, schema }));
+    const last = rows.at(-1);
+    if (
+      small && last && last.length < 2 &&
+      last.every((one) => isSmall(kindOf({ ...one, schema: settledOnce(one.schema, one.root) })))
+    ) {
+      last.push(made);
+    } else rows.push([made]);
+  }
+  return (
+    <SimpleGrid cols={{ base: 1, sm: 2 }} spacing="md" verticalSpacing="md">
+      {rows.flat().map((made) => {
+        const small = isSmall(
+          kindOf({ ...made, schema: settledOnce(made.schema, made.root) }),
+        );
+        return (
+          <Box
+            key={made.name}
+            style={small ? undefined : { gridColumn: "1 / -1", minWidth: 0 }}
+          >
+            <Field {...made} />
+          </Box>
+        );
+      })}
+    </SimpleGrid>
+  );
 }
 
 function Unknown({ holder, names, words }: { holder: Holder; names: string[]; words: string }) {
-    const desk = useDesk();
-    const takeOut = () =>
-        desk.change(
-            holder.at,
-            (value) =>
-                Object.fromEntries(
-                    Object.entries(value as Json).filter(([key]) => !names.includes(key)),
-                ),
-        );
-    return (
-        <Fieldset legend={words} variant="filled">
-            <Grid fields={names.map((name) => madeFor(holder, name))} />
-            {desk.readOnly
-                ? null
-                : (
-                    <Button mt="sm" size="compact-sm" variant="default" onClick={takeOut}>
-                        Take them out
-                    </Button>
-                )}
-        </Fieldset>
+  const desk = useDesk();
+  const takeOut = () =>
+    desk.change(
+      holder.at,
+      (value) =>
+        Object.fromEntries(
+          Object.entries(value as Json).filter(([key]) => !names.includes(key)),
+        ),
     );
+  return (
+    <Fieldset legend={words} variant="filled">
+      <Grid fields={names.map((name) => madeFor(holder, name))} />
+      {desk.readOnly ? null : (
+        <Button mt="sm" size="compact-sm" variant="default" onClick={takeOut}>
+          Take them out
+        </Button>
+      )}
+    </Fieldset>
+  );
 }
 
 /** All fields of an object, without a frame around them. */
 export function Fields({ leave = [], unknownWords = "Not known here", ...holder }: Props) {
-    const desk = useDesk();
-    const { schema, value, at } = holder;
-    const known = Object.keys(schema.properties ?? {}).filter((name) => !leave.includes(name));
-    const required = (schema.required ?? []) as string[];
-    // Decided once: a field must not jump to another place because somebody wrote in it.
-    const [front] = useState(() =>
-        known.filter((name) =>
-            required.includes(name) || (isObject(value) && value[name] !== undefined)
+  const desk = useDesk();
+  const { schema, value, at } = holder;
+  const known = Object.keys(schema.properties ?? {}).filter((name) => !leave.includes(name));
+  const required = (schema.required ?? []) as string[];
+  // Decided once: a field must not jump to another place because somebody wrote in it.
+  const [front] = useState(() =>
+    known.filter((name) =>
+      required.includes(name) || (isObject(value) && value[name] !== undefined)
+    )
+  );
+  // Somebody who answers sees every question at once.
+  const first = desk.plain
+    ? known
+    : front.length || known.length > 3
+    ? known.filter((name) => front.includes(name) || required.includes(name))
+    : known;
+  const folded = known.filter((name) => !first.includes(name));
+  const unknown = Object.keys(isObject(value) ? value : {}).filter((name) =>
+    !Object.hasOwn(schema.properties ?? {}, name) && !leave.includes(name)
+  );
+  const mayHoldMore = schema.additionalProperties !== false;
+  return (
+    <Stack gap="md">
+      <Orphans at={at} names={[...known, ...unknown, ...leave]} />
+      {first.length ? <Grid fields={first.map((name) => madeFor(holder, name))} /> : null}
+      {unknown.length
+        ? (
+          <Unknown
+            holder={holder}
+            names={unknown}
+            words={mayHoldMore ? "Further entries" : unknownWords}
+          />
         )
-    );
-    // Somebody who answers sees every question at once.
-    const first = desk.plain
-        ? known
-        : front.length || known.length > 3
-        ? known.filter((name) => front.includes(name) || required.includes(name))
-        : known;
-    const folded = known.filter((name) => !first.includes(name));
-    const unknown = Object.keys(isObject(value) ? value : {}).filter((name) =>
-        !Object.hasOwn(schema.properties ?? {}, name) && !leave.includes(name)
-    );
-    const mayHoldMore = schema.additionalProperties !== false;
-    return (
-        <Stack gap="md">
-            <Orphans at={at} names={[...known, ...unknown, ...leave]} />
-            {first.length ? <Grid fields={first.map((name) => madeFor(holder, name))} /> : null}
-            {unknown.length
-                ? (
-                    <Unknown
-                        holder={holder}
-                        names={unknown}
-                        words={mayHoldMore ? "Further entries" : unknownWords}
-                    />
-                )
-                : null}
-            {folded.length ? <More holder={holder} names={folded} /> : null}
-        </Stack>
-    );
+        : null}
+      {folded.length ? <More holder={holder} names={folded} /> : null}
+    </Stack>
+  );
 }
 
 /** What is said of places inside that have no field. */
 function Orphans({ at, names }: { at: string; names: string[] }) {
-    const findings = useFindings(at, true);
-    const fields = names.map((name) => under(at, name));
-    const mine = findings.filter(({ pointer }) =>
-        !fields.some((one) => pointer === one || pointer.startsWith(`${one}/`))
-    );
-    return mine.length ? <Said findings={mine} /> : null;
+  const findings = useFindings(at, true);
+  const fields = names.map((name) => under(at, name));
+  const mine = findings.filter(({ pointer }) =>
+    !fields.some((one) => pointer === one || pointer.startsWith(`${one}/`))
+  );
+  return mine.length ? <Said findings={mine} /> : null;
 }
 
 function More({ holder, names }: { holder: Holder; names: string[] }) {
-    const places = names.map((name) => under(holder.at, name)).join(" ");
-    const holds = useCallback(
-        (wanted: string) =>
-            places.split(" ").some((one) => wanted === one || wanted.startsWith(`${one}/`)),
-        [places],
-    );
-    const said = useFindings(holder.at, true).some(({ pointer }) => holds(pointer));
-    const [isOpen, setOpen] = useFold(holder.at, false, holds);
-    const open = isOpen || said;
-    return (
-        <Box>
-            <Button
-                size="compact-sm"
-                variant="subtle"
-                color="gray"
-                aria-expanded={open}
-                leftSection={open ? <ChevronDown size={14} /> : <ChevronRight size={14} />}
-                onClick={() => setOpen(!isOpen)}
-            >
-                More settings
-            </Button>
-            <Collapse expanded={open} transitionDuration={0}>
-                {open
-                    ? (
-                        <Box mt="sm">
-                            <Grid fields={names.map((name) => madeFor(holder, name))} />
-                        </Box>
-                    )
-                    : null}
-            </Collapse>
-        </Box>
-    );
+  const places = names.map((name) => under(holder.at, name)).join(" ");
+  const holds = useCallback(
+    (wanted: string) =>
+      places.split(" ").some((one) => wanted === one || wanted.startsWith(`${one}/`)),
+    [places],
+  );
+  const said = useFindings(holder.at, true).some(({ pointer }) => holds(pointer));
+  const [isOpen, setOpen] = useFold(holder.at, false, holds);
+  const open = isOpen || said;
+  return (
+    <Box>
+      <Button
+        size="compact-sm"
+        variant="subtle"
+        color="gray"
+        aria-expanded={open}
+        leftSection={open ? <ChevronDown size={14} /> : <ChevronRight size={14} />}
+        onClick={() => setOpen(!isOpen)}
+      >
+        More settings
+      </Button>
+      <Collapse expanded={open} transitionDuration={0}>
+        {open
+          ? (
+            <Box mt="sm">
+              <Grid fields={names.map((name) => madeFor(holder, name))} />
+            </Box>
+          )
+          : null}
+      </Collapse>
+    </Box>
+  );
 }
 
 export function GroupField(made: Made) {
-    const desk = useDesk();
-    const title = titleOf(made.name, made.schema);
-    const hint = hintOf(made.schema);
-    if (made.value === undefined) {
-        return (
-            <Group data-pointer={made.at} gap="sm">
-                <Button
-                    size="compact-sm"
-                    variant="default"
-                    leftSection={<Plus size={14} />}
-                    disabled={desk.readOnly}
-                    onClick={() => desk.set(made.at, startOf(made.schema, made.root))}
-                >
-                    {title}
-                </Button>
-                <Text size="xs" c="dimmed" style={{ flex: 1, minWidth: 140 }}>{hint}</Text>
-            </Group>
-        );
-    }
+  const desk = useDesk();
+  const title = titleOf(made.name, made.schema);
+  const hint = hintOf(made.schema);
+  if (made.value === undefined) {
     return (
-        <Fieldset legend={title} data-pointer={made.at} radius="md">
-            {hint ? <Text size="sm" c="dimmed" mb="sm">{hint}</Text> : null}
-            <Fields
-                schema={made.schema}
-                root={made.root}
-                value={made.value}
-                at={made.at}
-                templated={made.templated}
-            />
-            {made.required || desk.readOnly ? null : (
-                <Button
-                    mt="sm"
-                    size="compact-sm"
-                    variant="subtle"
-                    color="gray"
-                    onClick={() => desk.set(made.at, undefined)}
-                >
-                    Leave out {title.toLowerCase()}
-                </Button>
-            )}
-        </Fieldset>
+      <Group data-pointer={made.at} gap="sm">
+        <Button
+          size="compact-sm"
+          variant="default"
+          leftSection={<Plus size={14} />}
+          disabled={desk.readOnly}
+          onClick={() => desk.set(made.at, startOf(made.schema, made.root))}
+        >
+          {title}
+        </Button>
+        <Text size="xs" c="dimmed" style={{ flex: 1, minWidth: 140 }}>{hint}</Text>
+      </Group>
     );
+  }
+  return (
+    <Fieldset legend={title} data-pointer={made.at} radius="md">
+      {hint ? <Text size="sm" c="dimmed" mb="sm">{hint}</Text> : null}
+      <Fields
+        schema={made.schema}
+        root={made.root}
+        value={made.value}
+        at={made.at}
+        templated={made.templated}
+      />
+      {made.required || desk.readOnly ? null : (
+        <Button
+          mt="sm"
+          size="compact-sm"
+          variant="subtle"
+          color="gray"
+          onClick={() => desk.set(made.at, undefined)}
+        >
+          Leave out {title.toLowerCase()}
+        </Button>
+      )}
+    </Fieldset>
+  );
 }

@@ -14,53 +14,53 @@ const NO_WORDS = { filters: [], tests: [] };
 const noNames = () => [];
 
 export function JsonField(made: Made & { onText?: () => void }) {
-    const desk = useDesk();
-    const words = useField(made, true);
-    const names = useNames(made);
-    const [text, setText] = useState(() => spellJson(made.value));
-    const [problem, setProblem] = useState<string | null>(null);
-    const last = useRef(made.value);
-    useEffect(() => {
-        // A value from elsewhere; what was written here spells its own value already.
-        if (!same(last.current, made.value)) {
-            setText(spellJson(made.value));
-            setProblem(null);
-        }
-        last.current = made.value;
-    }, [made.value]);
-    useEffect(() => () => desk.broken(made.at, null), [desk, made.at]);
-    const write = (next: string) => {
-        setText(next);
-        const read = next.trim() ? readJson(next) : { value: undefined };
-        const wrong = "problem" in read ? read.problem : null;
-        setProblem(wrong);
-        desk.broken(made.at, wrong);
-        if ("problem" in read) return;
-        last.current = read.value;
-        desk.set(made.at, read.value);
-    };
-    const asText = made.onText && !desk.readOnly
-        ? (
-            <Button size="compact-xs" variant="subtle" color="gray" onClick={made.onText}>
-                As text
-            </Button>
-        )
-        : null;
-    return (
-        <Frame made={made} words={words} unlabelled removable aside={asText}>
-            <TemplateEditor
-                value={text}
-                label={words.title}
-                language="json"
-                names={made.templated ? names : noNames}
-                allowed={made.templated ? desk.vocabulary?.allowed ?? NO_WORDS : NO_WORDS}
-                readOnly={desk.readOnly}
-                describedBy={words.described}
-                isWrong={words.wrong || problem !== null}
-                hint="JSON"
-                onChange={write}
-            />
-            {problem ? <Input.Error mt={4}>{problem}</Input.Error> : null}
-        </Frame>
-    );
+  const desk = useDesk();
+  const words = useField(made, true);
+  const names = useNames(made);
+  const [text, setText] = useState(() => spellJson(made.value));
+  const [problem, setProblem] = useState<string | null>(null);
+  const last = useRef(made.value);
+  useEffect(() => {
+    // A value from elsewhere; what was written here spells its own value already.
+    if (!same(last.current, made.value)) {
+      setText(spellJson(made.value));
+      setProblem(null);
+    }
+    last.current = made.value;
+  }, [made.value]);
+  useEffect(() => () => desk.broken(made.at, null), [desk, made.at]);
+  const write = (next: string) => {
+    setText(next);
+    const read = next.trim() ? readJson(next) : { value: undefined };
+    const wrong = "problem" in read ? read.problem : null;
+    setProblem(wrong);
+    desk.broken(made.at, wrong);
+    if ("problem" in read) return;
+    last.current = read.value;
+    desk.set(made.at, read.value);
+  };
+  const asText = made.onText && !desk.readOnly
+    ? (
+      <Button size="compact-xs" variant="subtle" color="gray" onClick={made.onText}>
+        As text
+      </Button>
+    )
+    : null;
+  return (
+    <Frame made={made} words={words} unlabelled removable aside={asText}>
+      <TemplateEditor
+        value={text}
+        label={words.title}
+        language="json"
+        names={made.templated ? names : noNames}
+        allowed={made.templated ? desk.vocabulary?.allowed ?? NO_WORDS : NO_WORDS}
+        readOnly={desk.readOnly}
+        describedBy={words.described}
+        isWrong={words.wrong || problem !== null}
+        hint="JSON"
+        onChange={write}
+      />
+      {problem ? <Input.Error mt={4}>{problem}</Input.Error> : null}
+    </Frame>
+  );
 }

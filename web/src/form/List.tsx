@@ -17,125 +17,125 @@ const freshKey = () => `k${made += 1}`;
 
 /** Keys that stay with their items, and the changes of a list that keep them so. */
 export function useItems(at: string, list: readonly unknown[]) {
-    const desk = useDesk();
-    const keys = useRef<string[]>([]);
-    while (keys.current.length < list.length) keys.current.push(freshKey());
-    keys.current.length = list.length;
-    const change = (
-        how: <T>(before: readonly T[], fresh: (at: number) => T) => T[],
-        value?: unknown,
-    ) => {
-        keys.current = how(keys.current, freshKey);
-        desk.change(at, (now) => {
-            const items = Array.isArray(now) ? now : [];
-            return how(items, (from) => (from < 0 ? value : structuredClone(items[from])));
-        });
-    };
-    const moves = (place: number): Moves => ({
-        up: place > 0 ? () => change((before) => moved(before, place, place - 1)) : undefined,
-        down: place < list.length - 1
-            ? () => change((before) => moved(before, place, place + 1))
-            : undefined,
-        double: () => change((before, fresh) => before.toSpliced(place + 1, 0, fresh(place))),
-        out: () => change((before) => before.toSpliced(place, 1)),
+  const desk = useDesk();
+  const keys = useRef<string[]>([]);
+  while (keys.current.length < list.length) keys.current.push(freshKey());
+  keys.current.length = list.length;
+  const change = (
+    how: <T>(before: readonly T[], fresh: (at: number) => T) => T[],
+    value?: unknown,
+  ) => {
+    keys.current = how(keys.current, freshKey);
+    desk.change(at, (now) => {
+      const items = Array.isArray(now) ? now : [];
+      return how(items, (from) => (from < 0 ? value : structuredClone(items[from])));
     });
-    const add = (value: unknown) => change((before, fresh) => [...before, fresh(-1)], value);
-    return { keys: keys.current, moves, add };
+  };
+  const moves = (place: number): Moves => ({
+    up: place > 0 ? () => change((before) => moved(before, place, place - 1)) : undefined,
+    down: place < list.length - 1
+      ? () => change((before) => moved(before, place, place + 1))
+      : undefined,
+    double: () => change((before, fresh) => before.toSpliced(place + 1, 0, fresh(place))),
+    out: () => change((before) => before.toSpliced(place, 1)),
+  });
+  const add = (value: unknown) => change((before, fresh) => [...before, fresh(-1)], value);
+  return { keys: keys.current, moves, add };
 }
 
 export function ItemMenu({ moves, what }: { moves: Moves; what: string }) {
-    return (
-        <Menu position="bottom-end" shadow="md">
-            <Menu.Target>
-                <ActionIcon variant="subtle" color="gray" aria-label={`Change ${what}`}>
-                    <EllipsisVertical size={15} />
-                </ActionIcon>
-            </Menu.Target>
-            <Menu.Dropdown>
-                <Menu.Item
-                    leftSection={<ArrowUp size={14} />}
-                    disabled={!moves.up}
-                    onClick={moves.up}
-                >
-                    Move up
-                </Menu.Item>
-                <Menu.Item
-                    leftSection={<ArrowDown size={14} />}
-                    disabled={!moves.down}
-                    onClick={moves.down}
-                >
-                    Move down
-                </Menu.Item>
-                <Menu.Item leftSection={<CopyPlus size={14} />} onClick={moves.double}>
-                    Duplicate
-                </Menu.Item>
-                <Menu.Divider />
-                <Menu.Item leftSection={<Trash2 size={14} />} color="red" onClick={moves.out}>
-                    Take out
-                </Menu.Item>
-            </Menu.Dropdown>
-        </Menu>
-    );
+  return (
+    <Menu position="bottom-end" shadow="md">
+      <Menu.Target>
+        <ActionIcon variant="subtle" color="gray" aria-label={`Change ${what}`}>
+          <EllipsisVertical size={15} />
+        </ActionIcon>
+      </Menu.Target>
+      <Menu.Dropdown>
+        <Menu.Item
+          leftSection={<ArrowUp size={14} />}
+          disabled={!moves.up}
+          onClick={moves.up}
+        >
+          Move up
+        </Menu.Item>
+        <Menu.Item
+          leftSection={<ArrowDown size={14} />}
+          disabled={!moves.down}
+          onClick={moves.down}
+        >
+          Move down
+        </Menu.Item>
+        <Menu.Item leftSection={<CopyPlus size={14} />} onClick={moves.double}>
+          Duplicate
+        </Menu.Item>
+        <Menu.Divider />
+        <Menu.Item leftSection={<Trash2 size={14} />} color="red" onClick={moves.out}>
+          Take out
+        </Menu.Item>
+      </Menu.Dropdown>
+    </Menu>
+  );
 }
 
 const EMPTY: unknown[] = [];
 
 export function ListField(made: Made) {
-    const desk = useDesk();
-    const words = useField(made);
-    const list = (made.value ?? EMPTY) as unknown[];
-    const { keys, moves, add } = useItems(made.at, list);
-    const items = settledOnce(made.schema.items, made.root);
-    const full = list.length >= (made.schema.maxItems ?? Infinity);
-    return (
-        <Frame made={made} words={words} unlabelled removable>
-            <Stack gap="xs">
-                {list.length ? null : <Text size="sm" c="dimmed">Nothing yet.</Text>}
-                {list.map((value, place) => (
-                    <Group key={keys[place]} gap="xs" wrap="nowrap" align="flex-start">
-                        <Box style={{ flex: 1, minWidth: 0 }} className="untitled">
-                            <Field
-                                name={String(place)}
-                                schema={named(items, place)}
-                                root={made.root}
-                                value={value}
-                                at={under(made.at, place)}
-                                required
-                                templated={made.templated}
-                            />
-                        </Box>
-                        {desk.readOnly ? null : (
-                            <ItemMenu
-                                moves={moves(place)}
-                                what={`item ${place + 1} of ${words.title}`}
-                            />
-                        )}
-                    </Group>
-                ))}
-                {desk.readOnly || full ? null : (
-                    <Box>
-                        <Button
-                            size="compact-sm"
-                            variant="default"
-                            leftSection={<Plus size={14} />}
-                            onClick={() => add(startOf(items, made.root))}
-                        >
-                            Add
-                        </Button>
-                    </Box>
-                )}
-            </Stack>
-        </Frame>
-    );
+  const desk = useDesk();
+  const words = useField(made);
+  const list = (made.value ?? EMPTY) as unknown[];
+  const { keys, moves, add } = useItems(made.at, list);
+  const items = settledOnce(made.schema.items, made.root);
+  const full = list.length >= (made.schema.maxItems ?? Infinity);
+  return (
+    <Frame made={made} words={words} unlabelled removable>
+      <Stack gap="xs">
+        {list.length ? null : <Text size="sm" c="dimmed">Nothing yet.</Text>}
+        {list.map((value, place) => (
+          <Group key={keys[place]} gap="xs" wrap="nowrap" align="flex-start">
+            <Box style={{ flex: 1, minWidth: 0 }} className="untitled">
+              <Field
+                name={String(place)}
+                schema={named(items, place)}
+                root={made.root}
+                value={value}
+                at={under(made.at, place)}
+                required
+                templated={made.templated}
+              />
+            </Box>
+            {desk.readOnly ? null : (
+              <ItemMenu
+                moves={moves(place)}
+                what={`item ${place + 1} of ${words.title}`}
+              />
+            )}
+          </Group>
+        ))}
+        {desk.readOnly || full ? null : (
+          <Box>
+            <Button
+              size="compact-sm"
+              variant="default"
+              leftSection={<Plus size={14} />}
+              onClick={() => add(startOf(items, made.root))}
+            >
+              Add
+            </Button>
+          </Box>
+        )}
+      </Stack>
+    </Frame>
+  );
 }
 
 const titles = new WeakMap<object, Map<number, object>>();
 /** The schema of an item with its number as title; the same object each time. */
 function named(items: Record<string, unknown>, place: number) {
-    const known = titles.get(items) ?? new Map<number, object>();
-    titles.set(items, known);
-    const title = `${typeof items.title === "string" ? items.title : "Item"} ${place + 1}`;
-    const found = known.get(place) ?? { ...items, title };
-    known.set(place, found);
-    return found as Record<string, unknown>;
+  const known = titles.get(items) ?? new Map<number, object>();
+  titles.set(items, known);
+  const title = `${typeof items.title === "string" ? items.title : "Item"} ${place + 1}`;
+  const found = known.get(place) ?? { ...items, title };
+  known.set(place, found);
+  return found as Record<string, unknown>;
 }

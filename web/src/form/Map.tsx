@@ -13,98 +13,96 @@ import type { Json, Schema } from "./values";
 const ANYTHING: Schema = {};
 
 export function MapField(made: Made) {
-    const desk = useDesk();
-    const words = useField(made);
-    const value = (made.value ?? {}) as Json;
-    const inner = isObject(made.schema.additionalProperties)
-        ? made.schema.additionalProperties as Schema
-        : ANYTHING;
-    const names = Object.keys(value);
-    const keys = useRef<number[]>([]);
-    while (keys.current.length < names.length) keys.current.push((keys.current.at(-1) ?? 0) + 1);
-    keys.current.length = names.length;
-    const add = () => {
-        let fresh = "name";
-        for (let at = 2; Object.hasOwn(value, fresh); at += 1) fresh = `name_${at}`;
-        desk.change(
-            made.at,
-            (now) => ({ ...(isObject(now) ? now : {}), [fresh]: startOf(inner, made.root) }),
-        );
-    };
-    return (
-        <Frame made={made} words={words} unlabelled removable>
-            <Stack gap="xs">
-                {names.map((name, place) => (
-                    <Group key={keys.current[place]} gap="xs" wrap="nowrap" align="flex-start">
-                        <NameField made={made} name={name} taken={names} />
-                        <Box style={{ flex: 2, minWidth: 0 }} className="untitled">
-                            <Field
-                                name={name}
-                                schema={inner}
-                                root={made.root}
-                                value={value[name]}
-                                at={under(made.at, name)}
-                                required
-                                templated={made.templated}
-                            />
-                        </Box>
-                        {desk.readOnly ? null : (
-                            <ActionIcon
-                                variant="subtle"
-                                color="gray"
-                                mt={4}
-                                aria-label={`Take out ${name}`}
-                                onClick={() => desk.set(under(made.at, name), undefined)}
-                            >
-                                <X size={14} />
-                            </ActionIcon>
-                        )}
-                    </Group>
-                ))}
-                {desk.readOnly ? null : (
-                    <Box>
-                        <Button
-                            size="compact-sm"
-                            variant="default"
-                            leftSection={<Plus size={14} />}
-                            onClick={add}
-                        >
-                            Add an entry
-                        </Button>
-                    </Box>
-                )}
-            </Stack>
-        </Frame>
+  const desk = useDesk();
+  const words = useField(made);
+  const value = (made.value ?? {}) as Json;
+  const inner = isObject(made.schema.additionalProperties)
+    ? made.schema.additionalProperties as Schema
+    : ANYTHING;
+  const names = Object.keys(value);
+  const keys = useRef<number[]>([]);
+  while (keys.current.length < names.length) keys.current.push((keys.current.at(-1) ?? 0) + 1);
+  keys.current.length = names.length;
+  const add = () => {
+    let fresh = "name";
+    for (let at = 2; Object.hasOwn(value, fresh); at += 1) fresh = `name_${at}`;
+    desk.change(
+      made.at,
+      (now) => ({ ...(isObject(now) ? now : {}), [fresh]: startOf(inner, made.root) }),
     );
+  };
+  return (
+    <Frame made={made} words={words} unlabelled removable>
+      <Stack gap="xs">
+        {names.map((name, place) => (
+          <Group key={keys.current[place]} gap="xs" wrap="nowrap" align="flex-start">
+            <NameField made={made} name={name} taken={names} />
+            <Box style={{ flex: 2, minWidth: 0 }} className="untitled">
+              <Field
+                name={name}
+                schema={inner}
+                root={made.root}
+                value={value[name]}
+                at={under(made.at, name)}
+                required
+                templated={made.templated}
+              />
+            </Box>
+            {desk.readOnly ? null : (
+              <ActionIcon
+                variant="subtle"
+                color="gray"
+                mt={4}
+                aria-label={`Take out ${name}`}
+                onClick={() => desk.set(under(made.at, name), undefined)}
+              >
+                <X size={14} />
+              </ActionIcon>
+            )}
+          </Group>
+        ))}
+        {desk.readOnly ? null : (
+          <Box>
+            <Button
+              size="compact-sm"
+              variant="default"
+              leftSection={<Plus size={14} />}
+              onClick={add}
+            >
+              Add an entry
+            </Button>
+          </Box>
+        )}
+      </Stack>
+    </Frame>
+  );
 }
 
 /** A name; it becomes another one when the field is left, so that half of one never stands there. */
 function NameField({ made, name, taken }: { made: Made; name: string; taken: string[] }) {
-    const desk = useDesk();
-    const [text, setText] = useState(name);
-    const [seen, setSeen] = useState(name);
-    if (seen !== name) {
-        setSeen(name);
-        setText(name);
-    }
-    const clash = text !== name && (taken.includes(text) || text === "");
-    const settle = () => {
-        if (clash) setText(name);
-        else if (text !== name) desk.change(made.at, (now) => renamed(now as Json, name, text));
-    };
-    return (
-        <TextInput
-            aria-label="Name"
-            size="sm"
-            style={{ flex: 1, minWidth: 90 }}
-            value={text}
-            readOnly={desk.readOnly}
-            error={clash
-                ? (text === "" ? "A name is needed." : "There is one of that name.")
-                : undefined}
-            onChange={(event) => setText(event.currentTarget.value)}
-            onBlur={settle}
-            onKeyDown={(event) => event.key === "Enter" && settle()}
-        />
-    );
+  const desk = useDesk();
+  const [text, setText] = useState(name);
+  const [seen, setSeen] = useState(name);
+  if (seen !== name) {
+    setSeen(name);
+    setText(name);
+  }
+  const clash = text !== name && (taken.includes(text) || text === "");
+  const settle = () => {
+    if (clash) setText(name);
+    else if (text !== name) desk.change(made.at, (now) => renamed(now as Json, name, text));
+  };
+  return (
+    <TextInput
+      aria-label="Name"
+      size="sm"
+      style={{ flex: 1, minWidth: 90 }}
+      value={text}
+      readOnly={desk.readOnly}
+      error={clash ? (text === "" ? "A name is needed." : "There is one of that name.") : undefined}
+      onChange={(event) => setText(event.currentTarget.value)}
+      onBlur={settle}
+      onKeyDown={(event) => event.key === "Enter" && settle()}
+    />
+  );
 }

@@ -12,108 +12,105 @@ const isGroup = (name: string) => ["steps", "inputs", "trigger", "run", "secrets
 
 /** Each output once: under steps, and not under its short name as well. */
 export function pickable(names: Name[]): Name[] {
-    const short = new Set(
-        (names.find((one) => one.name === "steps")?.inside?.() ?? []).map((one) => one.name),
-    );
-    const found = names.filter((one) => isGroup(one.name) || !short.has(one.name));
-    return found.filter((one) => !isGroup(one.name) || (one.inside?.().length ?? 0) > 0);
+  const short = new Set(
+    (names.find((one) => one.name === "steps")?.inside?.() ?? []).map((one) => one.name),
+  );
+  const found = names.filter((one) => isGroup(one.name) || !short.has(one.name));
+  return found.filter((one) => !isGroup(one.name) || (one.inside?.().length ?? 0) > 0);
 }
 
 export function Outputs({ names, onPick }: { names: Name[]; onPick: Pick }) {
-    const [wanted, setWanted] = useState("");
-    const shown = pickable(names);
-    return (
-        <Box>
-            <TextInput
-                size="xs"
-                mb="xs"
-                leftSection={<Search size={13} />}
-                placeholder="Find a name"
-                aria-label="Find a name"
-                value={wanted}
-                onChange={(event) => setWanted(event.currentTarget.value)}
-                data-autofocus
+  const [wanted, setWanted] = useState("");
+  const shown = pickable(names);
+  return (
+    <Box>
+      <TextInput
+        size="xs"
+        mb="xs"
+        leftSection={<Search size={13} />}
+        placeholder="Find a name"
+        aria-label="Find a name"
+        value={wanted}
+        onChange={(event) => setWanted(event.currentTarget.value)}
+        data-autofocus
+      />
+      <ScrollArea.Autosize mah={320}>
+        {shown.length
+          ? shown.map((one) => (
+            <Node
+              key={one.name}
+              of={one}
+              path={[one.name]}
+              onPick={onPick}
+              wanted={wanted.trim().toLowerCase()}
             />
-            <ScrollArea.Autosize mah={320}>
-                {shown.length
-                    ? shown.map((one) => (
-                        <Node
-                            key={one.name}
-                            of={one}
-                            path={[one.name]}
-                            onPick={onPick}
-                            wanted={wanted.trim().toLowerCase()}
-                        />
-                    ))
-                    : (
-                        <Text size="sm" c="dimmed" p="xs">
-                            Nothing comes before this step. Give the automation inputs, or a step
-                            before it.
-                        </Text>
-                    )}
-            </ScrollArea.Autosize>
-        </Box>
-    );
+          ))
+          : (
+            <Text size="sm" c="dimmed" p="xs">
+              Nothing comes before this step. Give the automation inputs, or a step before it.
+            </Text>
+          )}
+      </ScrollArea.Autosize>
+    </Box>
+  );
 }
 
 const SEARCHED = 4;
 function holds(of: Name, wanted: string, depth = 0): boolean {
-    if (of.name.toLowerCase().includes(wanted)) return true;
-    return depth < SEARCHED && !!of.inside?.().some((one) => holds(one, wanted, depth + 1));
+  if (of.name.toLowerCase().includes(wanted)) return true;
+  return depth < SEARCHED && !!of.inside?.().some((one) => holds(one, wanted, depth + 1));
 }
 
 type Props = { of: Name; path: string[]; onPick: Pick; wanted: string };
 
 function Node({ of, path, onPick, wanted }: Props) {
-    const [isOpen, setOpen] = useState(path.length <= 1);
-    if (wanted && !holds(of, wanted)) return null;
-    const open = isOpen || wanted !== "";
-    const deeper = wanted && of.name.toLowerCase().includes(wanted) ? "" : wanted;
-    const spelt = spellPath(path);
-    return (
-        <Box pl={path.length > 1 ? 16 : 0}>
-            <Group gap={4} wrap="nowrap">
-                {of.inside
-                    ? (
-                        <ActionIcon
-                            size="xs"
-                            variant="subtle"
-                            color="gray"
-                            aria-label={`${open ? "Close" : "Open"} ${spelt}`}
-                            aria-expanded={open}
-                            onClick={() => setOpen(!isOpen)}
-                        >
-                            {open ? <ChevronDown size={13} /> : <ChevronRight size={13} />}
-                        </ActionIcon>
-                    )
-                    : <Box w={18} />}
-                <UnstyledButton
-                    className="pick"
-                    onClick={() => onPick(spelt)}
-                    aria-label={`Insert ${spelt}`}
-                    py={3}
-                    px={4}
-                    style={{ flex: 1, minWidth: 0 }}
-                >
-                    <Group gap={8} wrap="nowrap">
-                        <Text size="sm" className="mono">{of.name}</Text>
-                        {of.about
-                            ? <Text size="xs" c="dimmed" truncate>{visible(of.about)}</Text>
-                            : null}
-                    </Group>
-                </UnstyledButton>
-            </Group>
-            {open && of.inside
-                ? of.inside().map((one) => (
-                    <Node
-                        key={one.name}
-                        of={one}
-                        path={[...path, one.name]}
-                        onPick={onPick}
-                        wanted={deeper}
-                    />
-                ))
-                : null}
-        </Box>
-    );
+  const [isOpen, setOpen] = useState(path.length <= 1);
+  if (wanted && !holds(of, wanted)) return null;
+  const open = isOpen || wanted !== "";
+  const deeper = wanted && of.name.toLowerCase().includes(wanted) ? "" : wanted;
+  const spelt = spellPath(path);
+  return (
+    <Box pl={path.length > 1 ? 16 : 0}>
+      <Group gap={4} wrap="nowrap">
+        {of.inside
+          ? (
+            <ActionIcon
+              size="xs"
+              variant="subtle"
+              color="gray"
+              aria-label={`${open ? "Close" : "Open"} ${spelt}`}
+              aria-expanded={open}
+              onClick={() => setOpen(!isOpen)}
+            >
+              {open ? <ChevronDown size={13} /> : <ChevronRight size={13} />}
+            </ActionIcon>
+          )
+          : <Box w={18} />}
+        <UnstyledButton
+          className="pick"
+          onClick={() => onPick(spelt)}
+          aria-label={`Insert ${spelt}`}
+          py={3}
+          px={4}
+          style={{ flex: 1, minWidth: 0 }}
+        >
+          <Group gap={8} wrap="nowrap">
+            <Text size="sm" className="mono">{of.name}</Text>
+            {of.about ? <Text size="xs" c="dimmed" truncate>{visible(of.about)}</Text> : null}
+          </Group>
+        </UnstyledButton>
+      </Group>
+      {open && of.inside
+        ? of.inside().map((one) => (
+          <Node
+            key={one.name}
+            of={one}
+            path={[...path, one.name]}
+            onPick={onPick}
+            wanted={deeper}
+          />
+        ))
+        : null}
+    </Box>
+  );
 }

@@ -1,13 +1,13 @@
 // Fields for one plain value: a text, a number, a choice, yes or no, a zone, a moment.
 
 import {
-    Autocomplete,
-    Checkbox,
-    Input,
-    MultiSelect,
-    NativeSelect,
-    Textarea,
-    TextInput,
+  Autocomplete,
+  Checkbox,
+  Input,
+  MultiSelect,
+  NativeSelect,
+  Textarea,
+  TextInput,
 } from "@mantine/core";
 import { useEffect, useState } from "react";
 import { useDesk } from "./desk";
@@ -20,178 +20,177 @@ const text = (value: unknown) => (typeof value === "string" ? value : "");
 const written = (made: Made, value: string) => (value === "" && !made.required ? undefined : value);
 
 export function LineField(made: Made) {
-    const desk = useDesk();
-    const words = useField(made);
-    return (
-        <Frame made={made} words={words}>
-            <TextInput
-                id={words.id}
-                value={text(made.value)}
-                type={pickedType(made.schema)}
-                autoComplete="off"
-                maxLength={made.schema.maxLength}
-                placeholder={text(made.schema.examples?.[0])}
-                readOnly={desk.readOnly}
-                error={words.wrong}
-                aria-describedby={words.described}
-                aria-invalid={words.wrong || undefined}
-                onChange={(event) => desk.set(made.at, written(made, event.currentTarget.value))}
-            />
-        </Frame>
-    );
+  const desk = useDesk();
+  const words = useField(made);
+  return (
+    <Frame made={made} words={words}>
+      <TextInput
+        id={words.id}
+        value={text(made.value)}
+        type={pickedType(made.schema)}
+        autoComplete="off"
+        maxLength={made.schema.maxLength}
+        placeholder={text(made.schema.examples?.[0])}
+        readOnly={desk.readOnly}
+        error={words.wrong}
+        aria-describedby={words.described}
+        aria-invalid={words.wrong || undefined}
+        onChange={(event) => desk.set(made.at, written(made, event.currentTarget.value))}
+      />
+    </Frame>
+  );
 }
 
 export function TextField(made: Made) {
-    const desk = useDesk();
-    const words = useField(made);
-    return (
-        <Frame made={made} words={words}>
-            <Textarea
-                id={words.id}
-                value={text(made.value)}
-                autosize
-                minRows={2}
-                maxRows={16}
-                readOnly={desk.readOnly}
-                error={words.wrong}
-                aria-describedby={words.described}
-                aria-invalid={words.wrong || undefined}
-                onChange={(event) => desk.set(made.at, written(made, event.currentTarget.value))}
-            />
-        </Frame>
-    );
+  const desk = useDesk();
+  const words = useField(made);
+  return (
+    <Frame made={made} words={words}>
+      <Textarea
+        id={words.id}
+        value={text(made.value)}
+        autosize
+        minRows={2}
+        maxRows={16}
+        readOnly={desk.readOnly}
+        error={words.wrong}
+        aria-describedby={words.described}
+        aria-invalid={words.wrong || undefined}
+        onChange={(event) => desk.set(made.at, written(made, event.currentTarget.value))}
+      />
+    </Frame>
+  );
 }
 
 const ZONES = typeof Intl.supportedValuesOf === "function"
-    ? ["UTC", ...Intl.supportedValuesOf("timeZone")]
-    : ["UTC"];
+  ? ["UTC", ...Intl.supportedValuesOf("timeZone")]
+  : ["UTC"];
 
 /** Text with known values on offer; any other may be written too. */
 export function OfferedField({ made, offers }: { made: Made; offers: string[] }) {
-    const desk = useDesk();
-    const words = useField(made);
-    return (
-        <Frame made={made} words={words}>
-            <Autocomplete
-                id={words.id}
-                value={text(made.value)}
-                data={offers}
-                limit={30}
-                readOnly={desk.readOnly}
-                error={words.wrong}
-                aria-describedby={words.described}
-                onChange={(value) => desk.set(made.at, written(made, value))}
-            />
-        </Frame>
-    );
+  const desk = useDesk();
+  const words = useField(made);
+  return (
+    <Frame made={made} words={words}>
+      <Autocomplete
+        id={words.id}
+        value={text(made.value)}
+        data={offers}
+        limit={30}
+        readOnly={desk.readOnly}
+        error={words.wrong}
+        aria-describedby={words.described}
+        onChange={(value) => desk.set(made.at, written(made, value))}
+      />
+    </Frame>
+  );
 }
 
 export const ZoneField = (made: Made) => <OfferedField made={made} offers={ZONES} />;
 
 export function ChoiceField(made: Made) {
-    const desk = useDesk();
-    const words = useField(made);
-    const { schema, value } = made;
-    const values: unknown[] = schema.const !== undefined ? [schema.const] : schema.enum;
-    const usual = schema.default === undefined || schema.default === null
-        ? ""
-        : ` (${schema.default})`;
-    const nothing = desk.plain ? "Choose …" : `Left out${usual}`;
-    const mayLeaveOut = !made.required || value === undefined;
-    return (
-        <Frame made={made} words={words}>
-            <NativeSelect
-                id={words.id}
-                value={value === undefined ? "" : String(values.indexOf(value))}
-                data={[
-                    ...(mayLeaveOut ? [{ value: "", label: nothing }] : []),
-                    ...values.map((one, at) => ({ value: String(at), label: String(one) })),
-                ]}
-                disabled={desk.readOnly}
-                error={words.wrong}
-                aria-describedby={words.described}
-                onChange={({ currentTarget: { value: at } }) =>
-                    desk.set(made.at, at === "" ? undefined : values[Number(at)])}
-            />
-        </Frame>
-    );
+  const desk = useDesk();
+  const words = useField(made);
+  const { schema, value } = made;
+  const values: unknown[] = schema.const !== undefined ? [schema.const] : schema.enum;
+  const usual = schema.default === undefined || schema.default === null
+    ? ""
+    : ` (${schema.default})`;
+  const nothing = desk.plain ? "Choose …" : `Left out${usual}`;
+  const mayLeaveOut = !made.required || value === undefined;
+  return (
+    <Frame made={made} words={words}>
+      <NativeSelect
+        id={words.id}
+        value={value === undefined ? "" : String(values.indexOf(value))}
+        data={[
+          ...(mayLeaveOut ? [{ value: "", label: nothing }] : []),
+          ...values.map((one, at) => ({ value: String(at), label: String(one) })),
+        ]}
+        disabled={desk.readOnly}
+        error={words.wrong}
+        aria-describedby={words.described}
+        onChange={({ currentTarget: { value: at } }) =>
+          desk.set(made.at, at === "" ? undefined : values[Number(at)])}
+      />
+    </Frame>
+  );
 }
 
 /** Several of a few. */
 export function ChoicesField(made: Made) {
-    const desk = useDesk();
-    const words = useField(made, true);
-    return (
-        <Frame made={made} words={words}>
-            <MultiSelect
-                id={words.id}
-                value={(made.value ?? []) as string[]}
-                data={made.schema.items.enum as string[]}
-                readOnly={desk.readOnly}
-                error={words.wrong}
-                onChange={(next) =>
-                    desk.set(made.at, next.length || made.required ? next : undefined)}
-            />
-        </Frame>
-    );
+  const desk = useDesk();
+  const words = useField(made, true);
+  return (
+    <Frame made={made} words={words}>
+      <MultiSelect
+        id={words.id}
+        value={(made.value ?? []) as string[]}
+        data={made.schema.items.enum as string[]}
+        readOnly={desk.readOnly}
+        error={words.wrong}
+        onChange={(next) => desk.set(made.at, next.length || made.required ? next : undefined)}
+      />
+    </Frame>
+  );
 }
 
 export function YesField(made: Made) {
-    const desk = useDesk();
-    const { id, title, hint, findings } = useField(made);
-    return (
-        <div data-pointer={made.at}>
-            <Checkbox
-                id={id}
-                mt={28}
-                label={title}
-                description={hint || undefined}
-                checked={(made.value ?? made.schema.default ?? false) as boolean}
-                disabled={desk.readOnly}
-                onChange={(event) => desk.set(made.at, event.currentTarget.checked)}
-            />
-            <Said findings={findings} />
-        </div>
-    );
+  const desk = useDesk();
+  const { id, title, hint, findings } = useField(made);
+  return (
+    <div data-pointer={made.at}>
+      <Checkbox
+        id={id}
+        mt={28}
+        label={title}
+        description={hint || undefined}
+        checked={(made.value ?? made.schema.default ?? false) as boolean}
+        disabled={desk.readOnly}
+        onChange={(event) => desk.set(made.at, event.currentTarget.checked)}
+      />
+      <Said findings={findings} />
+    </div>
+  );
 }
 
 const NO_NUMBER = "This is not a number yet.";
 
 export function NumberField(made: Made) {
-    const desk = useDesk();
-    const words = useField(made);
-    const isMoney = made.schema["x-mainspring-widget"] === "money";
-    const asText = typeof made.value === "string" || (made.value === undefined && isMoney);
-    const shown = made.value === undefined ? "" : String(made.value);
-    // What cannot be read as a number stays written, here.
-    const [odd, setOdd] = useState<string | null>(null);
-    useEffect(() => setOdd(null), [made.value]);
-    useEffect(() => () => desk.broken(made.at, null), [desk, made.at]);
-    const write = (spelt: string) => {
-        const read = readNumber(spelt, false);
-        const good = read === undefined || typeof read === "number";
-        setOdd(good && (read === undefined || String(read) === spelt.trim()) ? null : spelt);
-        desk.broken(made.at, good ? null : NO_NUMBER);
-        if (good) desk.set(made.at, read === undefined || !asText ? read : spelt.trim());
-    };
-    const bad = odd !== null && typeof readNumber(odd, false) === "string";
-    return (
-        <Frame made={made} words={words}>
-            <TextInput
-                id={words.id}
-                inputMode="decimal"
-                autoComplete="off"
-                leftSection={isMoney ? "$" : undefined}
-                value={odd ?? shown}
-                placeholder={made.schema.default === undefined || made.schema.default === null
-                    ? undefined
-                    : String(made.schema.default)}
-                readOnly={desk.readOnly}
-                error={words.wrong || bad}
-                aria-describedby={words.described}
-                onChange={(event) => write(event.currentTarget.value)}
-            />
-            {bad ? <Input.Error mt={4}>{NO_NUMBER}</Input.Error> : null}
-        </Frame>
-    );
+  const desk = useDesk();
+  const words = useField(made);
+  const isMoney = made.schema["x-mainspring-widget"] === "money";
+  const asText = typeof made.value === "string" || (made.value === undefined && isMoney);
+  const shown = made.value === undefined ? "" : String(made.value);
+  // What cannot be read as a number stays written, here.
+  const [odd, setOdd] = useState<string | null>(null);
+  useEffect(() => setOdd(null), [made.value]);
+  useEffect(() => () => desk.broken(made.at, null), [desk, made.at]);
+  const write = (spelt: string) => {
+    const read = readNumber(spelt, false);
+    const good = read === undefined || typeof read === "number";
+    setOdd(good && (read === undefined || String(read) === spelt.trim()) ? null : spelt);
+    desk.broken(made.at, good ? null : NO_NUMBER);
+    if (good) desk.set(made.at, read === undefined || !asText ? read : spelt.trim());
+  };
+  const bad = odd !== null && typeof readNumber(odd, false) === "string";
+  return (
+    <Frame made={made} words={words}>
+      <TextInput
+        id={words.id}
+        inputMode="decimal"
+        autoComplete="off"
+        leftSection={isMoney ? "$" : undefined}
+        value={odd ?? shown}
+        placeholder={made.schema.default === undefined || made.schema.default === null
+          ? undefined
+          : String(made.schema.default)}
+        readOnly={desk.readOnly}
+        error={words.wrong || bad}
+        aria-describedby={words.described}
+        onChange={(event) => write(event.currentTarget.value)}
+      />
+      {bad ? <Input.Error mt={4}>{NO_NUMBER}</Input.Error> : null}
+    </Frame>
+  );
 }

@@ -21,287 +21,287 @@ const FRONT = ["step_id", "action", "config"];
 
 /** A name for a step that no other has. */
 export function freshStepId(document: unknown, action: string): string {
-    const spelt = JSON.stringify(document) ?? "";
-    const stem =
-        (action.split(".").at(-1) ?? "step").toLowerCase().replace(/[^a-z0-9_]/g, "_").replace(
-            /^[^a-z]+/,
-            "",
-        ) || "step";
-    const isTaken = (name: string) => spelt.includes(`"step_id":"${name}"`);
-    for (let at = 1;; at += 1) {
-        const name = at === 1 ? stem : `${stem}_${at}`;
-        if (!isTaken(name)) return name;
-    }
+  const spelt = JSON.stringify(document) ?? "";
+  const stem =
+    (action.split(".").at(-1) ?? "step").toLowerCase().replace(/[^a-z0-9_]/g, "_").replace(
+      /^[^a-z]+/,
+      "",
+    ) || "step";
+  const isTaken = (name: string) => spelt.includes(`"step_id":"${name}"`);
+  for (let at = 1;; at += 1) {
+    const name = at === 1 ? stem : `${stem}_${at}`;
+    if (!isTaken(name)) return name;
+  }
 }
 
 const ActionField = memo(function ActionField({ at, value }: { at: string; value: unknown }) {
-    const desk = useDesk();
-    const id = useId();
-    const findings = useFindings(at, false);
-    const known = desk.vocabulary?.choices ?? [];
-    const name = typeof value === "string" ? value : "";
-    const isKnown = !name || desk.vocabulary?.actions.has(name);
-    const data = isKnown
-        ? known
-        : [{ group: "Not known here", items: [{ value: name, label: name }] }, ...known];
-    return (
-        <Box data-pointer={at}>
-            <Input.Label htmlFor={id} mb={4} required>What it does</Input.Label>
-            <Select
-                id={id}
-                searchable
-                allowDeselect={false}
-                limit={80}
-                data={data}
-                value={name || null}
-                readOnly={desk.readOnly}
-                placeholder="Choose an action"
-                nothingFoundMessage="Nothing is called so."
-                onChange={(next) => next && desk.set(at, next)}
-            />
-            <Said findings={findings} />
-        </Box>
-    );
+  const desk = useDesk();
+  const id = useId();
+  const findings = useFindings(at, false);
+  const known = desk.vocabulary?.choices ?? [];
+  const name = typeof value === "string" ? value : "";
+  const isKnown = !name || desk.vocabulary?.actions.has(name);
+  const data = isKnown
+    ? known
+    : [{ group: "Not known here", items: [{ value: name, label: name }] }, ...known];
+  return (
+    <Box data-pointer={at}>
+      <Input.Label htmlFor={id} mb={4} required>What it does</Input.Label>
+      <Select
+        id={id}
+        searchable
+        allowDeselect={false}
+        limit={80}
+        data={data}
+        value={name || null}
+        readOnly={desk.readOnly}
+        placeholder="Choose an action"
+        nothingFoundMessage="Nothing is called so."
+        onChange={(next) => next && desk.set(at, next)}
+      />
+      <Said findings={findings} />
+    </Box>
+  );
 });
 
 function Advice({ step }: { step: Json }) {
-    const config = isObject(step.config) ? step.config : {};
-    if (step.action !== "agent_task" || config.output_schema !== undefined) return null;
-    return (
-        <Alert color="yellow" variant="light" p="sm">
-            <Text size="sm">
-                The answer of this agent has no shape yet. Give it an output schema under More
-                settings: later steps can then rely on what they get, and the model is held to it.
-            </Text>
-        </Alert>
-    );
+  const config = isObject(step.config) ? step.config : {};
+  if (step.action !== "agent_task" || config.output_schema !== undefined) return null;
+  return (
+    <Alert color="yellow" variant="light" p="sm">
+      <Text size="sm">
+        The answer of this agent has no shape yet. Give it an output schema under More settings:
+        later steps can then rely on what they get, and the model is held to it.
+      </Text>
+    </Alert>
+  );
 }
 
 /** The settings of a step or a trigger, by the schema of what it does. */
 export function Config(
-    { at, value, schema, templated }: {
-        at: string;
-        value: unknown;
-        schema: Schema | undefined;
-        templated: boolean;
-    },
+  { at, value, schema, templated }: {
+    at: string;
+    value: unknown;
+    schema: Schema | undefined;
+    templated: boolean;
+  },
 ) {
-    const isKnown = schema && Object.keys(schema.properties ?? {}).length > 0 &&
-        (value === undefined || isObject(value));
-    if (!isKnown) {
-        if (schema?.properties && !Object.keys((value ?? {}) as Json).length) return null;
-        return (
-            <Field
-                name="config"
-                schema={NO_SCHEMA}
-                root={NO_SCHEMA}
-                value={value}
-                at={at}
-                required={false}
-                templated={templated}
-            />
-        );
-    }
+  const isKnown = schema && Object.keys(schema.properties ?? {}).length > 0 &&
+    (value === undefined || isObject(value));
+  if (!isKnown) {
+    if (schema?.properties && !Object.keys((value ?? {}) as Json).length) return null;
     return (
-        <div data-pointer={at}>
-            <Fields
-                schema={schema}
-                root={schema}
-                value={value ?? NOTHING}
-                at={at}
-                templated={templated}
-                unknownWords="Not known to this action"
-            />
-        </div>
+      <Field
+        name="config"
+        schema={NO_SCHEMA}
+        root={NO_SCHEMA}
+        value={value}
+        at={at}
+        required={false}
+        templated={templated}
+      />
     );
+  }
+  return (
+    <div data-pointer={at}>
+      <Fields
+        schema={schema}
+        root={schema}
+        value={value ?? NOTHING}
+        at={at}
+        templated={templated}
+        unknownWords="Not known to this action"
+      />
+    </div>
+  );
 }
 
 const NO_SCHEMA: Schema = {};
 const NOTHING: Json = {};
 
 function StepFields({ step, at, shape }: { step: Json; at: string; shape: Schema }) {
-    const desk = useDesk();
-    const root = desk.vocabulary!.definition;
-    const action = typeof step.action === "string" ? step.action : "";
-    const word = desk.vocabulary!.actions.get(action);
-    return (
-        <Stack gap="md">
-            <ActionField at={under(at, "action")} value={step.action} />
-            {word ? <Text size="sm" c="dimmed">{word.about}</Text> : null}
-            <Advice step={step} />
-            <Config
-                key={action}
-                at={under(at, "config")}
-                value={step.config}
-                schema={word?.schema}
-                templated
-            />
-            <Field
-                name="step_id"
-                schema={shape.properties.step_id}
-                root={root}
-                value={step.step_id}
-                at={under(at, "step_id")}
-                required
-                templated={false}
-            />
-            <Fields
-                schema={shape}
-                root={root}
-                value={step}
-                at={at}
-                templated={false}
-                leave={FRONT}
-            />
-        </Stack>
-    );
+  const desk = useDesk();
+  const root = desk.vocabulary!.definition;
+  const action = typeof step.action === "string" ? step.action : "";
+  const word = desk.vocabulary!.actions.get(action);
+  return (
+    <Stack gap="md">
+      <ActionField at={under(at, "action")} value={step.action} />
+      {word ? <Text size="sm" c="dimmed">{word.about}</Text> : null}
+      <Advice step={step} />
+      <Config
+        key={action}
+        at={under(at, "config")}
+        value={step.config}
+        schema={word?.schema}
+        templated
+      />
+      <Field
+        name="step_id"
+        schema={shape.properties.step_id}
+        root={root}
+        value={step.step_id}
+        at={under(at, "step_id")}
+        required
+        templated={false}
+      />
+      <Fields
+        schema={shape}
+        root={root}
+        value={step}
+        at={at}
+        templated={false}
+        leave={FRONT}
+      />
+    </Stack>
+  );
 }
 
 type CardProps = { step: unknown; at: string; moves: Moves; openAtFirst: boolean };
 
 const StepCard = memo(
-    function StepCard({ step, at, moves, openAtFirst }: CardProps) {
-        const desk = useDesk();
-        const shape = settledOnce(
-            desk.vocabulary!.definition.$defs?.Step,
-            desk.vocabulary!.definition,
-        );
-        if (!isObject(step)) {
-            return (
-                <Field
-                    name={at.split("/").at(-1)!}
-                    schema={NO_SCHEMA}
-                    root={NO_SCHEMA}
-                    value={step}
-                    at={at}
-                    required
-                    templated={false}
-                />
-            );
-        }
-        const name = typeof step.step_id === "string" ? step.step_id : "A step without a name";
-        const word = desk.vocabulary!.actions.get(String(step.action));
-        const sub = typeof step.description === "string" && step.description
-            ? step.description
-            : word?.title ?? String(step.action ?? "");
-        return (
-            <FoldCard
-                at={at}
-                title={name}
-                sub={sub}
-                moves={moves}
-                what={`step ${name}`}
-                openAtFirst={openAtFirst}
-            >
-                {() => <StepFields step={step} at={at} shape={shape} />}
-            </FoldCard>
-        );
-    },
-    (one, other) =>
-        one.step === other.step && one.at === other.at && !one.moves.up === !other.moves.up &&
-        !one.moves.down === !other.moves.down,
+  function StepCard({ step, at, moves, openAtFirst }: CardProps) {
+    const desk = useDesk();
+    const shape = settledOnce(
+      desk.vocabulary!.definition.$defs?.Step,
+      desk.vocabulary!.definition,
+    );
+    if (!isObject(step)) {
+      return (
+        <Field
+          name={at.split("/").at(-1)!}
+          schema={NO_SCHEMA}
+          root={NO_SCHEMA}
+          value={step}
+          at={at}
+          required
+          templated={false}
+        />
+      );
+    }
+    const name = typeof step.step_id === "string" ? step.step_id : "A step without a name";
+    const word = desk.vocabulary!.actions.get(String(step.action));
+    const sub = typeof step.description === "string" && step.description
+      ? step.description
+      : word?.title ?? String(step.action ?? "");
+    return (
+      <FoldCard
+        at={at}
+        title={name}
+        sub={sub}
+        moves={moves}
+        what={`step ${name}`}
+        openAtFirst={openAtFirst}
+      >
+        {() => <StepFields step={step} at={at} shape={shape} />}
+      </FoldCard>
+    );
+  },
+  (one, other) =>
+    one.step === other.step && one.at === other.at && !one.moves.up === !other.moves.up &&
+    !one.moves.down === !other.moves.down,
 );
 
 function AddStep({ onAdd }: { onAdd: (action: string) => void }) {
-    const desk = useDesk();
-    const [isChoosing, choose] = useState(false);
-    if (!isChoosing) {
-        return (
-            <Box>
-                <Button
-                    size="compact-md"
-                    variant="default"
-                    leftSection={<Plus size={14} />}
-                    onClick={() => choose(true)}
-                >
-                    Add a step
-                </Button>
-            </Box>
-        );
-    }
+  const desk = useDesk();
+  const [isChoosing, choose] = useState(false);
+  if (!isChoosing) {
     return (
-        <Select
-            aria-label="What the new step does"
-            placeholder="What should it do?"
-            searchable
-            autoFocus
-            defaultDropdownOpened
-            limit={80}
-            data={desk.vocabulary?.choices}
-            value={null}
-            onBlur={() => choose(false)}
-            nothingFoundMessage="Nothing is called so."
-            onChange={(action) => {
-                choose(false);
-                if (action) onAdd(action);
-            }}
-        />
+      <Box>
+        <Button
+          size="compact-md"
+          variant="default"
+          leftSection={<Plus size={14} />}
+          onClick={() => choose(true)}
+        >
+          Add a step
+        </Button>
+      </Box>
     );
+  }
+  return (
+    <Select
+      aria-label="What the new step does"
+      placeholder="What should it do?"
+      searchable
+      autoFocus
+      defaultDropdownOpened
+      limit={80}
+      data={desk.vocabulary?.choices}
+      value={null}
+      onBlur={() => choose(false)}
+      nothingFoundMessage="Nothing is called so."
+      onChange={(action) => {
+        choose(false);
+        if (action) onAdd(action);
+      }}
+    />
+  );
 }
 
 /** The cards of a list of steps; whatever has no frame around it brings its own. */
 export function StepCards({ at, value }: { at: string; value: unknown }) {
-    const desk = useDesk();
-    const list = Array.isArray(value) ? value : EMPTY;
-    const { keys, moves, add } = useItems(at, list);
-    const [wereFew] = useState(list.length <= FEW);
-    const [added, setAdded] = useState<string | null>(null);
-    const addStep = (action: string) => {
-        const word = desk.vocabulary?.actions.get(action);
-        const id = freshStepId(desk.current(), action);
-        setAdded(id);
-        add({
-            step_id: id,
-            action,
-            config: word ? startOf({ ...word.schema, default: undefined }, word.schema) : {},
-        });
-    };
-    return (
-        <Stack gap="sm">
-            {list.map((step, place) => (
-                <StepCard
-                    key={keys[place]}
-                    step={step}
-                    at={under(at, place)}
-                    moves={steadied(moves(place), desk, at, place)}
-                    openAtFirst={wereFew || (isObject(step) && step.step_id === added)}
-                />
-            ))}
-            {desk.readOnly ? null : <AddStep onAdd={addStep} />}
-        </Stack>
-    );
+  const desk = useDesk();
+  const list = Array.isArray(value) ? value : EMPTY;
+  const { keys, moves, add } = useItems(at, list);
+  const [wereFew] = useState(list.length <= FEW);
+  const [added, setAdded] = useState<string | null>(null);
+  const addStep = (action: string) => {
+    const word = desk.vocabulary?.actions.get(action);
+    const id = freshStepId(desk.current(), action);
+    setAdded(id);
+    add({
+      step_id: id,
+      action,
+      config: word ? startOf({ ...word.schema, default: undefined }, word.schema) : {},
+    });
+  };
+  return (
+    <Stack gap="sm">
+      {list.map((step, place) => (
+        <StepCard
+          key={keys[place]}
+          step={step}
+          at={under(at, place)}
+          moves={steadied(moves(place), desk, at, place)}
+          openAtFirst={wereFew || (isObject(step) && step.step_id === added)}
+        />
+      ))}
+      {desk.readOnly ? null : <AddStep onAdd={addStep} />}
+    </Stack>
+  );
 }
 
 /** A doubled step gets a name of its own. */
 function steadied(
-    moves: Moves,
-    desk: ReturnType<typeof useDesk>,
-    at: string,
-    place: number,
+  moves: Moves,
+  desk: ReturnType<typeof useDesk>,
+  at: string,
+  place: number,
 ): Moves {
-    return {
-        ...moves,
-        double: () => {
-            moves.double();
-            const made = under(at, place + 1);
-            const twin = valueAt(desk.current(), made);
-            if (isObject(twin)) {
-                desk.set(
-                    under(made, "step_id"),
-                    freshStepId(desk.current(), String(twin.step_id ?? twin.action)),
-                );
-            }
-        },
-    };
+  return {
+    ...moves,
+    double: () => {
+      moves.double();
+      const made = under(at, place + 1);
+      const twin = valueAt(desk.current(), made);
+      if (isObject(twin)) {
+        desk.set(
+          under(made, "step_id"),
+          freshStepId(desk.current(), String(twin.step_id ?? twin.action)),
+        );
+      }
+    },
+  };
 }
 
 export function StepsField(made: Made) {
-    const desk = useDesk();
-    const words = useField(made);
-    if (!desk.vocabulary) return null;
-    return (
-        <Frame made={made} words={words} unlabelled removable>
-            <StepCards at={made.at} value={made.value} />
-        </Frame>
-    );
+  const desk = useDesk();
+  const words = useField(made);
+  if (!desk.vocabulary) return null;
+  return (
+    <Frame made={made} words={words} unlabelled removable>
+      <StepCards at={made.at} value={made.value} />
+    </Frame>
+  );
 }

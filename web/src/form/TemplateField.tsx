@@ -2,14 +2,14 @@
 // a filter.
 
 import {
-    ActionIcon,
-    Button,
-    Group,
-    Popover,
-    ScrollArea,
-    Stack,
-    Text,
-    Tooltip,
+  ActionIcon,
+  Button,
+  Group,
+  Popover,
+  ScrollArea,
+  Stack,
+  Text,
+  Tooltip,
 } from "@mantine/core";
 import { Braces, Filter as FilterIcon } from "lucide-react";
 import { useRef, useState } from "react";
@@ -25,158 +25,157 @@ const NO_WORDS = { filters: [], tests: [] };
 
 /** The names of a place, worked out when they are asked for. */
 export function useNames(made: Made) {
-    const desk = useDesk();
-    const takesSecrets = made.schema["x-mainspring-scope"] === "secret";
-    return () =>
-        desk.vocabulary
-            ? scopeAt({
-                document: desk.current(),
-                pointer: made.at,
-                outputs: desk.vocabulary.outputs,
-                samples: desk.samples(),
-                secrets: takesSecrets ? desk.secrets() : undefined,
-            })
-            : [];
+  const desk = useDesk();
+  const takesSecrets = made.schema["x-mainspring-scope"] === "secret";
+  return () =>
+    desk.vocabulary
+      ? scopeAt({
+        document: desk.current(),
+        pointer: made.at,
+        outputs: desk.vocabulary.outputs,
+        samples: desk.samples(),
+        secrets: takesSecrets ? desk.secrets() : undefined,
+      })
+      : [];
 }
 
 function Filters(
-    { filters, onPick, label }: { filters: Filter[]; onPick: (one: Filter) => void; label: string },
+  { filters, onPick, label }: { filters: Filter[]; onPick: (one: Filter) => void; label: string },
 ) {
-    const [isOpen, setOpen] = useState(false);
-    return (
-        <Popover
-            opened={isOpen}
-            onChange={setOpen}
-            position="bottom-end"
-            shadow="md"
-            width={320}
-            trapFocus
-        >
-            <Popover.Target>
-                <Tooltip label="Filters">
-                    <ActionIcon
-                        size="sm"
-                        variant="subtle"
-                        color="gray"
-                        aria-label={`Filters for ${label}`}
-                        onClick={() => setOpen(!isOpen)}
-                    >
-                        <FilterIcon size={14} />
-                    </ActionIcon>
-                </Tooltip>
-            </Popover.Target>
-            <Popover.Dropdown p={6}>
-                <ScrollArea.Autosize mah={280}>
-                    <Stack gap={0}>
-                        {filters.map((one) => (
-                            <Button
-                                key={one.name}
-                                variant="subtle"
-                                color="gray"
-                                justify="flex-start"
-                                h="auto"
-                                py={6}
-                                onClick={() => {
-                                    setOpen(false);
-                                    onPick(one);
-                                }}
-                            >
-                                <Stack gap={0} align="flex-start">
-                                    <Text size="sm" className="mono">{one.name}</Text>
-                                    <Text
-                                        size="xs"
-                                        c="dimmed"
-                                        ta="left"
-                                        style={{ whiteSpace: "normal" }}
-                                    >
-                                        {one.description}
-                                    </Text>
-                                </Stack>
-                            </Button>
-                        ))}
-                    </Stack>
-                </ScrollArea.Autosize>
-            </Popover.Dropdown>
-        </Popover>
-    );
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <Popover
+      opened={isOpen}
+      onChange={setOpen}
+      position="bottom-end"
+      shadow="md"
+      width={320}
+      trapFocus
+    >
+      <Popover.Target>
+        <Tooltip label="Filters">
+          <ActionIcon
+            size="sm"
+            variant="subtle"
+            color="gray"
+            aria-label={`Filters for ${label}`}
+            onClick={() => setOpen(!isOpen)}
+          >
+            <FilterIcon size={14} />
+          </ActionIcon>
+        </Tooltip>
+      </Popover.Target>
+      <Popover.Dropdown p={6}>
+        <ScrollArea.Autosize mah={280}>
+          <Stack gap={0}>
+            {filters.map((one) => (
+              <Button
+                key={one.name}
+                variant="subtle"
+                color="gray"
+                justify="flex-start"
+                h="auto"
+                py={6}
+                onClick={() => {
+                  setOpen(false);
+                  onPick(one);
+                }}
+              >
+                <Stack gap={0} align="flex-start">
+                  <Text size="sm" className="mono">{one.name}</Text>
+                  <Text
+                    size="xs"
+                    c="dimmed"
+                    ta="left"
+                    style={{ whiteSpace: "normal" }}
+                  >
+                    {one.description}
+                  </Text>
+                </Stack>
+              </Button>
+            ))}
+          </Stack>
+        </ScrollArea.Autosize>
+      </Popover.Dropdown>
+    </Popover>
+  );
 }
 
 function Pick(
-    { made, title, onPick }: { made: Made; title: string; onPick: (path: string) => void },
+  { made, title, onPick }: { made: Made; title: string; onPick: (path: string) => void },
 ) {
-    const [isOpen, setOpen] = useState(false);
-    const names = useNames(made);
-    return (
-        <Popover
-            opened={isOpen}
-            onChange={setOpen}
-            position="bottom-end"
-            shadow="md"
-            width={380}
-            trapFocus
-        >
-            <Popover.Target>
-                <Tooltip label="Pick an earlier output">
-                    <ActionIcon
-                        size="sm"
-                        variant="subtle"
-                        color="gray"
-                        aria-label={`Pick an earlier output for ${title}`}
-                        onClick={() => setOpen(!isOpen)}
-                    >
-                        <Braces size={14} />
-                    </ActionIcon>
-                </Tooltip>
-            </Popover.Target>
-            <Popover.Dropdown p="xs">
-                {isOpen
-                    ? (
-                        <Outputs
-                            names={names()}
-                            onPick={(path) => {
-                                setOpen(false);
-                                onPick(path);
-                            }}
-                        />
-                    )
-                    : null}
-            </Popover.Dropdown>
-        </Popover>
-    );
+  const [isOpen, setOpen] = useState(false);
+  const names = useNames(made);
+  return (
+    <Popover
+      opened={isOpen}
+      onChange={setOpen}
+      position="bottom-end"
+      shadow="md"
+      width={380}
+      trapFocus
+    >
+      <Popover.Target>
+        <Tooltip label="Pick an earlier output">
+          <ActionIcon
+            size="sm"
+            variant="subtle"
+            color="gray"
+            aria-label={`Pick an earlier output for ${title}`}
+            onClick={() => setOpen(!isOpen)}
+          >
+            <Braces size={14} />
+          </ActionIcon>
+        </Tooltip>
+      </Popover.Target>
+      <Popover.Dropdown p="xs">
+        {isOpen
+          ? (
+            <Outputs
+              names={names()}
+              onPick={(path) => {
+                setOpen(false);
+                onPick(path);
+              }}
+            />
+          )
+          : null}
+      </Popover.Dropdown>
+    </Popover>
+  );
 }
 
 export function TemplateField(made: Made & { onPlain?: () => void }) {
-    const desk = useDesk();
-    const words = useField(made, true);
-    const names = useNames(made);
-    const handle = useRef<TemplateHandle>(null);
-    const allowed = desk.vocabulary?.allowed ?? NO_WORDS;
-    const bare = made.name === "when";
-    const aside = desk.readOnly ? null : (
-        <Group gap={2} wrap="nowrap">
-            <Pick made={made} title={words.title} onPick={(path) => handle.current?.pick(path)} />
-            <Filters
-                filters={allowed.filters}
-                label={words.title}
-                onPick={(one) => handle.current?.filter(one)}
-            />
-        </Group>
-    );
-    return (
-        <Frame made={made} words={words} unlabelled aside={aside}>
-            <TemplateEditor
-                value={typeof made.value === "string" ? made.value : ""}
-                label={words.title}
-                names={names}
-                allowed={allowed}
-                bare={bare}
-                readOnly={desk.readOnly}
-                describedBy={words.described}
-                isWrong={words.wrong}
-                handle={handle}
-                onChange={(next) =>
-                    desk.set(made.at, next === "" && !made.required ? undefined : next)}
-            />
-        </Frame>
-    );
+  const desk = useDesk();
+  const words = useField(made, true);
+  const names = useNames(made);
+  const handle = useRef<TemplateHandle>(null);
+  const allowed = desk.vocabulary?.allowed ?? NO_WORDS;
+  const bare = made.name === "when";
+  const aside = desk.readOnly ? null : (
+    <Group gap={2} wrap="nowrap">
+      <Pick made={made} title={words.title} onPick={(path) => handle.current?.pick(path)} />
+      <Filters
+        filters={allowed.filters}
+        label={words.title}
+        onPick={(one) => handle.current?.filter(one)}
+      />
+    </Group>
+  );
+  return (
+    <Frame made={made} words={words} unlabelled aside={aside}>
+      <TemplateEditor
+        value={typeof made.value === "string" ? made.value : ""}
+        label={words.title}
+        names={names}
+        allowed={allowed}
+        bare={bare}
+        readOnly={desk.readOnly}
+        describedBy={words.described}
+        isWrong={words.wrong}
+        handle={handle}
+        onChange={(next) => desk.set(made.at, next === "" && !made.required ? undefined : next)}
+      />
+    </Frame>
+  );
 }

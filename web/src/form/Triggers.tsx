@@ -18,148 +18,148 @@ const NO_SCHEMA: Schema = {};
 const EMPTY: unknown[] = [];
 const FRONT = ["type", "config"];
 const ICONS: Record<string, typeof Zap> = {
-    schedule: CalendarClock,
-    webhook: Globe,
-    event: Radio,
-    board_change: Table2,
+  schedule: CalendarClock,
+  webhook: Globe,
+  event: Radio,
+  board_change: Table2,
 };
 
 const titleFor = (trigger: Json) =>
-    capital(
-        triggerWords({
-            type: String(trigger.type ?? "unknown"),
-            config: isObject(trigger.config) ? trigger.config : {},
-        }),
-    );
+  capital(
+    triggerWords({
+      type: String(trigger.type ?? "unknown"),
+      config: isObject(trigger.config) ? trigger.config : {},
+    }),
+  );
 
 const TriggerCard = memo(
-    function TriggerCard({ trigger, at, moves }: { trigger: unknown; at: string; moves: Moves }) {
-        const desk = useDesk();
-        const { definition, triggers } = desk.vocabulary!;
-        const shape = settledOnce(definition.$defs?.Trigger, definition);
-        if (!isObject(trigger)) {
-            return (
-                <Field
-                    name="trigger"
-                    schema={NO_SCHEMA}
-                    root={NO_SCHEMA}
-                    value={trigger}
-                    at={at}
-                    required
-                    templated={false}
-                />
-            );
-        }
-        const word = triggers.get(String(trigger.type));
-        const Icon = ICONS[String(trigger.type)] ?? Zap;
-        return (
-            <FoldCard
-                at={at}
-                title={titleFor(trigger)}
-                sub={word?.title}
-                icon={<Icon size={16} aria-hidden />}
-                moves={moves}
-                what="this trigger"
-                openAtFirst
-            >
-                {() => (
-                    <Stack gap="md">
-                        <Field
-                            name="type"
-                            schema={shape.properties.type}
-                            root={definition}
-                            value={trigger.type}
-                            at={under(at, "type")}
-                            required
-                            templated={false}
-                        />
-                        <Config
-                            key={String(trigger.type)}
-                            at={under(at, "config")}
-                            value={trigger.config}
-                            schema={word?.schema}
-                            templated={false}
-                        />
-                        <Fields
-                            schema={shape}
-                            root={definition}
-                            value={trigger}
-                            at={at}
-                            templated={false}
-                            leave={FRONT}
-                        />
-                    </Stack>
-                )}
-            </FoldCard>
-        );
-    },
-    (one, other) =>
-        one.trigger === other.trigger && one.at === other.at && !one.moves.up === !other.moves.up &&
-        !one.moves.down === !other.moves.down,
+  function TriggerCard({ trigger, at, moves }: { trigger: unknown; at: string; moves: Moves }) {
+    const desk = useDesk();
+    const { definition, triggers } = desk.vocabulary!;
+    const shape = settledOnce(definition.$defs?.Trigger, definition);
+    if (!isObject(trigger)) {
+      return (
+        <Field
+          name="trigger"
+          schema={NO_SCHEMA}
+          root={NO_SCHEMA}
+          value={trigger}
+          at={at}
+          required
+          templated={false}
+        />
+      );
+    }
+    const word = triggers.get(String(trigger.type));
+    const Icon = ICONS[String(trigger.type)] ?? Zap;
+    return (
+      <FoldCard
+        at={at}
+        title={titleFor(trigger)}
+        sub={word?.title}
+        icon={<Icon size={16} aria-hidden />}
+        moves={moves}
+        what="this trigger"
+        openAtFirst
+      >
+        {() => (
+          <Stack gap="md">
+            <Field
+              name="type"
+              schema={shape.properties.type}
+              root={definition}
+              value={trigger.type}
+              at={under(at, "type")}
+              required
+              templated={false}
+            />
+            <Config
+              key={String(trigger.type)}
+              at={under(at, "config")}
+              value={trigger.config}
+              schema={word?.schema}
+              templated={false}
+            />
+            <Fields
+              schema={shape}
+              root={definition}
+              value={trigger}
+              at={at}
+              templated={false}
+              leave={FRONT}
+            />
+          </Stack>
+        )}
+      </FoldCard>
+    );
+  },
+  (one, other) =>
+    one.trigger === other.trigger && one.at === other.at && !one.moves.up === !other.moves.up &&
+    !one.moves.down === !other.moves.down,
 );
 
 export function Triggers({ at, value }: { at: string; value: unknown }) {
-    const desk = useDesk();
-    const list = Array.isArray(value) ? value : EMPTY;
-    const { keys, moves, add } = useItems(at, list);
-    const known = [...desk.vocabulary!.triggers.values()];
-    return (
-        <Stack gap="sm" data-pointer={at}>
-            {list.length
-                ? null
-                : <Text size="sm" c="dimmed">Nothing starts it by itself: it is run by hand.</Text>}
-            {list.map((trigger, place) => (
-                <TriggerCard
-                    key={keys[place]}
-                    trigger={trigger}
-                    at={under(at, place)}
-                    moves={moves(place)}
-                />
-            ))}
-            {desk.readOnly ? null : (
-                <Menu position="bottom-start" shadow="md" width={340}>
-                    <Menu.Target>
-                        <Button
-                            size="compact-md"
-                            variant="default"
-                            leftSection={<Plus size={14} />}
-                            style={{ alignSelf: "flex-start" }}
-                        >
-                            Add a trigger
-                        </Button>
-                    </Menu.Target>
-                    <Menu.Dropdown>
-                        {known.map((one) => {
-                            const Icon = ICONS[one.name] ?? Zap;
-                            return (
-                                <Menu.Item
-                                    key={one.name}
-                                    leftSection={<Icon size={15} />}
-                                    onClick={() => add(freshTrigger(one.name, one.schema))}
-                                >
-                                    {capital(plain(one.name))}
-                                    <Text size="xs" c="dimmed">{one.title}</Text>
-                                </Menu.Item>
-                            );
-                        })}
-                    </Menu.Dropdown>
-                </Menu>
-            )}
-        </Stack>
-    );
+  const desk = useDesk();
+  const list = Array.isArray(value) ? value : EMPTY;
+  const { keys, moves, add } = useItems(at, list);
+  const known = [...desk.vocabulary!.triggers.values()];
+  return (
+    <Stack gap="sm" data-pointer={at}>
+      {list.length
+        ? null
+        : <Text size="sm" c="dimmed">Nothing starts it by itself: it is run by hand.</Text>}
+      {list.map((trigger, place) => (
+        <TriggerCard
+          key={keys[place]}
+          trigger={trigger}
+          at={under(at, place)}
+          moves={moves(place)}
+        />
+      ))}
+      {desk.readOnly ? null : (
+        <Menu position="bottom-start" shadow="md" width={340}>
+          <Menu.Target>
+            <Button
+              size="compact-md"
+              variant="default"
+              leftSection={<Plus size={14} />}
+              style={{ alignSelf: "flex-start" }}
+            >
+              Add a trigger
+            </Button>
+          </Menu.Target>
+          <Menu.Dropdown>
+            {known.map((one) => {
+              const Icon = ICONS[one.name] ?? Zap;
+              return (
+                <Menu.Item
+                  key={one.name}
+                  leftSection={<Icon size={15} />}
+                  onClick={() => add(freshTrigger(one.name, one.schema))}
+                >
+                  {capital(plain(one.name))}
+                  <Text size="xs" c="dimmed">{one.title}</Text>
+                </Menu.Item>
+              );
+            })}
+          </Menu.Dropdown>
+        </Menu>
+      )}
+    </Stack>
+  );
 }
 
 function freshTrigger(type: string, schema: Schema): Json {
-    const config = startOf(schema, schema) as Json;
-    if (type === "schedule") {
-        return {
-            type,
-            config: {
-                ...config,
-                cron: "0 9 * * 1-5",
-                timezone: Intl.DateTimeFormat().resolvedOptions().timeZone || "UTC",
-            },
-        };
-    }
-    return { type, config };
+  const config = startOf(schema, schema) as Json;
+  if (type === "schedule") {
+    return {
+      type,
+      config: {
+        ...config,
+        cron: "0 9 * * 1-5",
+        timezone: Intl.DateTimeFormat().resolvedOptions().timeZone || "UTC",
+      },
+    };
+  }
+  return { type, config };
 }

@@ -11,54 +11,54 @@ import type { Schema } from "./values";
 
 /** A new value of another shape; what both shapes know is kept. */
 export function turnedInto(variant: Schema, root: Schema, before: unknown): unknown {
-    const fresh = startOf(variant, root);
-    if (!isObject(fresh) || !isObject(before)) return fresh;
-    const known = Object.entries(before).filter(([key]) => {
-        const property = variant.properties?.[key];
-        return isObject(property) && property.const === undefined;
-    });
-    return { ...fresh, ...Object.fromEntries(known) };
+  const fresh = startOf(variant, root);
+  if (!isObject(fresh) || !isObject(before)) return fresh;
+  const known = Object.entries(before).filter(([key]) => {
+    const property = variant.properties?.[key];
+    return isObject(property) && property.const === undefined;
+  });
+  return { ...fresh, ...Object.fromEntries(known) };
 }
 
 export function VariantsField(made: Made) {
-    const desk = useDesk();
-    const words = useField(made);
-    const variants = variantsOf(made.schema, made.root);
-    const tag = tagOf(made.schema, variants);
-    const at = made.value === undefined ? -1 : variantAt(made.schema, variants, made.value);
-    if (made.value !== undefined && at < 0) return <JsonField {...made} />;
-    const chosen = variants[at];
-    const isBare = chosen && !typesOf(chosen).includes("object") && chosen.const !== undefined;
-    return (
-        <Frame made={made} words={chosen && !isBare ? { ...words, findings: [] } : words} removable>
-            <Stack gap="sm">
-                <NativeSelect
-                    id={words.id}
-                    value={String(at)}
-                    disabled={desk.readOnly}
-                    data={[
-                        ...(at < 0 || !made.required ? [{ value: "-1", label: "Left out" }] : []),
-                        ...variants.map((one, place) => ({
-                            value: String(place),
-                            label: variantTitle(one, tag),
-                        })),
-                    ]}
-                    onChange={({ currentTarget: { value } }) => {
-                        const next = variants[Number(value)];
-                        desk.set(
-                            made.at,
-                            next ? turnedInto(next, made.root, made.value) : undefined,
-                        );
-                    }}
-                />
-                {chosen && !isBare
-                    ? (
-                        <Box>
-                            <Field {...made} schema={chosen} required />
-                        </Box>
-                    )
-                    : null}
-            </Stack>
-        </Frame>
-    );
+  const desk = useDesk();
+  const words = useField(made);
+  const variants = variantsOf(made.schema, made.root);
+  const tag = tagOf(made.schema, variants);
+  const at = made.value === undefined ? -1 : variantAt(made.schema, variants, made.value);
+  if (made.value !== undefined && at < 0) return <JsonField {...made} />;
+  const chosen = variants[at];
+  const isBare = chosen && !typesOf(chosen).includes("object") && chosen.const !== undefined;
+  return (
+    <Frame made={made} words={chosen && !isBare ? { ...words, findings: [] } : words} removable>
+      <Stack gap="sm">
+        <NativeSelect
+          id={words.id}
+          value={String(at)}
+          disabled={desk.readOnly}
+          data={[
+            ...(at < 0 || !made.required ? [{ value: "-1", label: "Left out" }] : []),
+            ...variants.map((one, place) => ({
+              value: String(place),
+              label: variantTitle(one, tag),
+            })),
+          ]}
+          onChange={({ currentTarget: { value } }) => {
+            const next = variants[Number(value)];
+            desk.set(
+              made.at,
+              next ? turnedInto(next, made.root, made.value) : undefined,
+            );
+          }}
+        />
+        {chosen && !isBare
+          ? (
+            <Box>
+              <Field {...made} schema={chosen} required />
+            </Box>
+          )
+          : null}
+      </Stack>
+    </Frame>
+  );
 }

@@ -12,111 +12,109 @@ const judges = new WeakMap<Schema, { validate: (value: unknown) => { errors: Uni
 
 /** The validator is fetched when something is first judged. */
 async function judge(): Promise<Judge> {
-    const { Validator } = await import("@cfworker/json-schema");
-    return (schema, value) => {
-        const known = judges.get(schema) ?? new Validator(schema as never, "2020-12", false);
-        judges.set(schema, known as never);
-        return known.validate(value).errors as Unit[];
-    };
+  const { Validator } = await import("@cfworker/json-schema");
+  return (schema, value) => {
+    const known = judges.get(schema) ?? new Validator(schema as never, "2020-12", false);
+    judges.set(schema, known as never);
+    return known.validate(value).errors as Unit[];
+  };
 }
 
 const SAID: Record<string, (limit: unknown) => string> = {
-    type: (limit) => `This should be ${[limit].flat().join(" or ")}.`,
-    enum: (limit) => `This is one of ${(limit as unknown[]).join(", ")}.`,
-    const: (limit) => `This must be ${String(limit)}.`,
-    minLength: (limit) => (limit === 1 ? "Write something here." : `At least ${limit} characters.`),
-    maxLength: (limit) => `At most ${limit} characters.`,
-    minimum: (limit) => `At least ${limit}.`,
-    maximum: (limit) => `At most ${limit}.`,
-    exclusiveMinimum: (limit) => `More than ${limit}.`,
-    exclusiveMaximum: (limit) => `Less than ${limit}.`,
-    minItems: (
-        limit,
-    ) => (limit === 1 ? "At least one is needed." : `At least ${limit} are needed.`),
-    maxItems: (limit) => `At most ${limit}.`,
-    pattern: () => "This is not written the way it has to be.",
-    format: (limit) => `This is not a ${String(limit)}.`,
+  type: (limit) => `This should be ${[limit].flat().join(" or ")}.`,
+  enum: (limit) => `This is one of ${(limit as unknown[]).join(", ")}.`,
+  const: (limit) => `This must be ${String(limit)}.`,
+  minLength: (limit) => (limit === 1 ? "Write something here." : `At least ${limit} characters.`),
+  maxLength: (limit) => `At most ${limit} characters.`,
+  minimum: (limit) => `At least ${limit}.`,
+  maximum: (limit) => `At most ${limit}.`,
+  exclusiveMinimum: (limit) => `More than ${limit}.`,
+  exclusiveMaximum: (limit) => `Less than ${limit}.`,
+  minItems: (
+    limit,
+  ) => (limit === 1 ? "At least one is needed." : `At least ${limit} are needed.`),
+  maxItems: (limit) => `At most ${limit}.`,
+  pattern: () => "This is not written the way it has to be.",
+  format: (limit) => `This is not a ${String(limit)}.`,
 };
 
 const toPointer = (location: string) => decodeURIComponent(location.replace(/^#/, ""));
 
 // Only what is plain: alternatives and conditions are judged by the server, in better words.
 function findingsOf(units: Unit[], schema: Schema, value: unknown, at: string): Finding[] {
-    return units.flatMap((unit): Finding[] => {
-        if (
-            /\/(anyOf|oneOf|allOf|if|not|then|else|dependentSchemas)\//.test(unit.keywordLocation)
-        ) return [];
-        const inner = toPointer(unit.instanceLocation);
-        const here = valueAt(value, inner);
-        if (unit.keyword === "required") {
-            const missing = /"([^"]+)"/.exec(unit.error)?.[1];
-            return [{
-                pointer: missing ? under(at + inner, missing) : at + inner,
-                detail: "This is needed.",
-                level: "error",
-            }];
-        }
-        const say = SAID[unit.keyword];
-        if (!say || isTemplate(here)) return [];
-        const holder = partsOf(toPointer(unit.keywordLocation)).slice(0, -1);
-        const found = holder.length ? valueAt(schema, under("", ...holder)) : schema;
-        const words = isObject(found) ? found["x-mainspring-says"] : undefined;
-        const limit = isObject(found) ? found[unit.keyword] : undefined;
-        if (limit === undefined && unit.keyword !== "pattern") return [];
-        return [{
-            pointer: at + inner,
-            detail: typeof words === "string" ? words : say(limit),
-            level: "error",
-        }];
-    });
+  return units.flatMap((unit): Finding[] => {
+    if (
+      /\/(anyOf|oneOf|allOf|if|not|then|else|dependentSchemas)\//.test(unit.keywordLocation)
+    ) return [];
+    const inner = toPointer(unit.instanceLocation);
+    const here = valueAt(value, inner);
+    if (unit.keyword === "required") {
+      const missing = /"([^"]+)"/.exec(unit.error)?.[1];
+      return [{
+        pointer: missing ? under(at + inner, missing) : at + inner,
+        detail: "This is needed.",
+        level: "error",
+      }];
+    }
+    const say = SAID[unit.keyword];
+    if (!say || isTemplate(here)) return [];
+    const holder = partsOf(toPointer(unit.keywordLocation)).slice(0, -1);
+    const found = holder.length ? valueAt(schema, under("", ...holder)) : schema;
+    const words = isObject(found) ? found["x-mainspring-says"] : undefined;
+    const limit = isObject(found) ? found[unit.keyword] : undefined;
+    if (limit === undefined && unit.keyword !== "pattern") return [];
+    return [{
+      pointer: at + inner,
+      detail: typeof words === "string" ? words : say(limit),
+      level: "error",
+    }];
+  });
 }
 
 /** What is wrong with a small document. */
 export async function checkValue(schema: Schema, value: unknown): Promise<Finding[]> {
-    return findingsOf((await judge())(schema, value), schema, value, "");
+  return findingsOf((await judge())(schema, value), schema, value, "");
 }
 
 type Place = { at: string; step: Json };
 
 function everyStep(list: unknown, at: string): Place[] {
-    if (!Array.isArray(list)) return [];
-    return list.flatMap((step, place) => {
-        if (!isObject(step)) return [];
-        const here = under(at, place);
-        const inner = isObject(step.config)
-            ? everyStep(step.config.steps, `${here}/config/steps`)
-            : [];
-        return [{ at: here, step }, ...inner];
-    });
+  if (!Array.isArray(list)) return [];
+  return list.flatMap((step, place) => {
+    if (!isObject(step)) return [];
+    const here = under(at, place);
+    const inner = isObject(step.config) ? everyStep(step.config.steps, `${here}/config/steps`) : [];
+    return [{ at: here, step }, ...inner];
+  });
 }
 
 /** What is wrong with a definition, as far as its schemas say. */
 export async function checkDefinition(value: unknown, words: Vocabulary): Promise<Finding[]> {
-    const verdict = await judge();
-    const found = findingsOf(verdict(words.definition, value), words.definition, value, "");
-    if (!isObject(value)) return found;
-    const steps = [
-        ...everyStep(value.plan, "/plan"),
-        ...everyStep(valueAt(value, "/execution/on_failure"), "/execution/on_failure"),
-    ];
-    const starts = everyStep(value.triggers, "/triggers");
-    const configs = [
-        ...steps.map(({ at, step }) => ({
-            at,
-            config: step.config,
-            schema: words.actions.get(String(step.action))?.schema,
-        })),
-        ...starts.map(({ at, step }) => ({
-            at,
-            config: step.config,
-            schema: words.triggers.get(String(step.type))?.schema,
-        })),
-    ];
-    for (const { at, config, schema } of configs) {
-        if (!schema) continue;
-        found.push(
-            ...findingsOf(verdict(schema, config ?? {}), schema, config ?? {}, `${at}/config`),
-        );
-    }
-    return found;
+  const verdict = await judge();
+  const found = findingsOf(verdict(words.definition, value), words.definition, value, "");
+  if (!isObject(value)) return found;
+  const steps = [
+    ...everyStep(value.plan, "/plan"),
+    ...everyStep(valueAt(value, "/execution/on_failure"), "/execution/on_failure"),
+  ];
+  const starts = everyStep(value.triggers, "/triggers");
+  const configs = [
+    ...steps.map(({ at, step }) => ({
+      at,
+      config: step.config,
+      schema: words.actions.get(String(step.action))?.schema,
+    })),
+    ...starts.map(({ at, step }) => ({
+      at,
+      config: step.config,
+      schema: words.triggers.get(String(step.type))?.schema,
+    })),
+  ];
+  for (const { at, config, schema } of configs) {
+    if (!schema) continue;
+    found.push(
+      ...findingsOf(verdict(schema, config ?? {}), schema, config ?? {}, `${at}/config`),
+    );
+  }
+  return found;
 }

@@ -8,86 +8,86 @@ import type { Finding, Samples } from "./values";
 import type { Vocabulary } from "./vocabulary";
 
 export type Desk = {
-    set: (pointer: string, value: unknown) => void;
-    /** Changes what stands there now. */
-    change: (pointer: string, how: (value: unknown) => unknown) => void;
-    current: () => unknown;
-    samples: () => Samples | undefined;
-    secrets: () => string[];
-    /** Something is written there that cannot be read yet; null: it can. */
-    broken: (pointer: string, words: string | null) => void;
-    readOnly: boolean;
-    /** No names of code beside the titles: a form for people who answer. */
-    plain: boolean;
-    vocabulary?: Vocabulary;
+  set: (pointer: string, value: unknown) => void;
+  /** Changes what stands there now. */
+  change: (pointer: string, how: (value: unknown) => unknown) => void;
+  current: () => unknown;
+  samples: () => Samples | undefined;
+  secrets: () => string[];
+  /** Something is written there that cannot be read yet; null: it can. */
+  broken: (pointer: string, words: string | null) => void;
+  readOnly: boolean;
+  /** No names of code beside the titles: a form for people who answer. */
+  plain: boolean;
+  vocabulary?: Vocabulary;
 };
 
 const NOTHING: Desk = {
-    set: () => {},
-    change: () => {},
-    current: () => undefined,
-    samples: () => undefined,
-    secrets: () => [],
-    broken: () => {},
-    readOnly: true,
-    plain: true,
+  set: () => {},
+  change: () => {},
+  current: () => undefined,
+  samples: () => undefined,
+  secrets: () => [],
+  broken: () => {},
+  readOnly: true,
+  plain: true,
 };
 const Context = createContext<Desk>(NOTHING);
 export const useDesk = () => useContext(Context);
 
 export type Given = {
-    value: unknown;
-    onChange: (next: unknown) => void;
-    findings: readonly Finding[];
-    samples?: Samples;
-    secrets?: string[];
-    readOnly: boolean;
-    plain: boolean;
-    vocabulary?: Vocabulary;
-    onBroken?: (broken: ReadonlyMap<string, string>) => void;
+  value: unknown;
+  onChange: (next: unknown) => void;
+  findings: readonly Finding[];
+  samples?: Samples;
+  secrets?: string[];
+  readOnly: boolean;
+  plain: boolean;
+  vocabulary?: Vocabulary;
+  onBroken?: (broken: ReadonlyMap<string, string>) => void;
 };
 
 /** Everything that may change under a desk without the desk changing. */
 function useLive(given: Given) {
-    const live = useRef(given);
-    const document = useRef(given.value);
-    live.current = given;
-    document.current = given.value;
-    return { live, document };
+  const live = useRef(given);
+  const document = useRef(given.value);
+  live.current = given;
+  document.current = given.value;
+  return { live, document };
 }
 
 export function DeskProvider({ children, ...given }: Given & { children: ReactNode }) {
-    const { live, document } = useLive(given);
-    const { readOnly, plain, vocabulary, findings } = given;
-    const store = useMemo(() => new Findings(), []);
-    useEffect(() => store.tell(findings), [store, findings]);
-    const desk = useMemo<Desk>(() => {
-        const unread = new Map<string, string>();
-        const set = (pointer: string, value: unknown) => {
-            // Two changes may come before the page is drawn again; the second builds on the first.
-            document.current = put(document.current, pointer, value);
-            live.current.onChange(document.current);
-        };
-        return {
-            set,
-            change: (pointer, how) => set(pointer, how(valueAt(document.current, pointer))),
-            current: () => document.current,
-            samples: () => live.current.samples,
-            secrets: () => live.current.secrets ?? [],
-            broken: (pointer, words) => {
-                if (words === null && !unread.has(pointer)) return;
-                if (words === null) unread.delete(pointer);
-                else unread.set(pointer, words);
-                live.current.onBroken?.(new Map(unread));
-            },
-            readOnly,
-            plain,
-            vocabulary,
-        };
-    }, [readOnly, plain, vocabulary]);
-    return (
-        <Context.Provider value={desk}>
-            <FindingsProvider value={store}>{children}</FindingsProvider>
-        </Context.Provider>
-    );
+  const { live, document } = useLive(given);
+  const { readOnly, plain, vocabulary, findings } = given;
+  const store = useMemo(() => new Findings(), []);
+  useEffect(() => store.tell(findings), [store, findings]);
+  const desk = useMemo<Desk>(() => {
+    const unread = new Map<string, string>();
+    const set = (pointer: string, value: unknown) => {
+      // Two changes may come before the page is drawn again; the second builds on the first.
+      document.current = put(document.current, pointer, value);
+      live.current.onChange(document.current);
+    };
+    return {
+      set,
+      change: (pointer, how) => set(pointer, how(valueAt(document.current, pointer))),
+      current: () => document.current,
+      samples: () => live.current.samples,
+      secrets: () => live.current.secrets ?? [],
+      broken: (pointer, words) => {
+        if (words === null && !unread.has(pointer)) return;
+        if (words === null) unread.delete(pointer);
+        else unread.set(pointer, words);
+        live.current.onBroken?.(new Map(unread));
+      },
+      readOnly,
+      plain,
+      vocabulary,
+    };
+  }, [readOnly, plain, vocabulary]);
+  return (
+    <Context.Provider value={desk}>
+      <FindingsProvider value={store}>{children}</FindingsProvider>
+    </Context.Provider>
+  );
 }

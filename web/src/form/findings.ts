@@ -8,52 +8,52 @@ const NONE: readonly Finding[] = [];
 const isBelow = (pointer: string, at: string) => pointer.startsWith(`${at}/`);
 
 const equal = (one: readonly Finding[], other: readonly Finding[]) =>
-    one.length === other.length &&
-    one.every((each, at) =>
-        each.pointer === other[at]!.pointer && each.detail === other[at]!.detail &&
-        each.level === other[at]!.level
-    );
+  one.length === other.length &&
+  one.every((each, at) =>
+    each.pointer === other[at]!.pointer && each.detail === other[at]!.detail &&
+    each.level === other[at]!.level
+  );
 
 export class Findings {
-    private all: readonly Finding[] = NONE;
-    private known = new Map<string, readonly Finding[]>();
-    private listeners = new Set<() => void>();
+  private all: readonly Finding[] = NONE;
+  private known = new Map<string, readonly Finding[]>();
+  private listeners = new Set<() => void>();
 
-    subscribe = (listener: () => void) => {
-        this.listeners.add(listener);
-        return () => void this.listeners.delete(listener);
-    };
+  subscribe = (listener: () => void) => {
+    this.listeners.add(listener);
+    return () => void this.listeners.delete(listener);
+  };
 
-    tell(next: readonly Finding[]): void {
-        if (equal(this.all, next)) return;
-        this.all = next;
-        const before = this.known;
-        this.known = new Map();
-        // Whoever hears the same as before keeps the very same list.
-        for (const [key, heard] of before) {
-            const [mode, at] = [key.slice(0, 4), key.slice(4)];
-            const now = this.find(at, mode === "deep");
-            this.known.set(key, equal(heard, now) ? heard : now);
-        }
-        for (const listener of this.listeners) listener();
+  tell(next: readonly Finding[]): void {
+    if (equal(this.all, next)) return;
+    this.all = next;
+    const before = this.known;
+    this.known = new Map();
+    // Whoever hears the same as before keeps the very same list.
+    for (const [key, heard] of before) {
+      const [mode, at] = [key.slice(0, 4), key.slice(4)];
+      const now = this.find(at, mode === "deep");
+      this.known.set(key, equal(heard, now) ? heard : now);
     }
+    for (const listener of this.listeners) listener();
+  }
 
-    /** What is said of this very place, or also of places inside of it. */
-    at(pointer: string, deep: boolean): readonly Finding[] {
-        const key = `${deep ? "deep" : "here"}${pointer}`;
-        const known = this.known.get(key);
-        if (known) return known;
-        const found = this.find(pointer, deep);
-        this.known.set(key, found);
-        return found;
-    }
+  /** What is said of this very place, or also of places inside of it. */
+  at(pointer: string, deep: boolean): readonly Finding[] {
+    const key = `${deep ? "deep" : "here"}${pointer}`;
+    const known = this.known.get(key);
+    if (known) return known;
+    const found = this.find(pointer, deep);
+    this.known.set(key, found);
+    return found;
+  }
 
-    private find(pointer: string, deep: boolean): readonly Finding[] {
-        const found = this.all.filter((one) =>
-            one.pointer === pointer || (deep && isBelow(one.pointer, pointer))
-        );
-        return found.length ? found : NONE;
-    }
+  private find(pointer: string, deep: boolean): readonly Finding[] {
+    const found = this.all.filter((one) =>
+      one.pointer === pointer || (deep && isBelow(one.pointer, pointer))
+    );
+    return found.length ? found : NONE;
+  }
 }
 
 const Context = createContext(new Findings());
@@ -61,6 +61,6 @@ export const FindingsProvider = Context.Provider;
 
 /** The findings of a field; deep: of everything that has no field of its own inside of it. */
 export function useFindings(pointer: string, deep: boolean): readonly Finding[] {
-    const store = useContext(Context);
-    return useSyncExternalStore(store.subscribe, () => store.at(pointer, deep));
+  const store = useContext(Context);
+  return useSyncExternalStore(store.subscribe, () => store.at(pointer, deep));
 }

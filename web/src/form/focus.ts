@@ -8,71 +8,69 @@ const listeners = new Set<Listener>();
 const LONGEST_WAIT = 2500;
 
 const isInside = (pointer: string, part: string) =>
-    pointer === part || pointer.startsWith(`${part}/`);
+  pointer === part || pointer.startsWith(`${part}/`);
 
 /** A fold that opens by itself when somebody goes to a place inside of it. */
 export function useFold(
-    pointer: string,
-    openAtFirst: boolean,
-    holds?: (wanted: string) => boolean,
+  pointer: string,
+  openAtFirst: boolean,
+  holds?: (wanted: string) => boolean,
 ) {
-    const [isOpen, setOpen] = useState(openAtFirst);
-    useEffect(() => {
-        const listener: Listener = (wanted) => {
-            if (holds ? holds(wanted) : isInside(wanted, pointer)) setOpen(true);
-        };
-        listeners.add(listener);
-        return () => void listeners.delete(listener);
-    }, [pointer, holds]);
-    return [isOpen, setOpen] as const;
+  const [isOpen, setOpen] = useState(openAtFirst);
+  useEffect(() => {
+    const listener: Listener = (wanted) => {
+      if (holds ? holds(wanted) : isInside(wanted, pointer)) setOpen(true);
+    };
+    listeners.add(listener);
+    return () => void listeners.delete(listener);
+  }, [pointer, holds]);
+  return [isOpen, setOpen] as const;
 }
 
 const FOCUSABLE =
-    "input:not([type=hidden]):not([disabled]), textarea, select, .cm-content, button[aria-haspopup=listbox]";
+  "input:not([type=hidden]):not([disabled]), textarea, select, .cm-content, button[aria-haspopup=listbox]";
 
 function holderOf(pointer: string): HTMLElement | null {
-    return document.querySelector<HTMLElement>(`[data-pointer="${CSS.escape(pointer)}"]`);
+  return document.querySelector<HTMLElement>(`[data-pointer="${CSS.escape(pointer)}"]`);
 }
 
 function nearest(pointer: string): [HTMLElement | null, boolean] {
-    const exact = holderOf(pointer);
-    if (exact) return [exact, true];
-    for (let at = above(pointer);; at = above(at)) {
-        const found = holderOf(at);
-        if (found || !at) return [found, false];
-    }
+  const exact = holderOf(pointer);
+  if (exact) return [exact, true];
+  for (let at = above(pointer);; at = above(at)) {
+    const found = holderOf(at);
+    if (found || !at) return [found, false];
+  }
 }
 
 function settleOn(holder: HTMLElement): void {
-    holder.scrollIntoView({ block: "center" });
-    const control = holder.matches(FOCUSABLE)
-        ? holder
-        : holder.querySelector<HTMLElement>(FOCUSABLE);
-    if (control) control.focus({ preventScroll: true });
-    else {
-        holder.tabIndex = -1;
-        holder.focus({ preventScroll: true });
-    }
+  holder.scrollIntoView({ block: "center" });
+  const control = holder.matches(FOCUSABLE) ? holder : holder.querySelector<HTMLElement>(FOCUSABLE);
+  if (control) control.focus({ preventScroll: true });
+  else {
+    holder.tabIndex = -1;
+    holder.focus({ preventScroll: true });
+  }
 }
 
 /** Scrolls to the field of a place and puts the cursor there, or to the nearest field around it. */
 export function focusPointer(pointer: string): void {
-    // What is folded away opens one fold at a time: an inner one listens once its outer one shows.
-    const began = performance.now();
-    let seen = "";
-    const look = () => {
-        for (const listener of [...listeners]) listener(pointer);
-        const [holder, exact] = nearest(pointer);
-        const ready = holder &&
-            (exact ? !!holder.querySelector(FOCUSABLE) || holder.matches(FOCUSABLE) : false);
-        const now = holder?.dataset.pointer ?? "";
-        const waited = performance.now() - began;
-        if (ready || waited > LONGEST_WAIT || (holder && now === seen && waited > 400)) {
-            if (holder) settleOn(holder);
-            return;
-        }
-        seen = now;
-        setTimeout(look, 40);
-    };
-    look();
+  // What is folded away opens one fold at a time: an inner one listens once its outer one shows.
+  const began = performance.now();
+  let seen = "";
+  const look = () => {
+    for (const listener of [...listeners]) listener(pointer);
+    const [holder, exact] = nearest(pointer);
+    const ready = holder &&
+      (exact ? !!holder.querySelector(FOCUSABLE) || holder.matches(FOCUSABLE) : false);
+    const now = holder?.dataset.pointer ?? "";
+    const waited = performance.now() - began;
+    if (ready || waited > LONGEST_WAIT || (holder && now === seen && waited > 400)) {
+      if (holder) settleOn(holder);
+      return;
+    }
+    seen = now;
+    setTimeout(look, 40);
+  };
+  look();
 }

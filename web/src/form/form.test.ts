@@ -10,179 +10,179 @@ import { readJson, spellJson } from "./text";
 import type { Schema } from "./values";
 
 describe("places", () => {
-    const document = { a: { "x/y": [1, { keep: true, deep: null }] }, odd: 4711 };
+  const document = { a: { "x/y": [1, { keep: true, deep: null }] }, odd: 4711 };
 
-    it("puts a value and leaves everything else the very same", () => {
-        const next = put(document, "/a/x~1y/1/deep", "here") as typeof document;
-        expect(next).toEqual({ a: { "x/y": [1, { keep: true, deep: "here" }] }, odd: 4711 });
-        expect(put(document, "/new/inner", 1)).toEqual({ ...document, new: { inner: 1 } });
-        const other = put({ left: document, right: 1 }, "/right", 2) as { left: unknown };
-        expect(other.left).toBe(document);
-    });
+  it("puts a value and leaves everything else the very same", () => {
+    const next = put(document, "/a/x~1y/1/deep", "here") as typeof document;
+    expect(next).toEqual({ a: { "x/y": [1, { keep: true, deep: "here" }] }, odd: 4711 });
+    expect(put(document, "/new/inner", 1)).toEqual({ ...document, new: { inner: 1 } });
+    const other = put({ left: document, right: 1 }, "/right", 2) as { left: unknown };
+    expect(other.left).toBe(document);
+  });
 
-    it("keeps the order of keys, takes out what is undefined, and never writes into the old one", () => {
-        expect(Object.keys(put({ a: 1, b: 2, c: 3 }, "/b", 9) as object)).toEqual(["a", "b", "c"]);
-        expect(put([1, 2, 3], "/1", undefined)).toEqual([1, 3]);
-        expect(put({ __proto__x: 1 }, "/__proto__", 5)).toHaveProperty("__proto__x", 1);
-        expect(document.a["x/y"]).toHaveLength(2);
-        expect(valueAt(document, "/a/x~1y/7")).toBeUndefined();
-        expect(valueAt(document, "/constructor")).toBeUndefined();
-    });
+  it("keeps the order of keys, takes out what is undefined, and never writes into the old one", () => {
+    expect(Object.keys(put({ a: 1, b: 2, c: 3 }, "/b", 9) as object)).toEqual(["a", "b", "c"]);
+    expect(put([1, 2, 3], "/1", undefined)).toEqual([1, 3]);
+    expect(put({ __proto__x: 1 }, "/__proto__", 5)).toHaveProperty("__proto__x", 1);
+    expect(document.a["x/y"]).toHaveLength(2);
+    expect(valueAt(document, "/a/x~1y/7")).toBeUndefined();
+    expect(valueAt(document, "/constructor")).toBeUndefined();
+  });
 
-    it("moves, renames and compares", () => {
-        expect(moved(["a", "b", "c"], 2, 0)).toEqual(["c", "a", "b"]);
-        expect(Object.entries(renamed({ a: 1, b: 2 }, "a", "z"))).toEqual([["z", 1], ["b", 2]]);
-        expect(same({ a: [1], b: 2 }, { b: 2, a: [1] })).toBe(true);
-        expect(same({ a: undefined }, { b: undefined })).toBe(false);
-        const plan = { plan: [{ step_id: "post" }] };
-        expect(placeWords(plan, "/plan/0/config/channel")).toBe("step post, channel");
-    });
+  it("moves, renames and compares", () => {
+    expect(moved(["a", "b", "c"], 2, 0)).toEqual(["c", "a", "b"]);
+    expect(Object.entries(renamed({ a: 1, b: 2 }, "a", "z"))).toEqual([["z", 1], ["b", 2]]);
+    expect(same({ a: [1], b: 2 }, { b: 2, a: [1] })).toBe(true);
+    expect(same({ a: undefined }, { b: undefined })).toBe(false);
+    const plan = { plan: [{ step_id: "post" }] };
+    expect(placeWords(plan, "/plan/0/config/channel")).toBe("step post, channel");
+  });
 });
 
 describe("kinds of fields", () => {
-    const root: Schema = {
-        $defs: { Inner: { type: "object", properties: { a: { type: "string" } } } },
+  const root: Schema = {
+    $defs: { Inner: { type: "object", properties: { a: { type: "string" } } } },
+  };
+  const kind = (schema: Schema, value?: unknown, templated = false, name = "x") =>
+    kindOf({ name, schema: settled(schema, root), value, root, templated });
+
+  it("follows references and leaves out 'or nothing'", () => {
+    const schema = settled(
+      { anyOf: [{ $ref: "#/$defs/Inner" }, { type: "null" }], title: "T" },
+      root,
+    );
+    expect(schema).toMatchObject({ type: "object", title: "T" });
+    expect(kind({ $ref: "#/$defs/Inner" }, {})).toBe("group");
+  });
+
+  it("knows each kind, and shows as JSON whatever does not fit", () => {
+    expect(kind({ type: "string" })).toBe("line");
+    expect(kind({ type: "string" }, "a", true)).toBe("template");
+    expect(kind({ type: "integer" }, "{{ inputs.n }}", true)).toBe("template");
+    expect(kind({ type: "string", format: "cron" }, "0 9 * * *")).toBe("cron");
+    expect(kind({ enum: ["a", "b"] }, "a")).toBe("choice");
+    expect(kind({ type: "array", items: { enum: ["a"] } }, ["a"])).toBe("choices");
+    expect(kind({ type: "array" }, undefined, true, "steps")).toBe("steps");
+    expect(kind({ type: "object", additionalProperties: { type: "string" } }, { a: "b" })).toBe(
+      "map",
+    );
+    expect(kind({ type: "object", additionalProperties: { type: "string" } }, { a: 1 })).toBe(
+      "json",
+    );
+    for (const odd of [7, true, ["a"], { b: 1 }, null]) {
+      expect(kind({ type: "string" }, odd)).toBe("json");
+    }
+    expect(kind({ enum: ["a"] }, "z")).toBe("json");
+  });
+
+  it("tells alternatives apart by their tag, and starts each with what it needs", () => {
+    const one = { type: "object", required: ["kind"], properties: { kind: { const: "one" } } };
+    const two = {
+      type: "object",
+      required: ["kind", "n"],
+      properties: { kind: { const: "two" }, n: { type: "integer" } },
     };
-    const kind = (schema: Schema, value?: unknown, templated = false, name = "x") =>
-        kindOf({ name, schema: settled(schema, root), value, root, templated });
-
-    it("follows references and leaves out 'or nothing'", () => {
-        const schema = settled(
-            { anyOf: [{ $ref: "#/$defs/Inner" }, { type: "null" }], title: "T" },
-            root,
-        );
-        expect(schema).toMatchObject({ type: "object", title: "T" });
-        expect(kind({ $ref: "#/$defs/Inner" }, {})).toBe("group");
-    });
-
-    it("knows each kind, and shows as JSON whatever does not fit", () => {
-        expect(kind({ type: "string" })).toBe("line");
-        expect(kind({ type: "string" }, "a", true)).toBe("template");
-        expect(kind({ type: "integer" }, "{{ inputs.n }}", true)).toBe("template");
-        expect(kind({ type: "string", format: "cron" }, "0 9 * * *")).toBe("cron");
-        expect(kind({ enum: ["a", "b"] }, "a")).toBe("choice");
-        expect(kind({ type: "array", items: { enum: ["a"] } }, ["a"])).toBe("choices");
-        expect(kind({ type: "array" }, undefined, true, "steps")).toBe("steps");
-        expect(kind({ type: "object", additionalProperties: { type: "string" } }, { a: "b" })).toBe(
-            "map",
-        );
-        expect(kind({ type: "object", additionalProperties: { type: "string" } }, { a: 1 })).toBe(
-            "json",
-        );
-        for (const odd of [7, true, ["a"], { b: 1 }, null]) {
-            expect(kind({ type: "string" }, odd)).toBe("json");
-        }
-        expect(kind({ enum: ["a"] }, "z")).toBe("json");
-    });
-
-    it("tells alternatives apart by their tag, and starts each with what it needs", () => {
-        const one = { type: "object", required: ["kind"], properties: { kind: { const: "one" } } };
-        const two = {
-            type: "object",
-            required: ["kind", "n"],
-            properties: { kind: { const: "two" }, n: { type: "integer" } },
-        };
-        const schema = { oneOf: [one, two] };
-        const variants = variantsOf(schema, root);
-        expect(tagOf(schema, variants)).toBe("kind");
-        expect(variantAt(schema, variants, { kind: "two" })).toBe(1);
-        expect(variantAt(schema, variants, { kind: "three" })).toBe(-1);
-        expect(startOf(two, root)).toEqual({ kind: "two", n: 0 });
-        expect(
-            variantsOf({ type: "object", oneOf: [{ required: ["a"] }, { required: ["b"] }] }, root),
-        ).toEqual([]);
-    });
+    const schema = { oneOf: [one, two] };
+    const variants = variantsOf(schema, root);
+    expect(tagOf(schema, variants)).toBe("kind");
+    expect(variantAt(schema, variants, { kind: "two" })).toBe(1);
+    expect(variantAt(schema, variants, { kind: "three" })).toBe(-1);
+    expect(startOf(two, root)).toEqual({ kind: "two", n: 0 });
+    expect(
+      variantsOf({ type: "object", oneOf: [{ required: ["a"] }, { required: ["b"] }] }, root),
+    ).toEqual([]);
+  });
 });
 
 describe("templates", () => {
-    const document = {
-        inputs: { schema: { type: "object", properties: { who: { type: "string" } } } },
-        plan: [
-            { step_id: "read", action: "get", output_as: "rows" },
-            {
-                step_id: "each",
-                action: "for_each",
-                config: {
-                    as: "row",
-                    items: "{{ steps.read.list }}",
-                    steps: [
-                        { step_id: "inner", action: "get" },
-                        { step_id: "second", action: "get" },
-                    ],
-                },
-            },
-            { step_id: "last", action: "get" },
-        ],
-    };
-    const outputs = {
-        ofAction: () => ({ type: "object", properties: { list: { type: "array" } } }),
-        ofTrigger: () => null,
-    };
-    const samples = { steps: { read: { list: [{ title: "First" }] } } };
-    const names = (pointer: string) => scopeAt({ document, pointer, outputs, samples });
-    const allowed = {
-        filters: [{ name: "replace", parameters: ["old", "new", "count=null"], description: "" }],
-        tests: [{ name: "defined", description: "" }],
-    };
-    const labels = (text: string, pointer = "/plan/1/config/steps/1/config/x", bare = false) =>
-        offersFor(text, names(pointer), allowed, bare)?.offers.map((one) => one.label);
+  const document = {
+    inputs: { schema: { type: "object", properties: { who: { type: "string" } } } },
+    plan: [
+      { step_id: "read", action: "get", output_as: "rows" },
+      {
+        step_id: "each",
+        action: "for_each",
+        config: {
+          as: "row",
+          items: "{{ steps.read.list }}",
+          steps: [
+            { step_id: "inner", action: "get" },
+            { step_id: "second", action: "get" },
+          ],
+        },
+      },
+      { step_id: "last", action: "get" },
+    ],
+  };
+  const outputs = {
+    ofAction: () => ({ type: "object", properties: { list: { type: "array" } } }),
+    ofTrigger: () => null,
+  };
+  const samples = { steps: { read: { list: [{ title: "First" }] } } };
+  const names = (pointer: string) => scopeAt({ document, pointer, outputs, samples });
+  const allowed = {
+    filters: [{ name: "replace", parameters: ["old", "new", "count=null"], description: "" }],
+    tests: [{ name: "defined", description: "" }],
+  };
+  const labels = (text: string, pointer = "/plan/1/config/steps/1/config/x", bare = false) =>
+    offersFor(text, names(pointer), allowed, bare)?.offers.map((one) => one.label);
 
-    it("knows what came before a step, and what a loop gives", () => {
-        expect(labels("{{ steps.")).toEqual(["read", "rows", "inner"]);
-        expect(labels("{{ row.")).toEqual(["title"]);
-        expect(labels("{{ ")).toContain("index");
-        expect(labels("{{ steps.", "/plan/2/when")).toEqual(["read", "rows", "each"]);
-        expect(labels("{{ ", "/plan/2/when")).not.toContain("index");
-        expect(labels("{{ inputs.")).toEqual(["who"]);
-    });
+  it("knows what came before a step, and what a loop gives", () => {
+    expect(labels("{{ steps.")).toEqual(["read", "rows", "inner"]);
+    expect(labels("{{ row.")).toEqual(["title"]);
+    expect(labels("{{ ")).toContain("index");
+    expect(labels("{{ steps.", "/plan/2/when")).toEqual(["read", "rows", "each"]);
+    expect(labels("{{ ", "/plan/2/when")).not.toContain("index");
+    expect(labels("{{ inputs.")).toEqual(["who"]);
+  });
 
-    it("offers filters and tests where they stand, and nothing in plain text", () => {
-        expect(labels("{{ a | re")).toEqual(["replace"]);
-        expect(labels("{{ a is not ")).toEqual(["defined"]);
-        expect(labels("plain te")).toBeUndefined();
-        expect(labels("{{ a }} more")).toBeUndefined();
-        expect(labels('{{ "in a text ')).toBeUndefined();
-        expect(labels("inp", "/plan/2/when", true)).toContain("inputs");
-    });
+  it("offers filters and tests where they stand, and nothing in plain text", () => {
+    expect(labels("{{ a | re")).toEqual(["replace"]);
+    expect(labels("{{ a is not ")).toEqual(["defined"]);
+    expect(labels("plain te")).toBeUndefined();
+    expect(labels("{{ a }} more")).toBeUndefined();
+    expect(labels('{{ "in a text ')).toBeUndefined();
+    expect(labels("inp", "/plan/2/when", true)).toContain("inputs");
+  });
 
-    it("spells what is picked so that it can be read", () => {
-        expect(spellPath(["steps", "read", "list", "0", "a b"])).toBe("steps.read.list[0]['a b']");
-        expect(insertValue("Hi ", 3, "run.id", false)).toEqual({ from: 3, insert: "{{ run.id }}" });
-        expect(insertValue("{{  }}", 3, "run.id", false)).toEqual({ from: 3, insert: "run.id" });
-        expect(insertFilter("{{ run.id }}", 0, allowed.filters[0]!)).toEqual({
-            from: 9,
-            insert: ' | replace("old", "new")',
-        });
+  it("spells what is picked so that it can be read", () => {
+    expect(spellPath(["steps", "read", "list", "0", "a b"])).toBe("steps.read.list[0]['a b']");
+    expect(insertValue("Hi ", 3, "run.id", false)).toEqual({ from: 3, insert: "{{ run.id }}" });
+    expect(insertValue("{{  }}", 3, "run.id", false)).toEqual({ from: 3, insert: "run.id" });
+    expect(insertFilter("{{ run.id }}", 0, allowed.filters[0]!)).toEqual({
+      from: 9,
+      insert: ' | replace("old", "new")',
     });
+  });
 });
 
 describe("cron", () => {
-    it("names the next moments on the wall of its zone", () => {
-        const now = wallClock("Europe/Berlin", new Date("2026-11-13T09:30:00Z"))!;
-        const next = nextMoments(readCron("0 9 * * 1-5")!, now, 2).map((one) => one.toISOString());
-        expect(next).toEqual(["2026-11-16T09:00:00.000Z", "2026-11-17T09:00:00.000Z"]);
-        expect(wallClock("Mars/Base", new Date())).toBeNull();
-    });
+  it("names the next moments on the wall of its zone", () => {
+    const now = wallClock("Europe/Berlin", new Date("2026-11-13T09:30:00Z"))!;
+    const next = nextMoments(readCron("0 9 * * 1-5")!, now, 2).map((one) => one.toISOString());
+    expect(next).toEqual(["2026-11-16T09:00:00.000Z", "2026-11-17T09:00:00.000Z"]);
+    expect(wallClock("Mars/Base", new Date())).toBeNull();
+  });
 
-    it("sees how close moments come, and what is no cron line", () => {
-        expect(closest(readCron("*/5 * * * *")!)).toBe(5);
-        expect(closest(readCron("55,0 * * * *")!)).toBe(5);
-        expect(closest(readCron("@hourly")!)).toBe(60);
-        expect(closest(readCron("0 9 * * *")!)).toBe(1440);
-        for (const odd of ["61 * * * *", "* * *", "a b c d e", "5-1 * * * *"]) {
-            expect(readCron(odd)).toBeNull();
-        }
-    });
+  it("sees how close moments come, and what is no cron line", () => {
+    expect(closest(readCron("*/5 * * * *")!)).toBe(5);
+    expect(closest(readCron("55,0 * * * *")!)).toBe(5);
+    expect(closest(readCron("@hourly")!)).toBe(60);
+    expect(closest(readCron("0 9 * * *")!)).toBe(1440);
+    for (const odd of ["61 * * * *", "* * *", "a b c d e", "5-1 * * * *"]) {
+      expect(readCron(odd)).toBeNull();
+    }
+  });
 });
 
 describe("JSON", () => {
-    it("goes there and back", () => {
-        const value = { a: [1, null, { b: "ü" }], c: false };
-        expect(readJson(spellJson(value))).toEqual({ value });
-    });
+  it("goes there and back", () => {
+    const value = { a: [1, null, { b: "ü" }], c: false };
+    expect(readJson(spellJson(value))).toEqual({ value });
+  });
 
-    it("says where it stops", () => {
-        expect(readJson('{\n  "a": 1,\n  oh\n}')).toMatchObject({ line: 3 });
-        expect(readJson('{"a": 1')).toMatchObject({ problem: expect.stringContaining("too soon") });
-    });
+  it("says where it stops", () => {
+    expect(readJson('{\n  "a": 1,\n  oh\n}')).toMatchObject({ line: 3 });
+    expect(readJson('{"a": 1')).toMatchObject({ problem: expect.stringContaining("too soon") });
+  });
 });

@@ -4,97 +4,97 @@
 import type { Json } from "./values";
 
 export const partsOf = (pointer: string): string[] =>
-    pointer.split("/").slice(1).map((one) => one.replaceAll("~1", "/").replaceAll("~0", "~"));
+  pointer.split("/").slice(1).map((one) => one.replaceAll("~1", "/").replaceAll("~0", "~"));
 
 export const under = (pointer: string, ...parts: (string | number)[]): string =>
-    [pointer, ...parts.map((one) => String(one).replaceAll("~", "~0").replaceAll("/", "~1"))].join(
-        "/",
-    );
+  [pointer, ...parts.map((one) => String(one).replaceAll("~", "~0").replaceAll("/", "~1"))].join(
+    "/",
+  );
 
 export const above = (pointer: string): string =>
-    pointer.slice(0, Math.max(0, pointer.lastIndexOf("/")));
+  pointer.slice(0, Math.max(0, pointer.lastIndexOf("/")));
 
 export const isObject = (value: unknown): value is Json =>
-    value !== null && typeof value === "object" && !Array.isArray(value);
+  value !== null && typeof value === "object" && !Array.isArray(value);
 
 const isIndex = (part: string) => /^[0-9]{1,6}$/.test(part);
 
 /** What stands there; undefined when nothing does. */
 export function valueAt(document: unknown, pointer: string): unknown {
-    let value = document;
-    for (const part of partsOf(pointer)) {
-        if (Array.isArray(value) && isIndex(part)) value = value[Number(part)];
-        else if (isObject(value) && Object.hasOwn(value, part)) value = value[part];
-        else return undefined;
-    }
-    return value;
+  let value = document;
+  for (const part of partsOf(pointer)) {
+    if (Array.isArray(value) && isIndex(part)) value = value[Number(part)];
+    else if (isObject(value) && Object.hasOwn(value, part)) value = value[part];
+    else return undefined;
+  }
+  return value;
 }
 
 /** The document with a value at a place, or without one if it is undefined. */
 export function put(document: unknown, pointer: string, value: unknown): unknown {
-    return putAt(document, partsOf(pointer), value);
+  return putAt(document, partsOf(pointer), value);
 }
 
 function putAt(holder: unknown, [part, ...rest]: string[], value: unknown): unknown {
-    if (part === undefined) return value;
-    if (Array.isArray(holder) && isIndex(part)) {
-        const made = [...holder];
-        if (rest.length || value !== undefined) {
-            made[Number(part)] = putAt(made[Number(part)], rest, value);
-        } else made.splice(Number(part), 1);
-        return made;
-    }
-    const before = isObject(holder) ? holder : {};
-    const inner = rest.length ? putAt(own(before, part), rest, value) : value;
-    if (inner !== undefined && Object.hasOwn(before, part)) {
-        // Its place among the other keys stays what it was.
-        return Object.fromEntries(
-            Object.entries(before).map(([key, one]) => [key, key === part ? inner : one]),
-        );
-    }
-    const others = Object.entries(before).filter(([key]) => key !== part);
-    return Object.fromEntries(inner === undefined ? others : [...others, [part, inner]]);
+  if (part === undefined) return value;
+  if (Array.isArray(holder) && isIndex(part)) {
+    const made = [...holder];
+    if (rest.length || value !== undefined) {
+      made[Number(part)] = putAt(made[Number(part)], rest, value);
+    } else made.splice(Number(part), 1);
+    return made;
+  }
+  const before = isObject(holder) ? holder : {};
+  const inner = rest.length ? putAt(own(before, part), rest, value) : value;
+  if (inner !== undefined && Object.hasOwn(before, part)) {
+    // Its place among the other keys stays what it was.
+    return Object.fromEntries(
+      Object.entries(before).map(([key, one]) => [key, key === part ? inner : one]),
+    );
+  }
+  const others = Object.entries(before).filter(([key]) => key !== part);
+  return Object.fromEntries(inner === undefined ? others : [...others, [part, inner]]);
 }
 
 const own = (holder: Json, key: string) => (Object.hasOwn(holder, key) ? holder[key] : undefined);
 
 /** A key under another name, at the same place among the others. */
 export function renamed(holder: Json, from: string, to: string): Json {
-    return Object.fromEntries(
-        Object.entries(holder).map(([key, one]) => [key === from ? to : key, one]),
-    );
+  return Object.fromEntries(
+    Object.entries(holder).map(([key, one]) => [key === from ? to : key, one]),
+  );
 }
 
 export function moved<T>(list: readonly T[], from: number, to: number): T[] {
-    const made = [...list];
-    made.splice(to, 0, ...made.splice(from, 1));
-    return made;
+  const made = [...list];
+  made.splice(to, 0, ...made.splice(from, 1));
+  return made;
 }
 
 /** Equal as JSON, whatever the order of the keys. */
 export function same(one: unknown, other: unknown): boolean {
-    if (one === other) return true;
-    if (Array.isArray(one) && Array.isArray(other)) {
-        return one.length === other.length && one.every((inner, at) => same(inner, other[at]));
-    }
-    if (!isObject(one) || !isObject(other)) return false;
-    const keys = Object.keys(one);
-    return keys.length === Object.keys(other).length &&
-        keys.every((key) => Object.hasOwn(other, key) && same(one[key], other[key]));
+  if (one === other) return true;
+  if (Array.isArray(one) && Array.isArray(other)) {
+    return one.length === other.length && one.every((inner, at) => same(inner, other[at]));
+  }
+  if (!isObject(one) || !isObject(other)) return false;
+  const keys = Object.keys(one);
+  return keys.length === Object.keys(other).length &&
+    keys.every((key) => Object.hasOwn(other, key) && same(one[key], other[key]));
 }
 
 /** A place in words: "step post, channel". */
 export function placeWords(document: unknown, pointer: string): string {
-    const parts = partsOf(pointer);
-    const [list, number, ...inner] = parts;
-    const names = inner.filter((one) => one !== "config").map((one) => one.replaceAll("_", " "));
-    if (number !== undefined && (list === "plan" || list === "triggers")) {
-        const holder = valueAt(document, under("", list, number));
-        const named = isObject(holder) ? holder.step_id ?? holder.id ?? holder.type : undefined;
-        const what = list === "plan" ? "step" : "trigger";
-        return [`${what} ${typeof named === "string" ? named : Number(number) + 1}`, ...names].join(
-            ", ",
-        );
-    }
-    return parts.length ? parts.map((one) => one.replaceAll("_", " ")).join(", ") : "the whole";
+  const parts = partsOf(pointer);
+  const [list, number, ...inner] = parts;
+  const names = inner.filter((one) => one !== "config").map((one) => one.replaceAll("_", " "));
+  if (number !== undefined && (list === "plan" || list === "triggers")) {
+    const holder = valueAt(document, under("", list, number));
+    const named = isObject(holder) ? holder.step_id ?? holder.id ?? holder.type : undefined;
+    const what = list === "plan" ? "step" : "trigger";
+    return [`${what} ${typeof named === "string" ? named : Number(number) + 1}`, ...names].join(
+      ", ",
+    );
+  }
+  return parts.length ? parts.map((one) => one.replaceAll("_", " ")).join(", ") : "the whole";
 }

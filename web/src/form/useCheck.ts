@@ -7,27 +7,27 @@ const PAUSE = 300;
 const NONE: Finding[] = [];
 
 export function useCheck(
-    value: unknown,
-    check: ((value: unknown) => Promise<Finding[]>) | null,
-    told: Finding[] = NONE,
+  value: unknown,
+  check: ((value: unknown) => Promise<Finding[]>) | null,
+  told: Finding[] = NONE,
 ) {
-    const [own, setOwn] = useState<Finding[]>(NONE);
-    useEffect(() => {
-        if (!check) return;
-        let isOld = false;
-        const timer = setTimeout(() => {
-            check(value).then((found) => isOld || setOwn(found), () => {});
-        }, PAUSE);
-        return () => {
-            isOld = true;
-            clearTimeout(timer);
-        };
-    }, [value, check]);
-    // Where the server has spoken it is not said twice.
-    return useMemo(() => {
-        const spoken = new Set(
-            told.filter((one) => one.level === "error").map((one) => one.pointer),
-        );
-        return [...told, ...own.filter((one) => !spoken.has(one.pointer))];
-    }, [own, told]);
+  const [own, setOwn] = useState<Finding[]>(NONE);
+  useEffect(() => {
+    if (!check) return;
+    let isOld = false;
+    const timer = setTimeout(() => {
+      check(value).then((found) => isOld || setOwn(found), () => {});
+    }, PAUSE);
+    return () => {
+      isOld = true;
+      clearTimeout(timer);
+    };
+  }, [value, check]);
+  // Where the server has spoken it is not said twice.
+  return useMemo(() => {
+    const spoken = new Set(
+      told.filter((one) => one.level === "error").map((one) => one.pointer),
+    );
+    return [...told, ...own.filter((one) => !spoken.has(one.pointer))];
+  }, [own, told]);
 }

@@ -8,120 +8,118 @@ import type { Outputs } from "./scope";
 import type { Schema } from "./values";
 
 export type Word = {
-    name: string;
-    title: string;
-    about: string;
-    schema: Schema;
-    output: Schema | null;
-    effect?: string;
+  name: string;
+  title: string;
+  about: string;
+  schema: Schema;
+  output: Schema | null;
+  effect?: string;
 };
 export type Vocabulary = {
-    definition: Schema;
-    actions: Map<string, Word>;
-    triggers: Map<string, Word>;
-    /** For a picker: the actions first, then capabilities by what they belong to. */
-    choices: { group: string; items: { value: string; label: string }[] }[];
-    events: string[];
-    allowed: Allowed;
-    outputs: Outputs;
+  definition: Schema;
+  actions: Map<string, Word>;
+  triggers: Map<string, Word>;
+  /** For a picker: the actions first, then capabilities by what they belong to. */
+  choices: { group: string; items: { value: string; label: string }[] }[];
+  events: string[];
+  allowed: Allowed;
+  outputs: Outputs;
 };
 
 const firstLine = (text: string) => text.split("\n")[0] ?? "";
 const rest = (text: string) => text.split("\n").slice(1).join(" ").trim();
 
 function word(name: string, description: string, schema: unknown, output: unknown): Word {
-    return {
-        name,
-        title: firstLine(description) || capital(plain(name)),
-        about: (rest(description) || description).replaceAll("`", ""),
-        schema: (schema ?? {}) as Schema,
-        output: (output ?? null) as Schema | null,
-    };
+  return {
+    name,
+    title: firstLine(description) || capital(plain(name)),
+    about: (rest(description) || description).replaceAll("`", ""),
+    schema: (schema ?? {}) as Schema,
+    output: (output ?? null) as Schema | null,
+  };
 }
 
 function grouped(words: Word[], actions: number): Vocabulary["choices"] {
-    const groups = new Map<string, { value: string; label: string }[]>();
-    words.forEach(({ name, title }, at) => {
-        const group = at < actions
-            ? "Actions"
-            : name.includes(".")
-            ? capital(plain(name.split(".")[0]!))
-            : "The workspace";
-        const held = groups.get(group) ?? [];
-        groups.set(group, [...held, { value: name, label: `${title} (${name})` }]);
-    });
-    return [...groups].map(([group, items]) => ({ group, items }));
+  const groups = new Map<string, { value: string; label: string }[]>();
+  words.forEach(({ name, title }, at) => {
+    const group = at < actions
+      ? "Actions"
+      : name.includes(".")
+      ? capital(plain(name.split(".")[0]!))
+      : "The workspace";
+    const held = groups.get(group) ?? [];
+    groups.set(group, [...held, { value: name, label: `${title} (${name})` }]);
+  });
+  return [...groups].map(([group, items]) => ({ group, items }));
 }
 
 function outputsOf(
-    actions: Map<string, Word>,
-    triggers: Map<string, Word>,
-    events: Map<string, Schema>,
+  actions: Map<string, Word>,
+  triggers: Map<string, Word>,
+  events: Map<string, Schema>,
 ): Outputs {
-    return {
-        ofAction: (action) => actions.get(action)?.output ?? null,
-        ofTrigger: (trigger) => {
-            const config = trigger.config as { event_type?: string } | undefined;
-            const known = trigger.type === "event"
-                ? events.get(config?.event_type ?? "")
-                : undefined;
-            return known ?? triggers.get(String(trigger.type))?.output ?? null;
-        },
-    };
+  return {
+    ofAction: (action) => actions.get(action)?.output ?? null,
+    ofTrigger: (trigger) => {
+      const config = trigger.config as { event_type?: string } | undefined;
+      const known = trigger.type === "event" ? events.get(config?.event_type ?? "") : undefined;
+      return known ?? triggers.get(String(trigger.type))?.output ?? null;
+    },
+  };
 }
 
 export function makeVocabulary(
-    definition: Schema,
-    words: Schemas["VocabularyAnswer"],
-    allowed: Allowed,
+  definition: Schema,
+  words: Schemas["VocabularyAnswer"],
+  allowed: Allowed,
 ): Vocabulary {
-    const own = words.actions.map((one) =>
-        word(one.type, one.description, one.config_schema, one.output_schema)
-    );
-    const called = words.capabilities.map((one) => ({
-        ...word(one.id, one.description, one.input_schema, one.output_schema),
-        effect: one.effect,
-    }));
-    const actions = new Map([...called, ...own].map((one) => [one.name, one]));
-    const triggers = new Map(
-        words.triggers.map((one) =>
-            [
-                one.type,
-                word(one.type, one.description, one.config_schema, one.payload_schema),
-            ] as const
-        ),
-    );
-    const events = new Map(
-        words.event_types.map((one) => [one.type, one.payload_schema as Schema]),
-    );
-    return {
-        definition,
-        actions,
-        triggers,
-        choices: grouped([...own, ...called], own.length),
-        events: [...events.keys()],
-        allowed,
-        outputs: outputsOf(actions, triggers, events),
-    };
+  const own = words.actions.map((one) =>
+    word(one.type, one.description, one.config_schema, one.output_schema)
+  );
+  const called = words.capabilities.map((one) => ({
+    ...word(one.id, one.description, one.input_schema, one.output_schema),
+    effect: one.effect,
+  }));
+  const actions = new Map([...called, ...own].map((one) => [one.name, one]));
+  const triggers = new Map(
+    words.triggers.map((one) =>
+      [
+        one.type,
+        word(one.type, one.description, one.config_schema, one.payload_schema),
+      ] as const
+    ),
+  );
+  const events = new Map(
+    words.event_types.map((one) => [one.type, one.payload_schema as Schema]),
+  );
+  return {
+    definition,
+    actions,
+    triggers,
+    choices: grouped([...own, ...called], own.length),
+    events: [...events.keys()],
+    allowed,
+    outputs: outputsOf(actions, triggers, events),
+  };
 }
 
 const FOREVER = { staleTime: 5 * 60_000 };
 
 /** All words, once they are there. */
 export function useVocabulary() {
-    const definition = api.useQuery("get", "/api/v1/schemas/definition", {}, FOREVER);
-    const words = api.useQuery("get", "/api/v1/vocabulary", {}, FOREVER);
-    const templates = api.useQuery("get", "/api/v1/schemas/templates", {}, FOREVER);
-    const vocabulary = useMemo(
-        () =>
-            definition.data && words.data && templates.data
-                ? makeVocabulary(definition.data as Schema, words.data, templates.data)
-                : undefined,
-        [definition.data, words.data, templates.data],
-    );
-    const error: unknown = definition.error ?? words.error ?? templates.error;
-    const again = () => {
-        void Promise.all([definition.refetch(), words.refetch(), templates.refetch()]);
-    };
-    return { data: vocabulary, error, again };
+  const definition = api.useQuery("get", "/api/v1/schemas/definition", {}, FOREVER);
+  const words = api.useQuery("get", "/api/v1/vocabulary", {}, FOREVER);
+  const templates = api.useQuery("get", "/api/v1/schemas/templates", {}, FOREVER);
+  const vocabulary = useMemo(
+    () =>
+      definition.data && words.data && templates.data
+        ? makeVocabulary(definition.data as Schema, words.data, templates.data)
+        : undefined,
+    [definition.data, words.data, templates.data],
+  );
+  const error: unknown = definition.error ?? words.error ?? templates.error;
+  const again = () => {
+    void Promise.all([definition.refetch(), words.refetch(), templates.refetch()]);
+  };
+  return { data: vocabulary, error, again };
 }

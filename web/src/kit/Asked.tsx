@@ -10,73 +10,73 @@ import { Problem } from "../api/problem";
 
 /** A problem as a person can act on it; its whole text can be copied for somebody who helps. */
 export function ProblemNote({ problem, again }: { problem: unknown; again?: () => void }) {
-    const told = problem instanceof Problem ? problem.told : null;
-    return (
-        <Alert color="red" variant="light" icon={<TriangleAlert size={16} />} role="alert">
-            <Stack gap="xs">
-                <Text size="sm">{sentence(problem)}</Text>
-                {told?.errors && told.errors.length > 1
-                    ? told.errors.map((one) => (
-                        <Text size="sm" key={one.pointer + one.code}>
-                            <span className="mono">{one.pointer || "/"}</span>: {one.detail}
-                        </Text>
-                    ))
-                    : null}
-                <Group gap="xs">
-                    {again
-                        ? (
-                            <Button size="compact-sm" variant="default" onClick={again}>
-                                Try again
-                            </Button>
-                        )
-                        : null}
-                    {told
-                        ? (
-                            <CopyButton
-                                text={JSON.stringify(told, null, 2)}
-                                label="Copy the problem"
-                            />
-                        )
-                        : null}
-                </Group>
-            </Stack>
-        </Alert>
-    );
+  const told = problem instanceof Problem ? problem.told : null;
+  return (
+    <Alert color="red" variant="light" icon={<TriangleAlert size={16} />} role="alert">
+      <Stack gap="xs">
+        <Text size="sm">{sentence(problem)}</Text>
+        {told?.errors && told.errors.length > 1
+          ? told.errors.map((one) => (
+            <Text size="sm" key={one.pointer + one.code}>
+              <span className="mono">{one.pointer || "/"}</span>: {one.detail}
+            </Text>
+          ))
+          : null}
+        <Group gap="xs">
+          {again
+            ? (
+              <Button size="compact-sm" variant="default" onClick={again}>
+                Try again
+              </Button>
+            )
+            : null}
+          {told
+            ? (
+              <CopyButton
+                text={JSON.stringify(told, null, 2)}
+                label="Copy the problem"
+              />
+            )
+            : null}
+        </Group>
+      </Stack>
+    </Alert>
+  );
 }
 
 /** Says that something is going on, once it has taken a second. */
 export function Slow({ words = "Still working …" }: { words?: string }) {
-    const [late, setLate] = useState(false);
-    useEffect(() => {
-        const timer = setTimeout(() => setLate(true), 1000);
-        return () => clearTimeout(timer);
-    }, []);
-    return late
-        ? (
-            <Group gap="xs" role="status">
-                <Loader size="xs" /> <Text size="sm" c="dimmed">{words}</Text>
-            </Group>
-        )
-        : null;
+  const [late, setLate] = useState(false);
+  useEffect(() => {
+    const timer = setTimeout(() => setLate(true), 1000);
+    return () => clearTimeout(timer);
+  }, []);
+  return late
+    ? (
+      <Group gap="xs" role="status">
+        <Loader size="xs" /> <Text size="sm" c="dimmed">{words}</Text>
+      </Group>
+    )
+    : null;
 }
 
 type Props<T> = {
-    of: Pick<UseQueryResult<T, unknown>, "data" | "error" | "refetch">;
-    /** As many grey lines as the answer will be tall. */
-    lines?: number;
-    children: (data: NonNullable<T>) => ReactNode;
+  of: Pick<UseQueryResult<T, unknown>, "data" | "error" | "refetch">;
+  /** As many grey lines as the answer will be tall. */
+  lines?: number;
+  children: (data: NonNullable<T>) => ReactNode;
 };
 
 export function Asked<T>({ of, lines = 4, children }: Props<T>) {
-    if (of.data !== undefined && of.data !== null) return children(of.data as NonNullable<T>);
-    if (of.error) return <ProblemNote problem={of.error} again={() => void of.refetch()} />;
-    return (
-        <Stack gap="sm" aria-busy="true">
-            {Array.from(
-                { length: lines },
-                (_, at) => <Skeleton key={at} height={38} radius="md" />,
-            )}
-            <Slow />
-        </Stack>
-    );
+  if (of.data !== undefined && of.data !== null) return children(of.data as NonNullable<T>);
+  if (of.error) return <ProblemNote problem={of.error} again={() => void of.refetch()} />;
+  return (
+    <Stack gap="sm" aria-busy="true">
+      {Array.from(
+        { length: lines },
+        (_, at) => <Skeleton key={at} height={38} radius="md" />,
+      )}
+      <Slow />
+    </Stack>
+  );
 }

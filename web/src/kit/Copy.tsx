@@ -4,100 +4,99 @@ import { ActionIcon, Button, CopyButton as Copying, Menu } from "@mantine/core";
 import { Check, Copy, Terminal } from "lucide-react";
 
 export function CopyButton({ text, label = "Copy" }: { text: string; label?: string }) {
-    return (
-        <Copying value={text} timeout={1500}>
-            {({ copied, copy }) => (
-                <Button
-                    size="compact-sm"
-                    variant="default"
-                    onClick={copy}
-                    leftSection={copied ? <Check size={14} /> : <Copy size={14} />}
-                >
-                    {copied ? "Copied" : label}
-                </Button>
-            )}
-        </Copying>
-    );
+  return (
+    <Copying value={text} timeout={1500}>
+      {({ copied, copy }) => (
+        <Button
+          size="compact-sm"
+          variant="default"
+          onClick={copy}
+          leftSection={copied ? <Check size={14} /> : <Copy size={14} />}
+        >
+          {copied ? "Copied" : label}
+        </Button>
+      )}
+    </Copying>
+  );
 }
 
 /** An icon that copies; its label says what. */
 export function CopyIcon({ text, label }: { text: string; label: string }) {
-    return (
-        <Copying value={text} timeout={1500}>
-            {({ copied, copy }) => (
-                <ActionIcon
-                    variant="subtle"
-                    color="gray"
-                    onClick={copy}
-                    aria-label={copied ? "Copied" : label}
-                >
-                    {copied ? <Check size={15} /> : <Copy size={15} />}
-                </ActionIcon>
-            )}
-        </Copying>
-    );
+  return (
+    <Copying value={text} timeout={1500}>
+      {({ copied, copy }) => (
+        <ActionIcon
+          variant="subtle"
+          color="gray"
+          onClick={copy}
+          aria-label={copied ? "Copied" : label}
+        >
+          {copied ? <Check size={15} /> : <Copy size={15} />}
+        </ActionIcon>
+      )}
+    </Copying>
+  );
 }
 
 export type Operation = {
-    method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
-    /** With its values filled in: /api/v1/runs/0190…/cancel */
-    path: string;
-    body?: unknown;
-    /** The capability that does the same, and its arguments, for an MCP client. */
-    tool?: string;
-    arguments?: unknown;
+  method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+  /** With its values filled in: /api/v1/runs/0190…/cancel */
+  path: string;
+  body?: unknown;
+  /** The capability that does the same, and its arguments, for an MCP client. */
+  tool?: string;
+  arguments?: unknown;
 };
 
 const quoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`;
 
 export function asCurl({ method, path, body }: Operation): string {
-    const parts = [
-        "curl",
-        method === "GET" ? "" : `-X ${method}`,
-        `-H "Authorization: Bearer $TOKEN"`,
-    ];
-    if (body !== undefined) {
-        parts.push(`-H 'Content-Type: application/json'`, `-d ${quoted(JSON.stringify(body))}`);
-    }
-    return [...parts, quoted(location.origin + path)].filter(Boolean).join(" ");
+  const parts = [
+    "curl",
+    method === "GET" ? "" : `-X ${method}`,
+    `-H "Authorization: Bearer $TOKEN"`,
+  ];
+  if (body !== undefined) {
+    parts.push(`-H 'Content-Type: application/json'`, `-d ${quoted(JSON.stringify(body))}`);
+  }
+  return [...parts, quoted(location.origin + path)].filter(Boolean).join(" ");
 }
 
 export function asTool({ tool, arguments: given, body }: Operation): string {
-    const params = { name: tool, arguments: given ?? body ?? {} };
-    return JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params }, null, 2);
+  const params = { name: tool, arguments: given ?? body ?? {} };
+  return JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params }, null, 2);
 }
 
 /** The same for programs: what this screen does, as a command and as a call over MCP. */
 export function CopyAs({ operations }: { operations: { label: string; operation: Operation }[] }) {
-    return (
-        <Menu position="bottom-end" shadow="md" width={280}>
-            <Menu.Target>
-                <ActionIcon variant="default" size="lg" aria-label="Copy for programs">
-                    <Terminal size={16} />
-                </ActionIcon>
-            </Menu.Target>
-            <Menu.Dropdown>
-                {operations.map(({ label, operation }) => (
-                    <div key={label}>
-                        <Menu.Label>{label}</Menu.Label>
-                        <Menu.Item
-                            onClick={() => void navigator.clipboard.writeText(asCurl(operation))}
-                        >
-                            Copy as curl
-                        </Menu.Item>
-                        {operation.tool
-                            ? (
-                                <Menu.Item
-                                    onClick={() =>
-                                        void navigator.clipboard.writeText(asTool(operation))}
-                                >
-                                    Copy as MCP call
-                                </Menu.Item>
-                            )
-                            : null}
-                    </div>
-                ))}
-            </Menu.Dropdown>
-        </Menu>
-    );
+  return (
+    <Menu position="bottom-end" shadow="md" width={280}>
+      <Menu.Target>
+        <ActionIcon variant="default" size="lg" aria-label="Copy for programs">
+          <Terminal size={16} />
+        </ActionIcon>
+      </Menu.Target>
+      <Menu.Dropdown>
+        {operations.map(({ label, operation }) => (
+          <div key={label}>
+            <Menu.Label>{label}</Menu.Label>
+            <Menu.Item
+              onClick={() => void navigator.clipboard.writeText(asCurl(operation))}
+            >
+              Copy as curl
+            </Menu.Item>
+            {operation.tool
+              ? (
+                <Menu.Item
+                  onClick={() => void navigator.clipboard.writeText(asTool(operation))}
+                >
+                  Copy as MCP call
+                </Menu.Item>
+              )
+              : null}
+          </div>
+        ))}
+      </Menu.Dropdown>
+    </Menu>
+  );
 }

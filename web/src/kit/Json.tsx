@@ -5,25 +5,25 @@ import { CopyIcon } from "./Copy";
 import { visible } from "./words";
 
 export function Json(
-    { value, label, most = 360 }: { value: unknown; label: string; most?: number },
+  { value, label, most = 360 }: { value: unknown; label: string; most?: number },
 ) {
-    const text = typeof value === "string" ? value : JSON.stringify(value, null, 2) ?? "null";
-    return (
-        <Box pos="relative">
-            <Box pos="absolute" top={6} right={6}>
-                <CopyIcon text={text} label={`Copy ${label}`} />
-            </Box>
-            <Code
-                block
-                fz={12.5}
-                mah={most}
-                style={{ overflow: "auto", whiteSpace: "pre-wrap", overflowWrap: "anywhere" }}
-                tabIndex={0}
-                role="region"
-                aria-label={label}
-            >
-                {visible(text)}
-            </Code>
-        </Box>
-    );
+  const text = typeof value === "string" ? value : JSON.stringify(value, null, 2) ?? "null";
+  return (
+    <Box pos="relative">
+      <Box pos="absolute" top={6} right={6}>
+        <CopyIcon text={text} label={`Copy ${label}`} />
+      </Box>
+      <Code
+        block
+        fz={12.5}
+        mah={most}
+        style={{ overflow: "auto", whiteSpace: "pre-wrap", overflowWrap: "anywhere" }}
+        tabIndex={0}
+        role="region"
+        aria-label={label}
+      >
+        {visible(text)}
+      </Code>
+    </Box>
+  );
 }

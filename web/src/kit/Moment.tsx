@@ -4,12 +4,12 @@ import { Text, Tooltip } from "@mantine/core";
 import { away, moment } from "./words";
 
 export function Moment({ at, size = "sm" }: { at: string | null | undefined; size?: string }) {
-    if (!at) return <Text span size={size} c="dimmed">—</Text>;
-    return (
-        <Tooltip label={moment(at)} openDelay={300}>
-            <Text span size={size} component="time" dateTime={at} className="numbers">
-                {away(at)}
-            </Text>
-        </Tooltip>
-    );
+  if (!at) return <Text span size={size} c="dimmed">—</Text>;
+  return (
+    <Tooltip label={moment(at)} openDelay={300}>
+      <Text span size={size} component="time" dateTime={at} className="numbers">
+        {away(at)}
+      </Text>
+    </Tooltip>
+  );
 }

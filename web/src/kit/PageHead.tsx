@@ -6,46 +6,46 @@ import { ChevronLeft } from "lucide-react";
 import { type ReactNode, useEffect } from "react";
 
 type Props = {
-    title: string;
-    /** Beside the title: a badge or two. */
-    beside?: ReactNode;
-    sub?: ReactNode;
-    right?: ReactNode;
-    back?: { to: string; label: string };
+  title: string;
+  /** Beside the title: a badge or two. */
+  beside?: ReactNode;
+  sub?: ReactNode;
+  right?: ReactNode;
+  back?: { to: string; label: string };
 };
 
 export function PageHead({ title, beside, sub, right, back }: Props) {
-    useEffect(() => {
-        document.title = `${title} · Mainspring`;
-    }, [title]);
-    return (
-        <Box mb="lg" component="header">
-            {back
-                ? (
-                    <Anchor
-                        component={Link}
-                        to={back.to}
-                        size="sm"
-                        c="dimmed"
-                        mb={4}
-                        display="inline-block"
-                    >
-                        <Group gap={2} component="span">
-                            <ChevronLeft size={14} aria-hidden /> {back.label}
-                        </Group>
-                    </Anchor>
-                )
-                : null}
-            <Group justify="space-between" align="flex-start" gap="md">
-                <Box style={{ minWidth: 0, flex: "1 1 20rem" }}>
-                    <Group gap="sm" align="center">
-                        <Title order={1} size="h2" className="wrap-anywhere">{title}</Title>
-                        {beside}
-                    </Group>
-                    {sub ? <Text c="dimmed" size="sm" mt={4} component="div">{sub}</Text> : null}
-                </Box>
-                {right ? <Group gap="xs">{right}</Group> : null}
+  useEffect(() => {
+    document.title = `${title} · Mainspring`;
+  }, [title]);
+  return (
+    <Box mb="lg" component="header">
+      {back
+        ? (
+          <Anchor
+            component={Link}
+            to={back.to}
+            size="sm"
+            c="dimmed"
+            mb={4}
+            display="inline-block"
+          >
+            <Group gap={2} component="span">
+              <ChevronLeft size={14} aria-hidden /> {back.label}
             </Group>
+          </Anchor>
+        )
+        : null}
+      <Group justify="space-between" align="flex-start" gap="md">
+        <Box style={{ minWidth: 0, flex: "1 1 20rem" }}>
+          <Group gap="sm" align="center">
+            <Title order={1} size="h2" className="wrap-anywhere">{title}</Title>
+            {beside}
+          </Group>
+          {sub ? <Text c="dimmed" size="sm" mt={4} component="div">{sub}</Text> : null}
         </Box>
-    );
+        {right ? <Group gap="xs">{right}</Group> : null}
+      </Group>
+    </Box>
+  );
 }

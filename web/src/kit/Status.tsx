@@ -8,16 +8,16 @@ const COLORS: Record<Tone, string> = { good: "teal", bad: "red", busy: "yellow",
 export const colorOf = (word: string) => COLORS[toneOf(word)];
 
 export function Status({ value, words }: { value: string; words?: string }) {
-    return (
-        <Badge
-            color={colorOf(value)}
-            variant="light"
-            radius="sm"
-            tt="none"
-            fw={600}
-            miw="fit-content"
-        >
-            {words ?? plain(value)}
-        </Badge>
-    );
+  return (
+    <Badge
+      color={colorOf(value)}
+      variant="light"
+      radius="sm"
+      tt="none"
+      fw={600}
+      miw="fit-content"
+    >
+      {words ?? plain(value)}
+    </Badge>
+  );
 }

@@ -7,19 +7,19 @@ type Values = Record<string, string | undefined>;
 
 /** The values behind the ? of the address, and a way to change some of them. */
 export function useAddress(): [Values, (change: Values) => void] {
-    const values = useSearch({ strict: false }) as Values;
-    const navigate = useNavigate();
-    const change = useCallback((more: Values) => {
-        void navigate({
-            to: ".",
-            replace: true,
-            search: (before: Values) => {
-                const merged = { ...before, ...more };
-                return Object.fromEntries(
-                    Object.entries(merged).filter(([, value]) => value),
-                ) as never;
-            },
-        });
-    }, [navigate]);
-    return [values, change];
+  const values = useSearch({ strict: false }) as Values;
+  const navigate = useNavigate();
+  const change = useCallback((more: Values) => {
+    void navigate({
+      to: ".",
+      replace: true,
+      search: (before: Values) => {
+        const merged = { ...before, ...more };
+        return Object.fromEntries(
+          Object.entries(merged).filter(([, value]) => value),
+        ) as never;
+      },
+    });
+  }, [navigate]);
+  return [values, change];
 }

@@ -2,7 +2,7 @@
 
 /** The first page has no cursor; each page names the one of the next, or none. */
 export const byCursor = {
-    pageParamName: "cursor",
-    initialPageParam: null as string | null,
-    getNextPageParam: (last: { next?: string | null }) => last.next ?? undefined,
+  pageParamName: "cursor",
+  initialPageParam: null as string | null,
+  getNextPageParam: (last: { next?: string | null }) => last.next ?? undefined,
 };

@@ -9,16 +9,16 @@ const PAUSE = 800;
 
 /** Asks again for what begins so whenever a run that concerns it is new or has changed. */
 export function useRunsRefresh(beginnings: string[], automationId?: string): void {
-    const timer = useRef<ReturnType<typeof setTimeout> | null>(null);
-    useEffect(() => () => {
-        if (timer.current) clearTimeout(timer.current);
-    }, []);
-    useLive(({ kind, data }) => {
-        if (kind !== "run" || timer.current) return;
-        if (automationId && data.automation_id !== automationId) return;
-        timer.current = setTimeout(() => {
-            timer.current = null;
-            void refresh(...beginnings);
-        }, PAUSE);
-    });
+  const timer = useRef<ReturnType<typeof setTimeout> | null>(null);
+  useEffect(() => () => {
+    if (timer.current) clearTimeout(timer.current);
+  }, []);
+  useLive(({ kind, data }) => {
+    if (kind !== "run" || timer.current) return;
+    if (automationId && data.automation_id !== automationId) return;
+    timer.current = setTimeout(() => {
+      timer.current = null;
+      void refresh(...beginnings);
+    }, PAUSE);
+  });
 }

@@ -6,61 +6,61 @@ const DAY = 24 * HOUR;
 
 /** A moment as people write it; in a zone, if one is named. */
 export function moment(text: string, timeZone?: string): string {
-    return new Date(text).toLocaleString(undefined, {
-        dateStyle: "medium",
-        timeStyle: "short",
-        timeZone,
-    });
+  return new Date(text).toLocaleString(undefined, {
+    dateStyle: "medium",
+    timeStyle: "short",
+    timeZone,
+  });
 }
 
 export function day(text: string): string {
-    return new Date(text).toLocaleDateString(undefined, { dateStyle: "medium" });
+  return new Date(text).toLocaleDateString(undefined, { dateStyle: "medium" });
 }
 
 /** How long something took: "420 ms", "3.2 s", "2 min 5 s". */
 export function span(seconds: number): string {
-    if (seconds < 1) return `${Math.max(0, Math.round(seconds * 1000))} ms`;
-    if (seconds < 10) return `${seconds.toFixed(1)} s`;
-    const whole = Math.round(seconds);
-    if (whole < MINUTE) return `${whole} s`;
-    if (whole < HOUR) return both(whole, MINUTE, "min", 1, "s");
-    if (whole < 2 * DAY) return both(whole, HOUR, "h", MINUTE, "min");
-    return both(whole, DAY, "days", HOUR, "h");
+  if (seconds < 1) return `${Math.max(0, Math.round(seconds * 1000))} ms`;
+  if (seconds < 10) return `${seconds.toFixed(1)} s`;
+  const whole = Math.round(seconds);
+  if (whole < MINUTE) return `${whole} s`;
+  if (whole < HOUR) return both(whole, MINUTE, "min", 1, "s");
+  if (whole < 2 * DAY) return both(whole, HOUR, "h", MINUTE, "min");
+  return both(whole, DAY, "days", HOUR, "h");
 }
 
 function both(seconds: number, large: number, name: string, small: number, smallName: string) {
-    const rest = Math.floor((seconds % large) / small);
-    return `${Math.floor(seconds / large)} ${name}${rest ? ` ${rest} ${smallName}` : ""}`;
+  const rest = Math.floor((seconds % large) / small);
+  return `${Math.floor(seconds / large)} ${name}${rest ? ` ${rest} ${smallName}` : ""}`;
 }
 
 /** The time between two moments, or until now. */
 export function between(from: string, to?: string | null): string {
-    return span((new Date(to ?? Date.now()).getTime() - new Date(from).getTime()) / 1000);
+  return span((new Date(to ?? Date.now()).getTime() - new Date(from).getTime()) / 1000);
 }
 
 const relative = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
 
 /** About how far away a moment is: "in 3 hours", "2 days ago". */
 export function away(text: string, now = Date.now()): string {
-    const seconds = (new Date(text).getTime() - now) / 1000;
-    const size = Math.abs(seconds);
-    if (size < 45) return seconds < 0 ? "just now" : "in a moment";
-    if (size < HOUR) return relative.format(Math.round(seconds / MINUTE), "minute");
-    if (size < DAY) return relative.format(Math.round(seconds / HOUR), "hour");
-    return relative.format(Math.round(seconds / DAY), "day");
+  const seconds = (new Date(text).getTime() - now) / 1000;
+  const size = Math.abs(seconds);
+  if (size < 45) return seconds < 0 ? "just now" : "in a moment";
+  if (size < HOUR) return relative.format(Math.round(seconds / MINUTE), "minute");
+  if (size < DAY) return relative.format(Math.round(seconds / HOUR), "hour");
+  return relative.format(Math.round(seconds / DAY), "day");
 }
 
 /** Money, with as many digits as are needed to see it. */
 export function usd(amount: number | string | null | undefined): string {
-    const value = Number(amount ?? 0);
-    if (!value) return "$0";
-    return Math.abs(value) >= 1
-        ? `$${value.toFixed(2)}`
-        : `$${value.toFixed(6).replace(/0{1,4}$/, "")}`;
+  const value = Number(amount ?? 0);
+  if (!value) return "$0";
+  return Math.abs(value) >= 1
+    ? `$${value.toFixed(2)}`
+    : `$${value.toFixed(6).replace(/0{1,4}$/, "")}`;
 }
 
 export function count(number: number, one: string, many = `${one}s`): string {
-    return `${number.toLocaleString("en")} ${number === 1 ? one : many}`;
+  return `${number.toLocaleString("en")} ${number === 1 ? one : many}`;
 }
 
 export const plain = (word: string) => word.replaceAll("_", " ");
@@ -69,38 +69,38 @@ export const capital = (text: string) => text.charAt(0).toUpperCase() + text.sli
 export type Tone = "good" | "bad" | "busy" | "quiet";
 
 const TONES: Record<string, Tone> = {
-    active: "good",
-    succeeded: "good",
-    confirmed: "good",
-    sent: "good",
-    connected: "good",
-    approved: "good",
-    ok: "good",
-    ready: "good",
-    failed: "bad",
-    dead: "bad",
-    timed_out: "bad",
-    error: "bad",
-    broken: "bad",
-    rejected: "bad",
-    running: "busy",
-    pending: "busy",
-    waiting: "busy",
-    sending: "busy",
-    warning: "busy",
-    proposed: "busy",
-    asks: "busy",
+  active: "good",
+  succeeded: "good",
+  confirmed: "good",
+  sent: "good",
+  connected: "good",
+  approved: "good",
+  ok: "good",
+  ready: "good",
+  failed: "bad",
+  dead: "bad",
+  timed_out: "bad",
+  error: "bad",
+  broken: "bad",
+  rejected: "bad",
+  running: "busy",
+  pending: "busy",
+  waiting: "busy",
+  sending: "busy",
+  warning: "busy",
+  proposed: "busy",
+  asks: "busy",
 };
 export const toneOf = (word: string): Tone => TONES[word] ?? "quiet";
 
 const OUTCOMES: Record<string, string> = {
-    effects: "changed something",
-    drafts_waiting: "left drafts for a person",
-    answer_only: "changed nothing",
-    nothing_to_do: "found nothing to do",
-    blocked: "was refused a call",
-    over_budget: "reached a limit that was set for it",
-    failed: "did not reach its end",
+  effects: "changed something",
+  drafts_waiting: "left drafts for a person",
+  answer_only: "changed nothing",
+  nothing_to_do: "found nothing to do",
+  blocked: "was refused a call",
+  over_budget: "reached a limit that was set for it",
+  failed: "did not reach its end",
 };
 export const outcomeWords = (outcome: string) => OUTCOMES[outcome] ?? plain(outcome);
 
@@ -111,74 +111,70 @@ const MODES: Record<string, string> = { dry_run: "dry run", verify: "verify mode
 export const modeWords = (mode: string) => MODES[mode] ?? null;
 
 const DAYS = [
-    "Sunday",
-    "Monday",
-    "Tuesday",
-    "Wednesday",
-    "Thursday",
-    "Friday",
-    "Saturday",
-    "Sunday",
+  "Sunday",
+  "Monday",
+  "Tuesday",
+  "Wednesday",
+  "Thursday",
+  "Friday",
+  "Saturday",
+  "Sunday",
 ];
 const isNumber = (part: string | undefined): part is string => !!part && /^[0-9]+$/.test(part);
 
 /** A cron line in words; null where words would be longer than the line. */
 export function cronWords(cron: string): string | null {
-    const [minute, hour, date, month, weekday] = cron.trim().split(/\s+/);
-    if (!minute || !hour || !weekday || date !== "*" || month !== "*") return null;
-    const every = /^\*\/([0-9]+)$/.exec(minute);
-    if (hour === "*" && weekday === "*") {
-        if (minute === "*") return "every minute";
-        if (every) return `every ${every[1]} minutes`;
-        return isNumber(minute) ? `every hour, at minute ${minute}` : null;
-    }
-    if (!isNumber(minute) || !isNumber(hour)) return null;
-    const time = `at ${hour.padStart(2, "0")}:${minute.padStart(2, "0")}`;
-    if (weekday === "*") return `every day ${time}`;
-    if (weekday === "1-5") return `Monday to Friday ${time}`;
-    const named = isNumber(weekday) ? DAYS[Number(weekday)] : undefined;
-    return named ? `every ${named} ${time}` : null;
+  const [minute, hour, date, month, weekday] = cron.trim().split(/\s+/);
+  if (!minute || !hour || !weekday || date !== "*" || month !== "*") return null;
+  const every = /^\*\/([0-9]+)$/.exec(minute);
+  if (hour === "*" && weekday === "*") {
+    if (minute === "*") return "every minute";
+    if (every) return `every ${every[1]} minutes`;
+    return isNumber(minute) ? `every hour, at minute ${minute}` : null;
+  }
+  if (!isNumber(minute) || !isNumber(hour)) return null;
+  const time = `at ${hour.padStart(2, "0")}:${minute.padStart(2, "0")}`;
+  if (weekday === "*") return `every day ${time}`;
+  if (weekday === "1-5") return `Monday to Friday ${time}`;
+  const named = isNumber(weekday) ? DAYS[Number(weekday)] : undefined;
+  return named ? `every ${named} ${time}` : null;
 }
 
 export function triggerWords(trigger: { type: string; config?: Record<string, unknown> }): string {
-    const config = trigger.config ?? {};
-    switch (trigger.type) {
-        case "schedule": {
-            const cron = String(config.cron ?? "");
-            return `${cronWords(cron) ?? `on the schedule ${cron}`}, in ${
-                config.timezone ?? "UTC"
-            }`;
-        }
-        case "webhook":
-            return "when its webhook is called";
-        case "event":
-            return `at an event ${config.event_type}${
-                config.filters ? " that fits its filter" : ""
-            }`;
-        case "board_change":
-            return "when a board changes";
-        case "page_ingested":
-            return "when a page is taken in";
-        case "manual":
-            return "by hand";
-        default:
-            return plain(trigger.type);
+  const config = trigger.config ?? {};
+  switch (trigger.type) {
+    case "schedule": {
+      const cron = String(config.cron ?? "");
+      return `${cronWords(cron) ?? `on the schedule ${cron}`}, in ${config.timezone ?? "UTC"}`;
     }
+    case "webhook":
+      return "when its webhook is called";
+    case "event":
+      return `at an event ${config.event_type}${config.filters ? " that fits its filter" : ""}`;
+    case "board_change":
+      return "when a board changes";
+    case "page_ingested":
+      return "when a page is taken in";
+    case "manual":
+      return "by hand";
+    default:
+      return plain(trigger.type);
+  }
 }
 
 /** What each bound of a grant allows. */
 export function boundWords(name: string, bound: unknown): string {
-    const list = Array.isArray(bound) ? bound.map(String).join(", ") || "none" : null;
-    if (name === "hosts") return list === "none" ? "nowhere" : `at ${list ?? String(bound)}`;
-    if (name.startsWith("max_")) return `${plain(name.slice(4))} at most ${String(bound)}`;
-    if (list !== null) return `${plain(name)}: ${list}`;
-    return `${plain(name)} ${typeof bound === "string" ? bound : JSON.stringify(bound)}`;
+  const list = Array.isArray(bound) ? bound.map(String).join(", ") || "none" : null;
+  if (name === "hosts") return list === "none" ? "nowhere" : `at ${list ?? String(bound)}`;
+  if (name.startsWith("max_")) return `${plain(name.slice(4))} at most ${String(bound)}`;
+  if (list !== null) return `${plain(name)}: ${list}`;
+  return `${plain(name)} ${typeof bound === "string" ? bound : JSON.stringify(bound)}`;
 }
 
 const UNSEEN =
-    // deno-lint-ignore no-control-regex
-    /\r(?!\n)|[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
+  // deno-lint-ignore no-control-regex
+  /\r(?!\n)|[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
 
 /** Characters that turn text around, or are not seen at all, spelled out. */
 export const visible = (text: string) =>
-    text.replace(UNSEEN, (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, "0")}`);
+  text.replace(UNSEEN, (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, "0")}`);

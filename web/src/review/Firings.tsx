@@ -8,114 +8,112 @@ import { deedsWords, type Firing, type Rehearsal } from "./rehearsing";
 const spelled = (value: unknown) => visible(JSON.stringify(value) ?? "nothing");
 
 function Side({ label, side }: { label: string; side: Firing["then"] | Firing["now"] }) {
-    return (
-        <Box style={{ flex: "1 1 12rem", minWidth: 0 }} className="wrap-anywhere">
-            <Text size="xs" c="dimmed">{label}</Text>
-            <Text size="sm">{deedsWords(side)}</Text>
-            {side
-                ? (
-                    <Text size="xs" c="dimmed" className="numbers">
-                        {side.status} · {usd(side.cost_usd)}
-                        {side.error ? ` · ${side.error}` : ""}
-                        {side.reason ? ` · ${side.reason}` : ""}
-                    </Text>
-                )
-                : null}
-        </Box>
-    );
+  return (
+    <Box style={{ flex: "1 1 12rem", minWidth: 0 }} className="wrap-anywhere">
+      <Text size="xs" c="dimmed">{label}</Text>
+      <Text size="sm">{deedsWords(side)}</Text>
+      {side
+        ? (
+          <Text size="xs" c="dimmed" className="numbers">
+            {side.status} · {usd(side.cost_usd)}
+            {side.error ? ` · ${side.error}` : ""}
+            {side.reason ? ` · ${side.reason}` : ""}
+          </Text>
+        )
+        : null}
+    </Box>
+  );
 }
 
 function Difference({ one }: { one: Firing["differences"][number] }) {
-    return (
-        <Box component="li" className="wrap-anywhere">
-            <Text size="sm">{one.says}</Text>
-            {(one.fields ?? []).map((field) => (
-                <Text size="xs" c="dimmed" key={field.pointer}>
-                    <span className="mono">{field.pointer || "/"}</span> {spelled(field.then)} →
-                    {" "}
-                    {spelled(field.now)}
-                </Text>
-            ))}
-        </Box>
-    );
+  return (
+    <Box component="li" className="wrap-anywhere">
+      <Text size="sm">{one.says}</Text>
+      {(one.fields ?? []).map((field) => (
+        <Text size="xs" c="dimmed" key={field.pointer}>
+          <span className="mono">{field.pointer || "/"}</span> {spelled(field.then)} →{" "}
+          {spelled(field.now)}
+        </Text>
+      ))}
+    </Box>
+  );
 }
 
 function Verdict({ firing }: { firing: Firing }) {
-    if (!firing.done) return <Loader size="xs" aria-label="Running" />;
-    return (
-        <Badge color={firing.otherwise ? "yellow" : "teal"} variant="light" radius="sm" tt="none">
-            {firing.otherwise ? "otherwise" : "the same"}
-        </Badge>
-    );
+  if (!firing.done) return <Loader size="xs" aria-label="Running" />;
+  return (
+    <Badge color={firing.otherwise ? "yellow" : "teal"} variant="light" radius="sm" tt="none">
+      {firing.otherwise ? "otherwise" : "the same"}
+    </Badge>
+  );
 }
 
 function FiringCard({ firing }: { firing: Firing }) {
-    const at = (firing.then ?? firing.now)?.at;
-    const run = firing.now?.run_id ?? firing.then?.run_id;
-    const live = firing.now?.live.length ?? 0;
-    return (
-        <Card withBorder radius="md" p="sm" component="li">
-            <Group justify="space-between" mb={6}>
-                <Text size="sm" fw={600} className="numbers">{at ? moment(at) : "A sample"}</Text>
-                <Group gap="xs">
-                    <Verdict firing={firing} />
-                    {run
-                        ? (
-                            <Anchor
-                                component={Link}
-                                to="/runs/$runId"
-                                params={{ runId: run } as never}
-                                size="xs"
-                            >
-                                Look at it
-                            </Anchor>
-                        )
-                        : null}
-                </Group>
-            </Group>
-            <Group gap="md" align="flex-start">
-                <Side label="Then" side={firing.then} />
-                <Side label="Now" side={firing.now} />
-            </Group>
-            {firing.differences.length
-                ? (
-                    <Stack gap={4} component="ul" mt="xs" mb={0} pl="md">
-                        {firing.differences.map((one, at) => <Difference key={at} one={one} />)}
-                    </Stack>
-                )
-                : null}
-            {firing.note ? <Text size="xs" c="dimmed" mt={6}>{firing.note}</Text> : null}
-            {live
-                ? (
-                    <Text size="xs" c="dimmed" mt={6}>
-                        {count(live, "answer")} {live === 1 ? "was" : "were"}{" "}
-                        on no record and asked for now.
-                    </Text>
-                )
-                : null}
-        </Card>
-    );
+  const at = (firing.then ?? firing.now)?.at;
+  const run = firing.now?.run_id ?? firing.then?.run_id;
+  const live = firing.now?.live.length ?? 0;
+  return (
+    <Card withBorder radius="md" p="sm" component="li">
+      <Group justify="space-between" mb={6}>
+        <Text size="sm" fw={600} className="numbers">{at ? moment(at) : "A sample"}</Text>
+        <Group gap="xs">
+          <Verdict firing={firing} />
+          {run
+            ? (
+              <Anchor
+                component={Link}
+                to="/runs/$runId"
+                params={{ runId: run } as never}
+                size="xs"
+              >
+                Look at it
+              </Anchor>
+            )
+            : null}
+        </Group>
+      </Group>
+      <Group gap="md" align="flex-start">
+        <Side label="Then" side={firing.then} />
+        <Side label="Now" side={firing.now} />
+      </Group>
+      {firing.differences.length
+        ? (
+          <Stack gap={4} component="ul" mt="xs" mb={0} pl="md">
+            {firing.differences.map((one, at) => <Difference key={at} one={one} />)}
+          </Stack>
+        )
+        : null}
+      {firing.note ? <Text size="xs" c="dimmed" mt={6}>{firing.note}</Text> : null}
+      {live
+        ? (
+          <Text size="xs" c="dimmed" mt={6}>
+            {count(live, "answer")} {live === 1 ? "was" : "were"} on no record and asked for now.
+          </Text>
+        )
+        : null}
+    </Card>
+  );
 }
 
 export function Firings({ found }: { found: Rehearsal }) {
-    const done = found.firings.filter((one) => one.done).length;
-    const all = found.firings.length;
-    return (
-        <Stack gap="sm">
-            {found.done ? <Text fw={600}>{found.summary}</Text> : (
-                <Box role="status">
-                    <Text size="sm" mb={4}>{done} of {count(all, "firing")} rehearsed …</Text>
-                    <Progress
-                        value={all ? (done / all) * 100 : 0}
-                        animated
-                        aria-label="Firings rehearsed"
-                    />
-                </Box>
-            )}
-            <Stack gap="xs" component="ul" p={0} m={0} style={{ listStyle: "none" }}>
-                {found.firings.map((one, at) => <FiringCard key={at} firing={one} />)}
-            </Stack>
-            <Text size="xs" c="dimmed">The rehearsal itself cost {usd(found.spent_usd)}.</Text>
-        </Stack>
-    );
+  const done = found.firings.filter((one) => one.done).length;
+  const all = found.firings.length;
+  return (
+    <Stack gap="sm">
+      {found.done ? <Text fw={600}>{found.summary}</Text> : (
+        <Box role="status">
+          <Text size="sm" mb={4}>{done} of {count(all, "firing")} rehearsed …</Text>
+          <Progress
+            value={all ? (done / all) * 100 : 0}
+            animated
+            aria-label="Firings rehearsed"
+          />
+        </Box>
+      )}
+      <Stack gap="xs" component="ul" p={0} m={0} style={{ listStyle: "none" }}>
+        {found.firings.map((one, at) => <FiringCard key={at} firing={one} />)}
+      </Stack>
+      <Text size="xs" c="dimmed">The rehearsal itself cost {usd(found.spent_usd)}.</Text>
+    </Stack>
+  );
 }

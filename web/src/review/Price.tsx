@@ -7,101 +7,101 @@ import { usd } from "../kit/words";
 import { capWords, type Forecast, isFree, priceWords, rangeWords, runsWords } from "./reading";
 
 function Figure(
-    { label, value, beside }: { label: string; value: string; beside?: string | null },
+  { label, value, beside }: { label: string; value: string; beside?: string | null },
 ) {
-    return (
-        <Box style={{ flex: "1 1 8rem" }}>
-            <Text size="xs" c="dimmed">{label}</Text>
-            <Text fw={650} size="lg" className="numbers" lh={1.3}>{value}</Text>
-            {beside ? <Text size="xs" c="dimmed" className="numbers">{beside}</Text> : null}
-        </Box>
-    );
+  return (
+    <Box style={{ flex: "1 1 8rem" }}>
+      <Text size="xs" c="dimmed">{label}</Text>
+      <Text fw={650} size="lg" className="numbers" lh={1.3}>{value}</Text>
+      {beside ? <Text size="xs" c="dimmed" className="numbers">{beside}</Text> : null}
+    </Box>
+  );
 }
 
 function Bar({ label, usual, cap }: { label: string; usual: string; cap: string }) {
-    const most = Number(cap);
-    const part = most > 0 ? Math.min(100, (Number(usual) / most) * 100) : 0;
-    if (!part) return null;
-    const words = `${label}: ${usd(usual)} of at most ${usd(cap)}`;
-    return (
-        <Box>
-            <Text size="xs" c="dimmed" mb={2}>{words}</Text>
-            <Progress
-                value={part}
-                size="sm"
-                aria-label={words}
-                color={part > 80 ? "yellow" : undefined}
-            />
-        </Box>
-    );
+  const most = Number(cap);
+  const part = most > 0 ? Math.min(100, (Number(usual) / most) * 100) : 0;
+  if (!part) return null;
+  const words = `${label}: ${usd(usual)} of at most ${usd(cap)}`;
+  return (
+    <Box>
+      <Text size="xs" c="dimmed" mb={2}>{words}</Text>
+      <Progress
+        value={part}
+        size="sm"
+        aria-label={words}
+        color={part > 80 ? "yellow" : undefined}
+      />
+    </Box>
+  );
 }
 
 function Steps({ steps }: { steps: Forecast["steps"] }) {
-    const [isOpen, { toggle }] = useDisclosure(false);
-    const Icon = isOpen ? ChevronDown : ChevronRight;
-    if (!steps.length) return null;
-    return (
-        <Box>
-            <UnstyledButton onClick={toggle} aria-expanded={isOpen}>
-                <Group gap={4}>
-                    <Icon size={14} aria-hidden /> <Text size="sm">Step by step</Text>
-                </Group>
-            </UnstyledButton>
-            <Collapse expanded={isOpen}>
-                <Stack gap={6} mt="xs">
-                    {steps.map((step) => (
-                        <Text size="xs" key={step.step_id}>
-                            <span className="mono">{step.step_id}</span> {Number(step.high)
-                                ? `${usd(step.usual)}, up to ${usd(step.high)}. `
-                                : "$0. "}
-                            <Text span inherit c="dimmed">{step.why}</Text>
-                        </Text>
-                    ))}
-                </Stack>
-            </Collapse>
-        </Box>
-    );
+  const [isOpen, { toggle }] = useDisclosure(false);
+  const Icon = isOpen ? ChevronDown : ChevronRight;
+  if (!steps.length) return null;
+  return (
+    <Box>
+      <UnstyledButton onClick={toggle} aria-expanded={isOpen}>
+        <Group gap={4}>
+          <Icon size={14} aria-hidden /> <Text size="sm">Step by step</Text>
+        </Group>
+      </UnstyledButton>
+      <Collapse expanded={isOpen}>
+        <Stack gap={6} mt="xs">
+          {steps.map((step) => (
+            <Text size="xs" key={step.step_id}>
+              <span className="mono">{step.step_id}</span>{" "}
+              {Number(step.high) ? `${usd(step.usual)}, up to ${usd(step.high)}. ` : "$0. "}
+              <Text span inherit c="dimmed">{step.why}</Text>
+            </Text>
+          ))}
+        </Stack>
+      </Collapse>
+    </Box>
+  );
 }
 
 export function Price(
-    { forecast, compact = false }: { forecast?: Forecast | null; compact?: boolean },
+  { forecast, compact = false }: { forecast?: Forecast | null; compact?: boolean },
 ) {
-    if (!forecast?.usd_per_run) {
-        return (
-            <Text size="sm" c="dimmed">
-                What it costs could not be looked up just now; its caps hold all the same.
-            </Text>
-        );
-    }
-    const { usd_per_run: one, usd_per_month: month, runs_per_month: often, caps } = forecast;
-    if (compact) return <Text size="sm">{forecast.sentence}</Text>;
+  if (!forecast?.usd_per_run) {
     return (
-        <Stack gap="sm">
-            <Group gap="md" align="flex-start">
-                <Figure
-                    label="One run"
-                    value={priceWords(one, one.basis)}
-                    beside={rangeWords(one, one.basis)}
-                />
-                <Figure
-                    label="A month"
-                    value={priceWords(month, one.basis)}
-                    beside={rangeWords(month, one.basis)}
-                />
-            </Group>
-            <Text size="sm">{forecast.sentence}</Text>
-            {isFree(forecast) ? null : (
-                <>
-                    <Bar label="One run" usual={one.usual} cap={caps.usd_per_run} />
-                    <Bar label="A month" usual={month.usual} cap={caps.usd_per_month} />
-                </>
-            )}
-            <Text size="xs" c="dimmed">
-                In a month: {runsWords(often)}. {often.why} A run may cost at most{" "}
-                {usd(caps.usd_per_run)}. {capWords(forecast)} {isFree(forecast) ? null : one.why}
-            </Text>
-            {forecast.notes.map((note) => <Text size="xs" c="dimmed" key={note}>{note}</Text>)}
-            {isFree(forecast) ? null : <Steps steps={forecast.steps} />}
-        </Stack>
+      <Text size="sm" c="dimmed">
+        What it costs could not be looked up just now; its caps hold all the same.
+      </Text>
     );
+  }
+  const { usd_per_run: one, usd_per_month: month, runs_per_month: often, caps } = forecast;
+  if (compact) return <Text size="sm">{forecast.sentence}</Text>;
+  return (
+    <Stack gap="sm">
+      <Group gap="md" align="flex-start">
+        <Figure
+          label="One run"
+          value={priceWords(one, one.basis)}
+          beside={rangeWords(one, one.basis)}
+        />
+        <Figure
+          label="A month"
+          value={priceWords(month, one.basis)}
+          beside={rangeWords(month, one.basis)}
+        />
+      </Group>
+      <Text size="sm">{forecast.sentence}</Text>
+      {isFree(forecast) ? null : (
+        <>
+          <Bar label="One run" usual={one.usual} cap={caps.usd_per_run} />
+          <Bar label="A month" usual={month.usual} cap={caps.usd_per_month} />
+        </>
+      )}
+      <Text size="xs" c="dimmed">
+        In a month: {runsWords(often)}. {often.why} A run may cost at most {usd(caps.usd_per_run)}.
+        {" "}
+        {capWords(forecast)} {isFree(forecast) ? null : one.why}
+      </Text>
+      {forecast.notes.map((note) => <Text size="xs" c="dimmed" key={note}>{note}</Text>)}
+      {isFree(forecast) ? null : <Steps steps={forecast.steps} />}
+    </Stack>
+  );
 }

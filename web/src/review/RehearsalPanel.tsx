@@ -1,15 +1,15 @@
 // Seeing what it would have done with what came in before, without saving, writing or sending.
 
 import {
-    Button,
-    Card,
-    Group,
-    SegmentedControl,
-    Select,
-    Stack,
-    Text,
-    Textarea,
-    Title,
+  Button,
+  Card,
+  Group,
+  SegmentedControl,
+  Select,
+  Stack,
+  Text,
+  Textarea,
+  Title,
 } from "@mantine/core";
 import { FlaskConical } from "lucide-react";
 import { useEffect, useState } from "react";
@@ -18,96 +18,96 @@ import { Firings } from "./Firings";
 import { type Candidate, readSamples, type Sample, useRehearsal } from "./rehearsing";
 
 type Props = {
-    automationId: string;
-    /** What is tried; left out: the version in force. */
-    candidate?: Candidate;
-    /** False: it has not fired yet, so that it needs samples. */
-    hasFired?: boolean;
-    /** Why it cannot be rehearsed just now. */
-    notYet?: string | null;
+  automationId: string;
+  /** What is tried; left out: the version in force. */
+  candidate?: Candidate;
+  /** False: it has not fired yet, so that it needs samples. */
+  hasFired?: boolean;
+  /** Why it cannot be rehearsed just now. */
+  notYet?: string | null;
 };
 
 const MOST = ["1", "3", "5", "10", "20"];
 const EXAMPLE = `{ "payload": { "text": "hello" } }`;
 
 export function RehearsalPanel({ automationId, candidate, hasFired = true, notYet }: Props) {
-    const { found, problem, busy, rehearse, stop } = useRehearsal(automationId);
-    const [over, setOver] = useState(hasFired ? "firings" : "samples");
-    const [last, setLast] = useState("5");
-    const [text, setText] = useState(EXAMPLE);
-    const [wrong, setWrong] = useState<string | null>(null);
-    useEffect(() => stop, [stop]);
-    const begin = () => {
-        if (over === "firings") return void rehearse({ candidate, last: Number(last) });
-        const read = readSamples(text);
-        setWrong("wrong" in read ? read.wrong : null);
-        if ("samples" in read) void rehearse({ candidate, samples: read.samples as Sample[] });
-    };
-    return (
-        <Card withBorder radius="lg" p="lg" component="section" aria-label="Rehearsal">
-            <Title order={2} size="h4">Rehearse it</Title>
-            <Text size="sm" c="dimmed" mb="md">
-                See what it would have done with what came in before, with the answers of then.
-                Nothing is saved, written or sent.
-            </Text>
-            <Stack gap="sm">
-                <Group gap="sm" align="flex-end">
-                    <SegmentedControl
-                        value={over}
-                        onChange={setOver}
-                        aria-label="Over what it is rehearsed"
-                        data={[{ value: "firings", label: "Last firings" }, {
-                            value: "samples",
-                            label: "Samples",
-                        }]}
-                    />
-                    {over === "firings"
-                        ? (
-                            <Select
-                                aria-label="How many firings"
-                                data={MOST}
-                                value={last}
-                                onChange={(value) => setLast(value ?? "5")}
-                                w={84}
-                                allowDeselect={false}
-                            />
-                        )
-                        : null}
-                    <Button
-                        variant="default"
-                        leftSection={<FlaskConical size={15} />}
-                        onClick={begin}
-                        loading={busy}
-                        disabled={!!notYet}
-                    >
-                        Rehearse
-                    </Button>
-                </Group>
-                {over === "samples"
-                    ? (
-                        <Textarea
-                            label="Samples"
-                            description="JSON: an object with inputs, with a payload as a trigger would bring it, or a list of them."
-                            value={text}
-                            onChange={(event) => setText(event.currentTarget.value)}
-                            error={wrong}
-                            autosize
-                            minRows={3}
-                            maxRows={14}
-                            styles={{
-                                input: {
-                                    fontFamily: "var(--mantine-font-family-monospace)",
-                                    fontSize: 13,
-                                },
-                            }}
-                        />
-                    )
-                    : null}
-                {notYet ? <Text size="sm" c="dimmed">{notYet}</Text> : null}
-                {busy && !found ? <Slow words="Rehearsing …" /> : null}
-                {problem ? <ProblemNote problem={problem} again={begin} /> : null}
-                {found ? <Firings found={found} /> : null}
-            </Stack>
-        </Card>
-    );
+  const { found, problem, busy, rehearse, stop } = useRehearsal(automationId);
+  const [over, setOver] = useState(hasFired ? "firings" : "samples");
+  const [last, setLast] = useState("5");
+  const [text, setText] = useState(EXAMPLE);
+  const [wrong, setWrong] = useState<string | null>(null);
+  useEffect(() => stop, [stop]);
+  const begin = () => {
+    if (over === "firings") return void rehearse({ candidate, last: Number(last) });
+    const read = readSamples(text);
+    setWrong("wrong" in read ? read.wrong : null);
+    if ("samples" in read) void rehearse({ candidate, samples: read.samples as Sample[] });
+  };
+  return (
+    <Card withBorder radius="lg" p="lg" component="section" aria-label="Rehearsal">
+      <Title order={2} size="h4">Rehearse it</Title>
+      <Text size="sm" c="dimmed" mb="md">
+        See what it would have done with what came in before, with the answers of then. Nothing is
+        saved, written or sent.
+      </Text>
+      <Stack gap="sm">
+        <Group gap="sm" align="flex-end">
+          <SegmentedControl
+            value={over}
+            onChange={setOver}
+            aria-label="Over what it is rehearsed"
+            data={[{ value: "firings", label: "Last firings" }, {
+              value: "samples",
+              label: "Samples",
+            }]}
+          />
+          {over === "firings"
+            ? (
+              <Select
+                aria-label="How many firings"
+                data={MOST}
+                value={last}
+                onChange={(value) => setLast(value ?? "5")}
+                w={84}
+                allowDeselect={false}
+              />
+            )
+            : null}
+          <Button
+            variant="default"
+            leftSection={<FlaskConical size={15} />}
+            onClick={begin}
+            loading={busy}
+            disabled={!!notYet}
+          >
+            Rehearse
+          </Button>
+        </Group>
+        {over === "samples"
+          ? (
+            <Textarea
+              label="Samples"
+              description="JSON: an object with inputs, with a payload as a trigger would bring it, or a list of them."
+              value={text}
+              onChange={(event) => setText(event.currentTarget.value)}
+              error={wrong}
+              autosize
+              minRows={3}
+              maxRows={14}
+              styles={{
+                input: {
+                  fontFamily: "var(--mantine-font-family-monospace)",
+                  fontSize: 13,
+                },
+              }}
+            />
+          )
+          : null}
+        {notYet ? <Text size="sm" c="dimmed">{notYet}</Text> : null}
+        {busy && !found ? <Slow words="Rehearsing …" /> : null}
+        {problem ? <ProblemNote problem={problem} again={begin} /> : null}
+        {found ? <Firings found={found} /> : null}
+      </Stack>
+    </Card>
+  );
 }

@@ -14,87 +14,87 @@ import { Price } from "./Price";
 import { type Forecast, type Noted, notedIn, overlapWords, type Review } from "./reading";
 
 export function Part({ title, children }: { title: string; children: ReactNode }) {
-    return (
-        <Card withBorder radius="lg" p="md" component="section" aria-label={title}>
-            <Title order={3} size="h5" mb="sm">{title}</Title>
-            {children}
-        </Card>
-    );
+  return (
+    <Card withBorder radius="lg" p="md" component="section" aria-label={title}>
+      <Title order={3} size="h5" mb="sm">{title}</Title>
+      {children}
+    </Card>
+  );
 }
 
 export function Overlaps({ overlaps }: { overlaps: Review["overlaps"] }) {
-    if (!overlaps?.matches?.length) return null;
-    return (
-        <Lines title="Already there">
-            {overlaps.matches.map((one) => (
-                <Line
-                    key={one.automation_id}
-                    icon={Workflow}
-                    why={`It ${overlapWords(one.how, overlaps)}.`}
-                >
-                    <Anchor
-                        component={Link}
-                        to="/automations/$automationId"
-                        params={{ automationId: one.automation_id } as never}
-                        inherit
-                    >
-                        {one.name}
-                    </Anchor>{" "}
-                    <Status value={one.state} />
-                </Line>
-            ))}
-        </Lines>
-    );
+  if (!overlaps?.matches?.length) return null;
+  return (
+    <Lines title="Already there">
+      {overlaps.matches.map((one) => (
+        <Line
+          key={one.automation_id}
+          icon={Workflow}
+          why={`It ${overlapWords(one.how, overlaps)}.`}
+        >
+          <Anchor
+            component={Link}
+            to="/automations/$automationId"
+            params={{ automationId: one.automation_id } as never}
+            inherit
+          >
+            {one.name}
+          </Anchor>{" "}
+          <Status value={one.state} />
+        </Line>
+      ))}
+    </Lines>
+  );
 }
 
 type Props = {
-    review: Review;
-    /** A newer forecast than the one of the review, if there is one. */
-    forecast?: Forecast | null;
-    /** Only what matters most, for a narrow place. */
-    compact?: boolean;
-    /** Who reviewed it is told elsewhere. */
-    unsigned?: boolean;
-    definition?: unknown;
-    noted?: Noted[];
-    /** Goes to the field of a place. */
-    go?: (pointer: string) => void;
+  review: Review;
+  /** A newer forecast than the one of the review, if there is one. */
+  forecast?: Forecast | null;
+  /** Only what matters most, for a narrow place. */
+  compact?: boolean;
+  /** Who reviewed it is told elsewhere. */
+  unsigned?: boolean;
+  definition?: unknown;
+  noted?: Noted[];
+  /** Goes to the field of a place. */
+  go?: (pointer: string) => void;
 };
 
 export function ReviewPanel(props: Props) {
-    const {
-        review,
-        forecast = review.forecast,
-        compact = false,
-        unsigned = compact,
-        definition,
-        go,
-    } = props;
-    const noted = props.noted ?? notedIn({ review });
-    return (
-        <Stack gap="sm">
-            {noted.length
-                ? (
-                    <Part title={`Worth a look (${noted.length})`}>
-                        <Flags noted={noted} definition={definition} go={go} />
-                    </Part>
-                )
-                : null}
-            <Part title="What it costs">
-                <Price forecast={forecast} compact={compact} />
-            </Part>
-            <Part title="How far it reaches">
-                <Stack gap="md">
-                    <Impact impact={review.impact} />
-                    <Overlaps overlaps={review.overlaps} />
-                </Stack>
-            </Part>
-            <Part title="What it may do">
-                <GrantList grants={review.impact?.grants ?? []} />
-            </Part>
-            {unsigned || !review.reviewed_by?.note
-                ? null
-                : <Text size="xs" c="dimmed" px="md">{review.reviewed_by.note}</Text>}
+  const {
+    review,
+    forecast = review.forecast,
+    compact = false,
+    unsigned = compact,
+    definition,
+    go,
+  } = props;
+  const noted = props.noted ?? notedIn({ review });
+  return (
+    <Stack gap="sm">
+      {noted.length
+        ? (
+          <Part title={`Worth a look (${noted.length})`}>
+            <Flags noted={noted} definition={definition} go={go} />
+          </Part>
+        )
+        : null}
+      <Part title="What it costs">
+        <Price forecast={forecast} compact={compact} />
+      </Part>
+      <Part title="How far it reaches">
+        <Stack gap="md">
+          <Impact impact={review.impact} />
+          <Overlaps overlaps={review.overlaps} />
         </Stack>
-    );
+      </Part>
+      <Part title="What it may do">
+        <GrantList grants={review.impact?.grants ?? []} />
+      </Part>
+      {unsigned || !review.reviewed_by?.note
+        ? null
+        : <Text size="xs" c="dimmed" px="md">{review.reviewed_by.note}</Text>}
+    </Stack>
+  );
 }

@@ -17,98 +17,96 @@ type Range = { low: string; usual: string; high: string };
 
 /** A range of money; where nobody can know it, nothing is said but that. */
 export function priceWords({ low, usual, high }: Range, basis: string): string {
-    if (basis === "unknown" && Number(usual) === 0) return "not known yet";
-    return low === high ? usd(usual) : `about ${usd(usual)}`;
+  if (basis === "unknown" && Number(usual) === 0) return "not known yet";
+  return low === high ? usd(usual) : `about ${usd(usual)}`;
 }
 
 /** The span beside it; nothing where there is none. */
 export function rangeWords({ low, high }: Range, basis: string): string | null {
-    return low === high || basis === "unknown" ? null : `${usd(low)} to ${usd(high)}`;
+  return low === high || basis === "unknown" ? null : `${usd(low)} to ${usd(high)}`;
 }
 
 export function runsWords({ low, usual, high, basis }: Forecast["runs_per_month"]): string {
-    if (basis === "unknown") return "not known yet";
-    if (basis === "by_hand") return "only by hand";
-    const span = low === high
-        ? ""
-        : ` (${low.toLocaleString("en")} to ${high.toLocaleString("en")})`;
-    return `${count(usual, "run")}${span}`;
+  if (basis === "unknown") return "not known yet";
+  if (basis === "by_hand") return "only by hand";
+  const span = low === high ? "" : ` (${low.toLocaleString("en")} to ${high.toLocaleString("en")})`;
+  return `${count(usual, "run")}${span}`;
 }
 
 /** A schedule bounds a month by its runs; what somebody starts by hand is not among them. */
 export function capWords({ caps, runs_per_month: often }: Forecast): string {
-    const onSchedule = often.basis === "schedule" &&
-        Number(caps.usd_per_month) < 30 * Number(caps.usd_per_day);
-    const most = `At most ${usd(caps.usd_per_day)} a day and ${usd(caps.usd_per_month)} a month`;
-    return onSchedule ? `${most} on its schedule; runs by hand come on top.` : `${most}.`;
+  const onSchedule = often.basis === "schedule" &&
+    Number(caps.usd_per_month) < 30 * Number(caps.usd_per_day);
+  const most = `At most ${usd(caps.usd_per_day)} a day and ${usd(caps.usd_per_month)} a month`;
+  return onSchedule ? `${most} on its schedule; runs by hand come on top.` : `${most}.`;
 }
 
 export function isFree({ usd_per_run: one }: Forecast): boolean {
-    return one.basis === "free";
+  return one.basis === "free";
 }
 
 /** Who made it, in how many rounds and for how much, and who reviewed it. */
 export function madeByWords({ made_by: made, review }: Proposal): string {
-    const usual = made.by === "rules" ? "No model was used." : `${made.model} made it.`;
-    const said = [made.note || usual];
-    if (made.by === "model" && made.rounds > 1) said.push(`It was handed in ${made.rounds} times.`);
-    if (Number(made.cost_usd) > 0) said.push(`Making it cost ${usd(made.cost_usd)}.`);
-    if (review.reviewed_by?.note) said.push(review.reviewed_by.note);
-    return said.join(" ");
+  const usual = made.by === "rules" ? "No model was used." : `${made.model} made it.`;
+  const said = [made.note || usual];
+  if (made.by === "model" && made.rounds > 1) said.push(`It was handed in ${made.rounds} times.`);
+  if (Number(made.cost_usd) > 0) said.push(`Making it cost ${usd(made.cost_usd)}.`);
+  if (review.reviewed_by?.note) said.push(review.reviewed_by.note);
+  return said.join(" ");
 }
 
 /** Bounds of a grant, in one line. */
 export const boundsWords = (params: object): string =>
-    Object.entries(params).map(([name, bound]) => boundWords(name, bound)).join("; ");
+  Object.entries(params).map(([name, bound]) => boundWords(name, bound)).join("; ");
 
 const REACH = { send: 0, keep: 1, read: 2 } as const;
 
 /** What leaves the house comes first. */
 export const byReach = (grants: Grant[]): Grant[] =>
-    [...grants].sort((one, other) => REACH[one.effect] - REACH[other.effect]);
+  [...grants].sort((one, other) => REACH[one.effect] - REACH[other.effect]);
 
 export type Noted = Finding & { byModel?: boolean };
 type Judged = {
-    problems?: { pointer: string; detail: string; suggestion?: string | null }[];
-    review: Pick<Review, "flags">;
+  problems?: { pointer: string; detail: string; suggestion?: string | null }[];
+  review: Pick<Review, "flags">;
 };
 
 /** What is wrong and what is worth a look, the gravest first. */
 export function notedIn({ problems = [], review }: Judged): Noted[] {
-    const flags = (review.flags ?? []).map((one): Noted => ({
-        pointer: one.pointer,
-        detail: one.text,
-        level: one.level,
-        suggestion: one.suggestion,
-        byModel: one.by === "model",
-    }));
-    return [
-        ...problems.map(({ pointer, detail, suggestion }): Noted => ({
-            pointer,
-            detail,
-            level: "error",
-            suggestion: suggestion ?? undefined,
-        })),
-        ...flags.filter((one) => one.level === "warning"),
-        ...flags.filter((one) => one.level !== "warning"),
-    ];
+  const flags = (review.flags ?? []).map((one): Noted => ({
+    pointer: one.pointer,
+    detail: one.text,
+    level: one.level,
+    suggestion: one.suggestion,
+    byModel: one.by === "model",
+  }));
+  return [
+    ...problems.map(({ pointer, detail, suggestion }): Noted => ({
+      pointer,
+      detail,
+      level: "error",
+      suggestion: suggestion ?? undefined,
+    })),
+    ...flags.filter((one) => one.level === "warning"),
+    ...flags.filter((one) => one.level !== "warning"),
+  ];
 }
 
 const HOW: Record<string, string> = {
-    strict: "writes the same list of the same board, and one moment can wake both",
-    board: "writes to the same board",
-    alike: "sounds like it does something alike",
+  strict: "writes the same list of the same board, and one moment can wake both",
+  board: "writes to the same board",
+  alike: "sounds like it does something alike",
 };
 const BY: Record<string, string> = { words: ", by their words", meaning: ", by their meaning" };
 
 /** How another automation comes near this one. */
 export function overlapWords(how: string, overlaps: Review["overlaps"]): string {
-    return `${HOW[how] ?? how}${how === "alike" ? BY[overlaps.similarity_by] ?? "" : ""}`;
+  return `${HOW[how] ?? how}${how === "alike" ? BY[overlaps.similarity_by] ?? "" : ""}`;
 }
 
 /** Whether the server will only save it with a reason. */
 export const isStrict = (overlaps: Review["overlaps"]): boolean =>
-    (overlaps?.matches ?? []).some((one) => one.how === "strict");
+  (overlaps?.matches ?? []).some((one) => one.how === "strict");
 
 const LINE = /^(\d+)\.\s+(.*)$/s;
 
@@ -117,13 +115,13 @@ export type Explained = { steps: string[]; rest: string[] };
 /** The sentences of a review: those of its steps, and those that hold for the whole. The first
  * one says the same as the summary, which stands above them. */
 export function explainedIn({ summary, explained }: Review): Explained {
-    const all = explained ?? [];
-    const lines = all[0] === summary ? all.slice(1) : all;
-    const found: Explained = { steps: [], rest: [] };
-    for (const line of lines) {
-        const step = LINE.exec(line);
-        if (step?.[2]) found.steps.push(step[2]);
-        else found.rest.push(line);
-    }
-    return found;
+  const all = explained ?? [];
+  const lines = all[0] === summary ? all.slice(1) : all;
+  const found: Explained = { steps: [], rest: [] };
+  for (const line of lines) {
+    const step = LINE.exec(line);
+    if (step?.[2]) found.steps.push(step[2]);
+    else found.rest.push(line);
+  }
+  return found;
 }

@@ -8,10 +8,10 @@ export type Rehearsal = Answer<"get_rehearsal">;
 export type Firing = Rehearsal["firings"][number];
 /** What is tried; nothing named: the version in force. */
 export type Candidate = {
-    definition?: Definition;
-    version?: number;
-    proposal_id?: string;
-    consent_id?: string;
+  definition?: Definition;
+  version?: number;
+  proposal_id?: string;
+  consent_id?: string;
 };
 export type Sample = { inputs?: unknown; payload?: unknown };
 type Asked = { candidate?: Candidate; last?: number; samples?: Sample[]; live_reads?: boolean };
@@ -22,65 +22,65 @@ const LEAST_WAIT = 10;
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 export function useRehearsal(automationId: string) {
-    const [found, setFound] = useState<Rehearsal | null>(null);
-    const [problem, setProblem] = useState<unknown>(null);
-    const [busy, setBusy] = useState(false);
-    const turn = useRef(0);
-    const rehearse = useCallback(async (asked: Asked) => {
-        const mine = ++turn.current;
-        setBusy(true);
-        setProblem(null);
-        setFound(null);
-        try {
-            const made = await client.POST("/api/v1/automations/{automation_id}/rehearsals", {
-                params: { path: { automation_id: automationId } },
-                body: { ...asked, wait_seconds: LEAST_WAIT } as never,
-            });
-            let latest = made.data as Rehearsal;
-            while (mine === turn.current) {
-                setFound(latest);
-                if (latest.done) break;
-                await pause(LOOK_AGAIN_MS);
-                const again = await client.GET("/api/v1/rehearsals/{rehearsal_id}", {
-                    params: { path: { rehearsal_id: latest.rehearsal_id } },
-                });
-                latest = again.data as Rehearsal;
-            }
-        } catch (refused) {
-            if (mine === turn.current) setProblem(refused);
-        } finally {
-            if (mine === turn.current) setBusy(false);
-        }
-    }, [automationId]);
-    const stop = useCallback(() => {
-        turn.current += 1;
-    }, []);
-    return { found, problem, busy, rehearse, stop };
+  const [found, setFound] = useState<Rehearsal | null>(null);
+  const [problem, setProblem] = useState<unknown>(null);
+  const [busy, setBusy] = useState(false);
+  const turn = useRef(0);
+  const rehearse = useCallback(async (asked: Asked) => {
+    const mine = ++turn.current;
+    setBusy(true);
+    setProblem(null);
+    setFound(null);
+    try {
+      const made = await client.POST("/api/v1/automations/{automation_id}/rehearsals", {
+        params: { path: { automation_id: automationId } },
+        body: { ...asked, wait_seconds: LEAST_WAIT } as never,
+      });
+      let latest = made.data as Rehearsal;
+      while (mine === turn.current) {
+        setFound(latest);
+        if (latest.done) break;
+        await pause(LOOK_AGAIN_MS);
+        const again = await client.GET("/api/v1/rehearsals/{rehearsal_id}", {
+          params: { path: { rehearsal_id: latest.rehearsal_id } },
+        });
+        latest = again.data as Rehearsal;
+      }
+    } catch (refused) {
+      if (mine === turn.current) setProblem(refused);
+    } finally {
+      if (mine === turn.current) setBusy(false);
+    }
+  }, [automationId]);
+  const stop = useCallback(() => {
+    turn.current += 1;
+  }, []);
+  return { found, problem, busy, rehearse, stop };
 }
 
 type Side = Firing["then"] | Firing["now"];
 
 /** What one side of a firing did, in a line. */
 export function deedsWords(side: Side): string {
-    if (!side) return "not run";
-    const done = side.deeds.map((one) => `${one.what} ${one.capability}`);
-    return done.length ? done.join(", ") : "changed nothing";
+  if (!side) return "not run";
+  const done = side.deeds.map((one) => `${one.what} ${one.capability}`);
+  return done.length ? done.join(", ") : "changed nothing";
 }
 
 /** Samples as somebody writes them: one JSON object, or a list of them. */
 export function readSamples(text: string): { samples: Sample[] } | { wrong: string } {
-    let read: unknown;
-    try {
-        read = JSON.parse(text);
-    } catch {
-        return { wrong: "This is not JSON yet." };
-    }
-    const list = Array.isArray(read) ? read : [read];
-    const fits = list.every((one) =>
-        one !== null && typeof one === "object" && ("inputs" in one || "payload" in one)
-    );
-    if (!list.length || !fits) {
-        return { wrong: "A sample is an object with inputs, with a payload, or with both." };
-    }
-    return { samples: list as Sample[] };
+  let read: unknown;
+  try {
+    read = JSON.parse(text);
+  } catch {
+    return { wrong: "This is not JSON yet." };
+  }
+  const list = Array.isArray(read) ? read : [read];
+  const fits = list.every((one) =>
+    one !== null && typeof one === "object" && ("inputs" in one || "payload" in one)
+  );
+  if (!list.length || !fits) {
+    return { wrong: "A sample is an object with inputs, with a payload, or with both." };
+  }
+  return { samples: list as Sample[] };
 }

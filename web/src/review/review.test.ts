@@ -6,70 +6,70 @@ import { capWords, explainedIn, type Forecast, notedIn, priceWords, runsWords } 
 import { readSamples } from "./rehearsing";
 
 test("edits lead from one definition to the other, and back into it", () => {
-    const before = {
-        name: "A",
-        plan: [{ step_id: "x", config: { "a/b": 1, c: [1, 2] } }],
-        goal: "g",
-    };
-    const after = {
-        name: "A",
-        plan: [{ step_id: "x", config: { "a/b": 2, c: [1] } }],
-        extra: true,
-    };
-    const edits = editsBetween(before, after);
-    expect(edits).toEqual([
-        { pointer: "/plan/0/config/a~1b", value: 2 },
-        { pointer: "/plan/0/config/c", value: [1] },
-        { pointer: "/goal", remove: true },
-        { pointer: "/extra", value: true },
-    ]);
-    expect(withEdits(before, edits)).toEqual({ made: after, lost: [] });
-    expect(editsBetween(before, structuredClone(before))).toEqual([]);
-    expect(asRequest(edits, after)).toEqual({ edits });
-    const many = Object.fromEntries(Array.from({ length: 300 }, (_, at) => [`k${at}`, at]));
-    expect(asRequest(editsBetween({}, many), many)).toEqual({ definition: many });
+  const before = {
+    name: "A",
+    plan: [{ step_id: "x", config: { "a/b": 1, c: [1, 2] } }],
+    goal: "g",
+  };
+  const after = {
+    name: "A",
+    plan: [{ step_id: "x", config: { "a/b": 2, c: [1] } }],
+    extra: true,
+  };
+  const edits = editsBetween(before, after);
+  expect(edits).toEqual([
+    { pointer: "/plan/0/config/a~1b", value: 2 },
+    { pointer: "/plan/0/config/c", value: [1] },
+    { pointer: "/goal", remove: true },
+    { pointer: "/extra", value: true },
+  ]);
+  expect(withEdits(before, edits)).toEqual({ made: after, lost: [] });
+  expect(editsBetween(before, structuredClone(before))).toEqual([]);
+  expect(asRequest(edits, after)).toEqual({ edits });
+  const many = Object.fromEntries(Array.from({ length: 300 }, (_, at) => [`k${at}`, at]));
+  expect(asRequest(editsBetween({}, many), many)).toEqual({ definition: many });
 });
 
 const forecast = {
-    runs_per_month: { low: 20, usual: 22, high: 23, basis: "schedule", why: "" },
-    caps: { usd_per_run: "0.1", usd_per_day: "0.5", usd_per_month: "2.3" },
+  runs_per_month: { low: 20, usual: 22, high: 23, basis: "schedule", why: "" },
+  caps: { usd_per_run: "0.1", usd_per_day: "0.5", usd_per_month: "2.3" },
 } as Forecast;
 
 test("prices say what is known, and no more", () => {
-    const range = { low: "0.1", usual: "0.2", high: "0.5" };
-    expect(priceWords(range, "measured")).toBe("about $0.20");
-    expect(priceWords({ low: "0", usual: "0", high: "0.5" }, "unknown")).toBe("not known yet");
-    expect(priceWords({ low: "0", usual: "0", high: "0" }, "free")).toBe("$0");
-    expect(runsWords(forecast.runs_per_month)).toBe("22 runs (20 to 23)");
-    expect(capWords(forecast)).toContain("runs by hand come on top");
-    const wide = { ...forecast, caps: { ...forecast.caps, usd_per_month: "15" } };
-    expect(capWords(wide)).toBe("At most $0.50 a day and $15.00 a month.");
+  const range = { low: "0.1", usual: "0.2", high: "0.5" };
+  expect(priceWords(range, "measured")).toBe("about $0.20");
+  expect(priceWords({ low: "0", usual: "0", high: "0.5" }, "unknown")).toBe("not known yet");
+  expect(priceWords({ low: "0", usual: "0", high: "0" }, "free")).toBe("$0");
+  expect(runsWords(forecast.runs_per_month)).toBe("22 runs (20 to 23)");
+  expect(capWords(forecast)).toContain("runs by hand come on top");
+  const wide = { ...forecast, caps: { ...forecast.caps, usd_per_month: "15" } };
+  expect(capWords(wide)).toBe("At most $0.50 a day and $15.00 a month.");
 });
 
 test("the gravest of what is worth a look comes first", () => {
-    const flag = (level: string, text: string) => ({
-        pointer: "",
-        code: "",
-        by: "rules",
-        level,
-        text,
-    });
-    const review = { flags: [flag("note", "n"), flag("warning", "w")] } as never;
-    const problems = [{ pointer: "/name", detail: "p" }];
-    expect(notedIn({ problems, review }).map((one) => one.detail)).toEqual(["p", "w", "n"]);
+  const flag = (level: string, text: string) => ({
+    pointer: "",
+    code: "",
+    by: "rules",
+    level,
+    text,
+  });
+  const review = { flags: [flag("note", "n"), flag("warning", "w")] } as never;
+  const problems = [{ pointer: "/name", detail: "p" }];
+  expect(notedIn({ problems, review }).map((one) => one.detail)).toEqual(["p", "w", "n"]);
 });
 
 test("sentences of steps are told apart from those of the whole", () => {
-    const explained = ["It does.", "1. It reads.", "2. It writes.", "A run may spend 1 USD."];
-    expect(explainedIn({ summary: "It does.", explained } as never)).toEqual({
-        steps: ["It reads.", "It writes."],
-        rest: ["A run may spend 1 USD."],
-    });
+  const explained = ["It does.", "1. It reads.", "2. It writes.", "A run may spend 1 USD."];
+  expect(explainedIn({ summary: "It does.", explained } as never)).toEqual({
+    steps: ["It reads.", "It writes."],
+    rest: ["A run may spend 1 USD."],
+  });
 });
 
 test("samples are read as they are written, or it is said what is wrong", () => {
-    expect(readSamples('{"payload": 1}')).toEqual({ samples: [{ payload: 1 }] });
-    expect(readSamples('[{"inputs": {}}]')).toEqual({ samples: [{ inputs: {} }] });
-    expect(readSamples("{")).toHaveProperty("wrong");
-    expect(readSamples('{"x": 1}')).toHaveProperty("wrong");
+  expect(readSamples('{"payload": 1}')).toEqual({ samples: [{ payload: 1 }] });
+  expect(readSamples('[{"inputs": {}}]')).toEqual({ samples: [{ inputs: {} }] });
+  expect(readSamples("{")).toHaveProperty("wrong");
+  expect(readSamples('{"x": 1}')).toHaveProperty("wrong");
 });

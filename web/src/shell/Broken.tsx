@@ -6,18 +6,18 @@ import { ProblemNote } from "../kit/Asked";
 
 // A page that was open while the server was brought up to date asks for files that are gone.
 const isStale = (error: Error) =>
-    /dynamically imported module|Importing a module/.test(error.message);
+  /dynamically imported module|Importing a module/.test(error.message);
 
 export function Broken({ error, reset }: ErrorComponentProps) {
-    const shown = error instanceof Error && isStale(error)
-        ? new Error("Mainspring was brought up to date. Load the page again.")
-        : error;
-    return (
-        <Stack>
-            <ProblemNote problem={shown} again={reset} />
-            <Button variant="default" onClick={() => location.reload()} w="fit-content">
-                Load the page again
-            </Button>
-        </Stack>
-    );
+  const shown = error instanceof Error && isStale(error)
+    ? new Error("Mainspring was brought up to date. Load the page again.")
+    : error;
+  return (
+    <Stack>
+      <ProblemNote problem={shown} again={reset} />
+      <Button variant="default" onClick={() => location.reload()} w="fit-content">
+        Load the page again
+      </Button>
+    </Stack>
+  );
 }

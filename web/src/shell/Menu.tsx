@@ -8,64 +8,64 @@ import { GROUPS, type Place } from "./places";
 import { useWaiting } from "./waiting";
 
 const isHere = (path: string, to: string) =>
-    to === "/" ? path === "/" : path === to || path.startsWith(`${to}/`);
+  to === "/" ? path === "/" : path === to || path.startsWith(`${to}/`);
 
 export function SideMenu({ onGo }: { onGo: () => void }) {
-    const path = useRouterState({ select: (state) => state.location.pathname });
-    const waiting = useWaiting();
-    const mayWrite = useMay("editor");
-    const entry = ({ to, label, icon: Icon }: Place) => (
-        <NavLink
-            key={to}
+  const path = useRouterState({ select: (state) => state.location.pathname });
+  const waiting = useWaiting();
+  const mayWrite = useMay("editor");
+  const entry = ({ to, label, icon: Icon }: Place) => (
+    <NavLink
+      key={to}
+      component={Link}
+      to={to}
+      onClick={onGo}
+      label={label}
+      active={isHere(path, to)}
+      aria-current={isHere(path, to) ? "page" : undefined}
+      leftSection={<Icon size={17} strokeWidth={1.8} aria-hidden />}
+      rightSection={to === "/inbox" && waiting.all
+        ? (
+          <Badge size="sm" circle aria-label={`${waiting.all} waiting`}>
+            {waiting.all}
+          </Badge>
+        )
+        : null}
+      py={6}
+    />
+  );
+  return (
+    <>
+      {mayWrite
+        ? (
+          <Button
             component={Link}
-            to={to}
+            to="/new"
             onClick={onGo}
-            label={label}
-            active={isHere(path, to)}
-            aria-current={isHere(path, to) ? "page" : undefined}
-            leftSection={<Icon size={17} strokeWidth={1.8} aria-hidden />}
-            rightSection={to === "/inbox" && waiting.all
+            leftSection={<Plus size={16} />}
+            fullWidth
+            mb="sm"
+          >
+            New automation
+          </Button>
+        )
+        : null}
+      <ScrollArea flex={1} type="auto" offsetScrollbars="y">
+        <Stack gap="md" component="nav" aria-label="Screens">
+          {GROUPS.map((group) => (
+            <Box key={group.label ?? "first"}>
+              {group.label
                 ? (
-                    <Badge size="sm" circle aria-label={`${waiting.all} waiting`}>
-                        {waiting.all}
-                    </Badge>
+                  <Text size="xs" c="dimmed" fw={600} px="sm" pb={4}>
+                    {group.label}
+                  </Text>
                 )
                 : null}
-            py={6}
-        />
-    );
-    return (
-        <>
-            {mayWrite
-                ? (
-                    <Button
-                        component={Link}
-                        to="/new"
-                        onClick={onGo}
-                        leftSection={<Plus size={16} />}
-                        fullWidth
-                        mb="sm"
-                    >
-                        New automation
-                    </Button>
-                )
-                : null}
-            <ScrollArea flex={1} type="auto" offsetScrollbars="y">
-                <Stack gap="md" component="nav" aria-label="Screens">
-                    {GROUPS.map((group) => (
-                        <Box key={group.label ?? "first"}>
-                            {group.label
-                                ? (
-                                    <Text size="xs" c="dimmed" fw={600} px="sm" pb={4}>
-                                        {group.label}
-                                    </Text>
-                                )
-                                : null}
-                            {group.places.map(entry)}
-                        </Box>
-                    ))}
-                </Stack>
-            </ScrollArea>
-        </>
-    );
+              {group.places.map(entry)}
+            </Box>
+          ))}
+        </Stack>
+      </ScrollArea>
+    </>
+  );
 }

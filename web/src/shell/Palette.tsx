@@ -13,121 +13,120 @@ const SOON = 160;
 const MOST = 6;
 
 export function Palette() {
-    const navigate = useNavigate();
-    const mayWrite = useMay("editor");
-    const [query, setQuery] = useState("");
-    const [search] = useDebouncedValue(query.trim(), SOON);
-    const found = useFound(search);
-    const go = (to: string) => () => void navigate({ to });
-    const places = [...GROUPS.flatMap((group) => group.places), ...MORE];
-    const groups: SpotlightActionGroupData[] = [
-        {
-            group: "Begin",
-            actions: mayWrite
-                ? [
-                    {
-                        id: "new",
-                        label: query ? `New automation: ${query}` : "New automation",
-                        description: "Describe it in words",
-                        leftSection: <Plus size={18} />,
-                        keywords: [query, "create", "make"],
-                        onClick: () =>
-                            void navigate({ to: "/new", search: query ? { words: query } : {} }),
-                    },
-                ]
-                : [],
-        },
-        {
-            group: "Go to",
-            actions: places.map(({ to, label, icon: Icon, words }) => ({
-                id: to,
-                label: `Go to ${label}`,
-                description: words,
-                leftSection: <Icon size={18} />,
-                onClick: go(to),
-            })),
-        },
-        {
-            group: "Found",
-            actions: found.map(({ to, label, words, icon: Icon }) => ({
-                id: to,
-                label,
-                description: words,
-                keywords: [query],
-                leftSection: <Icon size={18} />,
-                onClick: go(to),
-            })),
-        },
-    ];
-    return (
-        <Spotlight
-            actions={groups.filter((one) => one.actions.length)}
-            query={query}
-            onQueryChange={setQuery}
-            shortcut={["mod + K", "mod + P"]}
-            nothingFound="Nothing is called so"
-            highlightQuery
-            scrollable
-            maxHeight={420}
-            searchProps={{
-                leftSection: <Search size={18} />,
-                placeholder: "Go to, create, find …",
-                "aria-label": "Go to, create or find",
-            }}
-        />
-    );
+  const navigate = useNavigate();
+  const mayWrite = useMay("editor");
+  const [query, setQuery] = useState("");
+  const [search] = useDebouncedValue(query.trim(), SOON);
+  const found = useFound(search);
+  const go = (to: string) => () => void navigate({ to });
+  const places = [...GROUPS.flatMap((group) => group.places), ...MORE];
+  const groups: SpotlightActionGroupData[] = [
+    {
+      group: "Begin",
+      actions: mayWrite
+        ? [
+          {
+            id: "new",
+            label: query ? `New automation: ${query}` : "New automation",
+            description: "Describe it in words",
+            leftSection: <Plus size={18} />,
+            keywords: [query, "create", "make"],
+            onClick: () => void navigate({ to: "/new", search: query ? { words: query } : {} }),
+          },
+        ]
+        : [],
+    },
+    {
+      group: "Go to",
+      actions: places.map(({ to, label, icon: Icon, words }) => ({
+        id: to,
+        label: `Go to ${label}`,
+        description: words,
+        leftSection: <Icon size={18} />,
+        onClick: go(to),
+      })),
+    },
+    {
+      group: "Found",
+      actions: found.map(({ to, label, words, icon: Icon }) => ({
+        id: to,
+        label,
+        description: words,
+        keywords: [query],
+        leftSection: <Icon size={18} />,
+        onClick: go(to),
+      })),
+    },
+  ];
+  return (
+    <Spotlight
+      actions={groups.filter((one) => one.actions.length)}
+      query={query}
+      onQueryChange={setQuery}
+      shortcut={["mod + K", "mod + P"]}
+      nothingFound="Nothing is called so"
+      highlightQuery
+      scrollable
+      maxHeight={420}
+      searchProps={{
+        leftSection: <Search size={18} />,
+        placeholder: "Go to, create, find …",
+        "aria-label": "Go to, create or find",
+      }}
+    />
+  );
 }
 
 type Found = { to: string; label: string; words: string; icon: typeof Zap };
 
 function useFound(search: string): Found[] {
-    const enabled = search.length > 1;
-    const automations = api.useQuery(
-        "get",
-        "/api/v1/automations",
-        { params: { query: { search, limit: MOST } } },
-        { enabled },
-    );
-    const boards = api.useQuery("get", "/api/v1/boards", {}, { enabled });
-    const pages = api.useQuery("get", "/api/v1/search", {
-        params: { query: { q: search, limit: MOST } },
-    }, {
-        enabled: search.length > 2,
-    });
-    const recipes = api.useQuery(
-        "get",
-        "/api/v1/recipes",
-        { params: { query: { search, limit: MOST } } },
-        { enabled },
-    );
-    if (!enabled) return [];
-    const named = (name: string) => name.toLowerCase().includes(search.toLowerCase());
-    return [
-        ...(automations.data?.items ?? []).map((one) => ({
-            to: `/automations/${one.id}`,
-            label: one.name,
-            words: `automation, ${one.state}`,
-            icon: Zap,
-        })),
-        ...(boards.data?.boards ?? []).filter((one) => named(one.name)).slice(0, MOST).map((
-            one,
-        ) => ({
-            to: `/boards/${one.id}`,
-            label: one.name,
-            words: "board",
-            icon: Table2,
-        })),
-        ...(recipes.data?.recipes ?? []).map((one) => ({
-            to: `/codex/${one.slug}`,
-            label: one.name,
-            words: "recipe",
-            icon: BookOpen,
-        })),
-        ...(pages.data?.pages ?? []).map((one) => ({
-            to: `/pages/${one.slug}`,
-            label: one.title,
-            words: "page",
-            icon: FileText,
-        })),
-    ];
+  const enabled = search.length > 1;
+  const automations = api.useQuery(
+    "get",
+    "/api/v1/automations",
+    { params: { query: { search, limit: MOST } } },
+    { enabled },
+  );
+  const boards = api.useQuery("get", "/api/v1/boards", {}, { enabled });
+  const pages = api.useQuery("get", "/api/v1/search", {
+    params: { query: { q: search, limit: MOST } },
+  }, {
+    enabled: search.length > 2,
+  });
+  const recipes = api.useQuery(
+    "get",
+    "/api/v1/recipes",
+    { params: { query: { search, limit: MOST } } },
+    { enabled },
+  );
+  if (!enabled) return [];
+  const named = (name: string) => name.toLowerCase().includes(search.toLowerCase());
+  return [
+    ...(automations.data?.items ?? []).map((one) => ({
+      to: `/automations/${one.id}`,
+      label: one.name,
+      words: `automation, ${one.state}`,
+      icon: Zap,
+    })),
+    ...(boards.data?.boards ?? []).filter((one) => named(one.name)).slice(0, MOST).map((
+      one,
+    ) => ({
+      to: `/boards/${one.id}`,
+      label: one.name,
+      words: "board",
+      icon: Table2,
+    })),
+    ...(recipes.data?.recipes ?? []).map((one) => ({
+      to: `/codex/${one.slug}`,
+      label: one.name,
+      words: "recipe",
+      icon: BookOpen,
+    })),
+    ...(pages.data?.pages ?? []).map((one) => ({
+      to: `/pages/${one.slug}`,
+      label: one.title,
+      words: "page",
+      icon: FileText,
+    })),
+  ];
 }

@@ -1,13 +1,13 @@
 // Who is here and where: the workspace switcher, the way to the settings, light or dark, and out.
 
 import {
-    Avatar,
-    Box,
-    Group,
-    Menu,
-    Text,
-    UnstyledButton,
-    useMantineColorScheme,
+  Avatar,
+  Box,
+  Group,
+  Menu,
+  Text,
+  UnstyledButton,
+  useMantineColorScheme,
 } from "@mantine/core";
 import { useNavigate } from "@tanstack/react-router";
 import { Check, ChevronsUpDown, LogOut, Monitor, Moon, Settings, Sun } from "lucide-react";
@@ -16,83 +16,81 @@ import { isUnnamed, useWho } from "../api/session";
 import { useAct } from "../kit/acting";
 
 const SCHEMES = [
-    { value: "light", label: "Light", icon: Sun },
-    { value: "dark", label: "Dark", icon: Moon },
-    { value: "auto", label: "As the system", icon: Monitor },
+  { value: "light", label: "Light", icon: Sun },
+  { value: "dark", label: "Dark", icon: Moon },
+  { value: "auto", label: "As the system", icon: Monitor },
 ] as const;
 
 export function Person() {
-    const who = useWho();
-    const navigate = useNavigate();
-    const { act } = useAct();
-    const { colorScheme, setColorScheme } = useMantineColorScheme();
-    const name = isUnnamed(who.user) ? "Owner" : who.user.name || who.user.email;
-    const look = (id: string) =>
-        act(async () => {
-            await client.POST("/api/v1/session/workspace", { body: { workspace_id: id } });
-            // Where somebody chose to look is where they look next time, too.
-            await client.PATCH("/api/v1/me", { body: { default_workspace_id: id } });
-            await navigate({ to: "/" });
-            await queries.resetQueries();
-        });
-    const leave = () =>
-        act(async () => {
-            await client.DELETE("/api/v1/session");
-            setCsrf(null);
-            location.replace("/sign-in");
-        });
-    return (
-        <Menu width={250} position="top-start" shadow="md">
-            <Menu.Target>
-                <UnstyledButton w="100%" p="xs">
-                    <Group wrap="nowrap" gap="sm">
-                        <Avatar size={32} radius="xl" color="spring" name={name} />
-                        <Box flex={1} style={{ minWidth: 0 }}>
-                            <Text size="sm" fw={600} truncate>{who.workspace.name}</Text>
-                            <Text size="xs" c="dimmed" truncate>{name} · {who.role}</Text>
-                        </Box>
-                        <ChevronsUpDown size={15} aria-hidden />
-                    </Group>
-                </UnstyledButton>
-            </Menu.Target>
-            <Menu.Dropdown>
-                <Menu.Label>Workspaces</Menu.Label>
-                {who.workspaces.map((one) => (
-                    <Menu.Item
-                        key={one.id}
-                        onClick={() => one.id !== who.workspace.id && void look(one.id)}
-                        rightSection={one.id === who.workspace.id
-                            ? <Check size={14} aria-label="this one" />
-                            : null}
-                    >
-                        {one.name}
-                    </Menu.Item>
-                ))}
-                <Menu.Divider />
-                <Menu.Label>Appearance</Menu.Label>
-                {SCHEMES.map(({ value, label, icon: Icon }) => (
-                    <Menu.Item
-                        key={value}
-                        leftSection={<Icon size={14} />}
-                        onClick={() => setColorScheme(value)}
-                        rightSection={colorScheme === value
-                            ? <Check size={14} aria-label="chosen" />
-                            : null}
-                    >
-                        {label}
-                    </Menu.Item>
-                ))}
-                <Menu.Divider />
-                <Menu.Item
-                    leftSection={<Settings size={14} />}
-                    onClick={() => void navigate({ to: "/settings" })}
-                >
-                    Settings
-                </Menu.Item>
-                <Menu.Item leftSection={<LogOut size={14} />} onClick={() => void leave()}>
-                    Sign out
-                </Menu.Item>
-            </Menu.Dropdown>
-        </Menu>
-    );
+  const who = useWho();
+  const navigate = useNavigate();
+  const { act } = useAct();
+  const { colorScheme, setColorScheme } = useMantineColorScheme();
+  const name = isUnnamed(who.user) ? "Owner" : who.user.name || who.user.email;
+  const look = (id: string) =>
+    act(async () => {
+      await client.POST("/api/v1/session/workspace", { body: { workspace_id: id } });
+      // Where somebody chose to look is where they look next time, too.
+      await client.PATCH("/api/v1/me", { body: { default_workspace_id: id } });
+      await navigate({ to: "/" });
+      await queries.resetQueries();
+    });
+  const leave = () =>
+    act(async () => {
+      await client.DELETE("/api/v1/session");
+      setCsrf(null);
+      location.replace("/sign-in");
+    });
+  return (
+    <Menu width={250} position="top-start" shadow="md">
+      <Menu.Target>
+        <UnstyledButton w="100%" p="xs">
+          <Group wrap="nowrap" gap="sm">
+            <Avatar size={32} radius="xl" color="spring" name={name} />
+            <Box flex={1} style={{ minWidth: 0 }}>
+              <Text size="sm" fw={600} truncate>{who.workspace.name}</Text>
+              <Text size="xs" c="dimmed" truncate>{name} · {who.role}</Text>
+            </Box>
+            <ChevronsUpDown size={15} aria-hidden />
+          </Group>
+        </UnstyledButton>
+      </Menu.Target>
+      <Menu.Dropdown>
+        <Menu.Label>Workspaces</Menu.Label>
+        {who.workspaces.map((one) => (
+          <Menu.Item
+            key={one.id}
+            onClick={() => one.id !== who.workspace.id && void look(one.id)}
+            rightSection={one.id === who.workspace.id
+              ? <Check size={14} aria-label="this one" />
+              : null}
+          >
+            {one.name}
+          </Menu.Item>
+        ))}
+        <Menu.Divider />
+        <Menu.Label>Appearance</Menu.Label>
+        {SCHEMES.map(({ value, label, icon: Icon }) => (
+          <Menu.Item
+            key={value}
+            leftSection={<Icon size={14} />}
+            onClick={() => setColorScheme(value)}
+            rightSection={colorScheme === value ? <Check size={14} aria-label="chosen" /> : null}
+          >
+            {label}
+          </Menu.Item>
+        ))}
+        <Menu.Divider />
+        <Menu.Item
+          leftSection={<Settings size={14} />}
+          onClick={() => void navigate({ to: "/settings" })}
+        >
+          Settings
+        </Menu.Item>
+        <Menu.Item leftSection={<LogOut size={14} />} onClick={() => void leave()}>
+          Sign out
+        </Menu.Item>
+      </Menu.Dropdown>
+    </Menu>
+  );
 }

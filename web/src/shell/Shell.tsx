@@ -1,16 +1,16 @@
 // The frame of every screen for people who are signed in.
 
 import {
-    ActionIcon,
-    AppShell,
-    Box,
-    Burger,
-    Center,
-    Group,
-    Kbd,
-    Loader,
-    Text,
-    UnstyledButton,
+  ActionIcon,
+  AppShell,
+  Box,
+  Burger,
+  Center,
+  Group,
+  Kbd,
+  Loader,
+  Text,
+  UnstyledButton,
 } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { spotlight } from "@mantine/spotlight";
@@ -29,101 +29,101 @@ import { Person } from "./Person";
 import { goAndSignIn } from "./wanted";
 
 export function Shell() {
-    const session = api.useQuery("get", "/api/v1/session", {}, { staleTime: 60_000 });
-    useEffect(() => whenSignedOut(goAndSignIn), []);
-    if (session.data) return <Inside who={session.data} />;
-    const refusal: unknown = session.error;
-    if (refusal instanceof Problem && refusal.status === 401) {
-        goAndSignIn();
-        return null;
-    }
-    return (
-        <Center mih="100vh" p="lg">
-            {refusal
-                ? <ProblemNote problem={refusal} again={() => void session.refetch()} />
-                : <Loader aria-label="Loading" />}
-        </Center>
-    );
+  const session = api.useQuery("get", "/api/v1/session", {}, { staleTime: 60_000 });
+  useEffect(() => whenSignedOut(goAndSignIn), []);
+  if (session.data) return <Inside who={session.data} />;
+  const refusal: unknown = session.error;
+  if (refusal instanceof Problem && refusal.status === 401) {
+    goAndSignIn();
+    return null;
+  }
+  return (
+    <Center mih="100vh" p="lg">
+      {refusal
+        ? <ProblemNote problem={refusal} again={() => void session.refetch()} />
+        : <Loader aria-label="Loading" />}
+    </Center>
+  );
 }
 
 function Inside({ who }: { who: Who }) {
-    setCsrf(who.csrf_token);
-    const [open, { toggle, close }] = useDisclosure(false);
-    const path = useRouterState({ select: (state) => state.location.pathname });
-    useLiveStream(who.workspace.id);
-    useLive(({ kind }) => {
-        // Lists follow what happens; a screen that shows one run listens for itself.
-        if (kind === "run" || kind === "end") void refresh("/api/v1/runs", "/api/v1/automations");
-        if (kind === "inbox") {
-            void refresh(
-                "/api/v1/drafts",
-                "/api/v1/approvals",
-                "/api/v1/inbox",
-                "/api/v1/consents",
-            );
-        }
-    });
-    return (
-        <WhoProvider value={who}>
-            <a className="skip-link" href="#content">Skip to the content</a>
-            <AppShell
-                navbar={{ width: 248, breakpoint: "sm", collapsed: { mobile: !open } }}
-                header={{ height: { base: 54, sm: 0 } }}
-                padding="md"
+  setCsrf(who.csrf_token);
+  const [open, { toggle, close }] = useDisclosure(false);
+  const path = useRouterState({ select: (state) => state.location.pathname });
+  useLiveStream(who.workspace.id);
+  useLive(({ kind }) => {
+    // Lists follow what happens; a screen that shows one run listens for itself.
+    if (kind === "run" || kind === "end") void refresh("/api/v1/runs", "/api/v1/automations");
+    if (kind === "inbox") {
+      void refresh(
+        "/api/v1/drafts",
+        "/api/v1/approvals",
+        "/api/v1/inbox",
+        "/api/v1/consents",
+      );
+    }
+  });
+  return (
+    <WhoProvider value={who}>
+      <a className="skip-link" href="#content">Skip to the content</a>
+      <AppShell
+        navbar={{ width: 248, breakpoint: "sm", collapsed: { mobile: !open } }}
+        header={{ height: { base: 54, sm: 0 } }}
+        padding="md"
+      >
+        <AppShell.Header hiddenFrom="sm" px="sm">
+          <Group h="100%" justify="space-between">
+            <Group gap="xs">
+              <Burger
+                opened={open}
+                onClick={toggle}
+                size="sm"
+                aria-label={open ? "Close the menu" : "Open the menu"}
+              />
+              <Brand />
+            </Group>
+            <ActionIcon
+              variant="subtle"
+              color="gray"
+              size="lg"
+              onClick={spotlight.open}
+              aria-label="Search"
             >
-                <AppShell.Header hiddenFrom="sm" px="sm">
-                    <Group h="100%" justify="space-between">
-                        <Group gap="xs">
-                            <Burger
-                                opened={open}
-                                onClick={toggle}
-                                size="sm"
-                                aria-label={open ? "Close the menu" : "Open the menu"}
-                            />
-                            <Brand />
-                        </Group>
-                        <ActionIcon
-                            variant="subtle"
-                            color="gray"
-                            size="lg"
-                            onClick={spotlight.open}
-                            aria-label="Search"
-                        >
-                            <Search size={18} />
-                        </ActionIcon>
-                    </Group>
-                </AppShell.Header>
-                <AppShell.Navbar p="sm">
-                    <Group justify="space-between" mb="sm" px={4} visibleFrom="sm">
-                        <Brand />
-                        <UnstyledButton onClick={spotlight.open} aria-label="Ctrl K: search">
-                            <Group gap={4} c="dimmed">
-                                <Search size={15} aria-hidden /> <Kbd size="xs">Ctrl K</Kbd>
-                            </Group>
-                        </UnstyledButton>
-                    </Group>
-                    <SideMenu onGo={close} />
-                    <Box pt="xs" mt="xs" style={{ borderTop: "1px solid var(--line)" }}>
-                        <Person />
-                    </Box>
-                </AppShell.Navbar>
-                <AppShell.Main id="content" key={who.workspace.id} tabIndex={-1}>
-                    <Box maw={1240} mx="auto" py={{ base: 0, sm: "sm" }} data-path={path}>
-                        <Outlet />
-                    </Box>
-                </AppShell.Main>
-            </AppShell>
-            <Palette />
-        </WhoProvider>
-    );
+              <Search size={18} />
+            </ActionIcon>
+          </Group>
+        </AppShell.Header>
+        <AppShell.Navbar p="sm">
+          <Group justify="space-between" mb="sm" px={4} visibleFrom="sm">
+            <Brand />
+            <UnstyledButton onClick={spotlight.open} aria-label="Ctrl K: search">
+              <Group gap={4} c="dimmed">
+                <Search size={15} aria-hidden /> <Kbd size="xs">Ctrl K</Kbd>
+              </Group>
+            </UnstyledButton>
+          </Group>
+          <SideMenu onGo={close} />
+          <Box pt="xs" mt="xs" style={{ borderTop: "1px solid var(--line)" }}>
+            <Person />
+          </Box>
+        </AppShell.Navbar>
+        <AppShell.Main id="content" key={who.workspace.id} tabIndex={-1}>
+          <Box maw={1240} mx="auto" py={{ base: 0, sm: "sm" }} data-path={path}>
+            <Outlet />
+          </Box>
+        </AppShell.Main>
+      </AppShell>
+      <Palette />
+    </WhoProvider>
+  );
 }
 
 function Brand() {
-    return (
-        <Link to="/" className="row-link" style={{ background: "none" }}>
-            <Group gap={8}>
-                <Mark /> <Text fw={650}>Mainspring</Text>
-            </Group>
-        </Link>
-    );
+  return (
+    <Link to="/" className="row-link" style={{ background: "none" }}>
+      <Group gap={8}>
+        <Mark /> <Text fw={650}>Mainspring</Text>
+      </Group>
+    </Link>
+  );
 }

@@ -85,6 +85,3 @@ CREATE INDEX access_tokens_of_client ON access_tokens (workspace_id, client_id) 
 SELECT wall(named::regclass) FROM unnest(ARRAY[
     'client_consents', 'client_codes', 'client_renewals'
 ]) AS named;
-
--- What a client calls itself is read by the members it is connected to.
-GRANT SELECT (id, name, redirect_uris, created_at) ON mcp_clients TO mainspring_inside;

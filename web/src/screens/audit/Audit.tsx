@@ -26,192 +26,190 @@ const PAGE = 50;
 const NAMED = 100;
 
 export default function Audit() {
-    const may = useMay("admin");
-    return (
+  const may = useMay("admin");
+  return (
+    <>
+      {may ? <Log /> : (
         <>
-            {may ? <Log /> : (
-                <>
-                    <PageHead title="Audit log" />
-                    <Empty icon={ScrollText} title="Admins read the audit log">
-                        Your role here is not enough to read who did what. Whoever owns the
-                        workspace can change that under members.
-                    </Empty>
-                </>
-            )}
+          <PageHead title="Audit log" />
+          <Empty icon={ScrollText} title="Admins read the audit log">
+            Your role here is not enough to read who did what. Whoever owns the workspace can change
+            that under members.
+          </Empty>
         </>
-    );
+      )}
+    </>
+  );
 }
 
 function useEntries(sought: Sought) {
-    const { workspace } = useWho();
-    const query = asksOf(sought);
-    return useInfiniteQuery({
-        queryKey: ["get", "/api/v1/audit", workspace.id, query],
-        initialPageParam: undefined as string | undefined,
-        queryFn: async ({ pageParam }) => {
-            const { data } = await client.GET("/api/v1/audit", {
-                params: { query: { ...query, limit: PAGE, cursor: pageParam } },
-            });
-            return data!;
-        },
-        getNextPageParam: (last) => last.next ?? undefined,
-    });
+  const { workspace } = useWho();
+  const query = asksOf(sought);
+  return useInfiniteQuery({
+    queryKey: ["get", "/api/v1/audit", workspace.id, query],
+    initialPageParam: undefined as string | undefined,
+    queryFn: async ({ pageParam }) => {
+      const { data } = await client.GET("/api/v1/audit", {
+        params: { query: { ...query, limit: PAGE, cursor: pageParam } },
+      });
+      return data!;
+    },
+    getNextPageParam: (last) => last.next ?? undefined,
+  });
 }
 
 /** What the things of entries are called, as far as they still are here. */
 function useNames(): Names {
-    const automations = api.useQuery("get", "/api/v1/automations", {
-        params: { query: { limit: NAMED } },
-    });
-    const boards = api.useQuery("get", "/api/v1/boards", {});
-    const members = api.useQuery("get", "/api/v1/members");
-    const { workspaces } = useWho();
-    return useMemo(() => {
-        const named = [
-            ...automations.data?.items ?? [],
-            ...boards.data?.boards ?? [],
-            ...workspaces,
-        ];
-        const people = members.data?.members ?? [];
-        return new Map([
-            ...named.map((one) => [one.id, one.name] as const),
-            ...people.map((one) => [one.id, one.name || one.email] as const),
-        ]);
-    }, [automations.data, boards.data, members.data, workspaces]);
+  const automations = api.useQuery("get", "/api/v1/automations", {
+    params: { query: { limit: NAMED } },
+  });
+  const boards = api.useQuery("get", "/api/v1/boards", {});
+  const members = api.useQuery("get", "/api/v1/members");
+  const { workspaces } = useWho();
+  return useMemo(() => {
+    const named = [
+      ...automations.data?.items ?? [],
+      ...boards.data?.boards ?? [],
+      ...workspaces,
+    ];
+    const people = members.data?.members ?? [];
+    return new Map([
+      ...named.map((one) => [one.id, one.name] as const),
+      ...people.map((one) => [one.id, one.name || one.email] as const),
+    ]);
+  }, [automations.data, boards.data, members.data, workspaces]);
 }
 
 function Log() {
-    const [sought] = useAddress() as [Sought, unknown];
-    const entries = useEntries(sought);
-    const names = useNames();
-    const shown = entries.data?.pages.flatMap((page) => page.items);
-    const path = `/api/v1/audit?${new URLSearchParams(asksOf(sought) as Record<string, string>)}`;
-    return (
-        <>
-            <PageHead
-                title="Audit log"
-                sub="Who did what in this workspace, and who was refused. Entries are added and never changed."
-                right={
-                    <>
-                        <Button
-                            variant="default"
-                            disabled={!shown?.length}
-                            leftSection={<Download size={15} />}
-                            onClick={() =>
-                                download("audit.jsonl", asLines(shown ?? []), "application/jsonl")}
-                        >
-                            Export what is shown
-                        </Button>
-                        <CopyAs
-                            operations={[{
-                                label: "Read the log",
-                                operation: { method: "GET", path },
-                            }]}
-                        />
-                    </>
-                }
+  const [sought] = useAddress() as [Sought, unknown];
+  const entries = useEntries(sought);
+  const names = useNames();
+  const shown = entries.data?.pages.flatMap((page) => page.items);
+  const path = `/api/v1/audit?${new URLSearchParams(asksOf(sought) as Record<string, string>)}`;
+  return (
+    <>
+      <PageHead
+        title="Audit log"
+        sub="Who did what in this workspace, and who was refused. Entries are added and never changed."
+        right={
+          <>
+            <Button
+              variant="default"
+              disabled={!shown?.length}
+              leftSection={<Download size={15} />}
+              onClick={() => download("audit.jsonl", asLines(shown ?? []), "application/jsonl")}
+            >
+              Export what is shown
+            </Button>
+            <CopyAs
+              operations={[{
+                label: "Read the log",
+                operation: { method: "GET", path },
+              }]}
             />
-            <Stack>
-                <Filters />
-                <Asked of={{ ...entries, data: shown } as never} lines={8}>
-                    {(found: Entry[]) => <Entries entries={found} names={names} />}
-                </Asked>
-                {entries.data && entries.error ? <ProblemNote problem={entries.error} /> : null}
-                <Group justify="space-between">
-                    <Text size="sm" c="dimmed">
-                        {shown ? `${count(shown.length, "entry", "entries")} shown` : ""}
-                    </Text>
-                    {entries.hasNextPage
-                        ? (
-                            <Button
-                                variant="default"
-                                loading={entries.isFetchingNextPage}
-                                onClick={() => void entries.fetchNextPage()}
-                            >
-                                Load more
-                            </Button>
-                        )
-                        : null}
-                </Group>
-            </Stack>
-        </>
-    );
+          </>
+        }
+      />
+      <Stack>
+        <Filters />
+        <Asked of={{ ...entries, data: shown } as never} lines={8}>
+          {(found: Entry[]) => <Entries entries={found} names={names} />}
+        </Asked>
+        {entries.data && entries.error ? <ProblemNote problem={entries.error} /> : null}
+        <Group justify="space-between">
+          <Text size="sm" c="dimmed">
+            {shown ? `${count(shown.length, "entry", "entries")} shown` : ""}
+          </Text>
+          {entries.hasNextPage
+            ? (
+              <Button
+                variant="default"
+                loading={entries.isFetchingNextPage}
+                onClick={() => void entries.fetchNextPage()}
+              >
+                Load more
+              </Button>
+            )
+            : null}
+        </Group>
+      </Stack>
+    </>
+  );
 }
 
 function Entries({ entries, names }: { entries: Entry[]; names: Names }) {
-    if (!entries.length) {
-        return (
-            <Empty icon={ScrollText} title="Nothing fits">
-                Everything that changes something here leaves an entry. Choose other filters, or
-                none.
-            </Empty>
-        );
-    }
+  if (!entries.length) {
     return (
-        <Card withBorder radius="lg" p={0} className="ruled">
-            {entries.map((one) => <EntryLine key={one.id} entry={one} names={names} />)}
-        </Card>
+      <Empty icon={ScrollText} title="Nothing fits">
+        Everything that changes something here leaves an entry. Choose other filters, or none.
+      </Empty>
     );
+  }
+  return (
+    <Card withBorder radius="lg" p={0} className="ruled">
+      {entries.map((one) => <EntryLine key={one.id} entry={one} names={names} />)}
+    </Card>
+  );
 }
 
 function EntryLine({ entry, names }: { entry: Entry; names: Names }) {
-    const [open, { toggle }] = useDisclosure(false);
-    const { who, did, thing, rest } = sentenceOf(entry, names);
-    const Chevron = open ? ChevronDown : ChevronRight;
-    return (
-        <div>
-            <Group px="md" py="xs" gap="sm" wrap="nowrap" align="flex-start">
-                <UnstyledButton
-                    onClick={toggle}
-                    aria-expanded={open}
-                    aria-label={`Details of ${entry.action}`}
-                    pt={3}
-                >
-                    <Chevron size={16} aria-hidden />
-                </UnstyledButton>
-                <Text size="sm" flex={1} className="wrap-anywhere" component="div">
-                    <Text span fw={600} c={entry.action === "denied" ? "var(--bad)" : undefined}>
-                        {who}
-                    </Text>{" "}
-                    {did} {thing
-                        ? thing.to
-                            ? (
-                                <Anchor component={Link} to={thing.to} size="sm" underline="always">
-                                    {thing.label}
-                                </Anchor>
-                            )
-                            : <b>{thing.label}</b>
-                        : null} <Text span size="sm" c="dimmed">{rest}</Text>
-                </Text>
-                <Moment at={entry.at} />
-            </Group>
-            <Collapse expanded={open}>
-                {open
-                    ? (
-                        <div style={{ padding: "0 16px 16px 46px" }}>
-                            <Detail entry={entry} />
-                        </div>
-                    )
-                    : null}
-            </Collapse>
-        </div>
-    );
+  const [open, { toggle }] = useDisclosure(false);
+  const { who, did, thing, rest } = sentenceOf(entry, names);
+  const Chevron = open ? ChevronDown : ChevronRight;
+  return (
+    <div>
+      <Group px="md" py="xs" gap="sm" wrap="nowrap" align="flex-start">
+        <UnstyledButton
+          onClick={toggle}
+          aria-expanded={open}
+          aria-label={`Details of ${entry.action}`}
+          pt={3}
+        >
+          <Chevron size={16} aria-hidden />
+        </UnstyledButton>
+        <Text size="sm" flex={1} className="wrap-anywhere" component="div">
+          <Text span fw={600} c={entry.action === "denied" ? "var(--bad)" : undefined}>
+            {who}
+          </Text>{" "}
+          {did} {thing
+            ? thing.to
+              ? (
+                <Anchor component={Link} to={thing.to} size="sm" underline="always">
+                  {thing.label}
+                </Anchor>
+              )
+              : <b>{thing.label}</b>
+            : null} <Text span size="sm" c="dimmed">{rest}</Text>
+        </Text>
+        <Moment at={entry.at} />
+      </Group>
+      <Collapse expanded={open}>
+        {open
+          ? (
+            <div style={{ padding: "0 16px 16px 46px" }}>
+              <Detail entry={entry} />
+            </div>
+          )
+          : null}
+      </Collapse>
+    </div>
+  );
 }
 
 function Detail({ entry }: { entry: Entry }) {
-    const called = typeof entry.detail.call === "string" ? entry.detail.call : null;
-    const call = api.useQuery(
-        "get",
-        "/api/v1/calls/{call_id}",
-        { params: { path: { call_id: called ?? "" } } },
-        { enabled: called !== null },
-    );
-    return (
-        <Stack gap="sm">
-            <Json value={entry} label="The entry" />
-            {called
-                ? <Asked of={call}>{(found) => <Json value={found} label="The call" />}</Asked>
-                : null}
-        </Stack>
-    );
+  const called = typeof entry.detail.call === "string" ? entry.detail.call : null;
+  const call = api.useQuery(
+    "get",
+    "/api/v1/calls/{call_id}",
+    { params: { path: { call_id: called ?? "" } } },
+    { enabled: called !== null },
+  );
+  return (
+    <Stack gap="sm">
+      <Json value={entry} label="The entry" />
+      {called
+        ? <Asked of={call}>{(found) => <Json value={found} label="The call" />}</Asked>
+        : null}
+    </Stack>
+  );
 }

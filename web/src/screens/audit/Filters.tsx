@@ -10,73 +10,73 @@ import { KNOWN_ACTIONS } from "./sentences";
 const SOON = 300;
 
 export function Filters() {
-    const [address, change] = useAddress();
-    const members = api.useQuery("get", "/api/v1/members");
-    const [action, setAction] = useState(address.action ?? "");
-    const changeSoon = useDebouncedCallback(change, SOON);
-    const people = (members.data?.members ?? []).map((one) => ({
-        value: one.id,
-        label: one.name || one.email,
-    }));
-    const actor = address.actor;
-    const known = !actor || people.some((one) => one.value === actor);
-    const some = address.action || actor || address.from || address.to;
-    return (
-        <Group align="flex-end" gap="sm">
-            <Autocomplete
-                flex="1 1 12rem"
-                label="What was done"
-                placeholder="Anything"
-                data={[...KNOWN_ACTIONS]}
-                limit={30}
-                value={action}
-                onChange={(value) => {
-                    setAction(value);
-                    changeSoon({ action: value || undefined });
-                }}
-            />
-            <Select
-                flex="1 1 10rem"
-                label="By whom"
-                placeholder="Anybody"
-                clearable
-                searchable
-                data={known
-                    ? people
-                    : [...people, { value: actor, label: "A run, or somebody who is gone" }]}
-                value={actor ?? null}
-                onChange={(value) => change({ actor: value ?? undefined })}
-            />
-            <TextInput
-                label="From"
-                type="date"
-                value={address.from ?? ""}
-                onChange={(event) => change({ from: event.currentTarget.value || undefined })}
-            />
-            <TextInput
-                label="To"
-                type="date"
-                value={address.to ?? ""}
-                onChange={(event) => change({ to: event.currentTarget.value || undefined })}
-            />
-            {some
-                ? (
-                    <Button
-                        variant="subtle"
-                        onClick={() => {
-                            setAction("");
-                            change({
-                                action: undefined,
-                                actor: undefined,
-                                from: undefined,
-                                to: undefined,
-                            });
-                        }}
-                    >
-                        Clear
-                    </Button>
-                )
-                : null}
-        </Group>
-    );
+  const [address, change] = useAddress();
+  const members = api.useQuery("get", "/api/v1/members");
+  const [action, setAction] = useState(address.action ?? "");
+  const changeSoon = useDebouncedCallback(change, SOON);
+  const people = (members.data?.members ?? []).map((one) => ({
+    value: one.id,
+    label: one.name || one.email,
+  }));
+  const actor = address.actor;
+  const known = !actor || people.some((one) => one.value === actor);
+  const some = address.action || actor || address.from || address.to;
+  return (
+    <Group align="flex-end" gap="sm">
+      <Autocomplete
+        flex="1 1 12rem"
+        label="What was done"
+        placeholder="Anything"
+        data={[...KNOWN_ACTIONS]}
+        limit={30}
+        value={action}
+        onChange={(value) => {
+          setAction(value);
+          changeSoon({ action: value || undefined });
+        }}
+      />
+      <Select
+        flex="1 1 10rem"
+        label="By whom"
+        placeholder="Anybody"
+        clearable
+        searchable
+        data={known
+          ? people
+          : [...people, { value: actor, label: "A run, or somebody who is gone" }]}
+        value={actor ?? null}
+        onChange={(value) => change({ actor: value ?? undefined })}
+      />
+      <TextInput
+        label="From"
+        type="date"
+        value={address.from ?? ""}
+        onChange={(event) => change({ from: event.currentTarget.value || undefined })}
+      />
+      <TextInput
+        label="To"
+        type="date"
+        value={address.to ?? ""}
+        onChange={(event) => change({ to: event.currentTarget.value || undefined })}
+      />
+      {some
+        ? (
+          <Button
+            variant="subtle"
+            onClick={() => {
+              setAction("");
+              change({
+                action: undefined,
+                actor: undefined,
+                from: undefined,
+                to: undefined,
+              });
+            }}
+          >
+            Clear
+          </Button>
+        )
+        : null}
+    </Group>
+  );
 }

@@ -6,24 +6,24 @@ const DAY = /^\d{4}-\d{2}-\d{2}$/;
 
 /** The beginning of a day where the reader lives; so many days later. */
 function beginning(day: string | undefined, later = 0): string | undefined {
-    if (!day || !DAY.test(day)) return undefined;
-    const at = new Date(`${day}T00:00:00`);
-    if (Number.isNaN(at.getTime())) return undefined;
-    at.setDate(at.getDate() + later);
-    return at.toISOString();
+  if (!day || !DAY.test(day)) return undefined;
+  const at = new Date(`${day}T00:00:00`);
+  if (Number.isNaN(at.getTime())) return undefined;
+  at.setDate(at.getDate() + later);
+  return at.toISOString();
 }
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 /** The last day is meant wholly; what is none of these is not asked at all. */
 export function asksOf({ action, actor, from, to }: Sought): Record<string, string> {
-    const asked = {
-        action,
-        actor: actor && UUID.test(actor) ? actor : undefined,
-        since: beginning(from),
-        before: beginning(to, 1),
-    };
-    return Object.fromEntries(
-        Object.entries(asked).filter((one): one is [string, string] => Boolean(one[1])),
-    );
+  const asked = {
+    action,
+    actor: actor && UUID.test(actor) ? actor : undefined,
+    since: beginning(from),
+    before: beginning(to, 1),
+  };
+  return Object.fromEntries(
+    Object.entries(asked).filter((one): one is [string, string] => Boolean(one[1])),
+  );
 }

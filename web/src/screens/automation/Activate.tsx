@@ -10,183 +10,177 @@ import { sayDone } from "../../kit/acting";
 import { Asked, ProblemNote, Slow } from "../../kit/Asked";
 import { capital, triggerWords } from "../../kit/words";
 import {
-    type Consent,
-    refreshAll,
-    useAutomation,
-    useConsent,
-    useForecast,
-    useTriggers,
+  type Consent,
+  refreshAll,
+  useAutomation,
+  useConsent,
+  useForecast,
+  useTriggers,
 } from "./asking";
 import { May } from "./May";
 import type { Detail } from "./words";
 
 const MOST_FLAGS = 5;
 const ORIGINS: Record<string, string> = {
-    install: "It was installed from a recipe.",
-    upgrade: "An upgrade lets it do more than was agreed to.",
-    import: "It was imported from a file.",
-    edit: "A program has changed it.",
+  install: "It was installed from a recipe.",
+  upgrade: "An upgrade lets it do more than was agreed to.",
+  import: "It was imported from a file.",
+  edit: "A program has changed it.",
 };
 
 export function ConsentNote({ consent, children }: { consent: Consent; children?: ReactNode }) {
-    return (
-        <Alert color="yellow" variant="light" title="It waits for your consent">
-            <Text size="sm">
-                {ORIGINS[consent.origin] ?? ""}
-                {consent.status === "refused" ? " Somebody has refused it before." : ""}
-            </Text>
-            <List size="sm" my="xs">
-                {consent.additions.map((one) => (
-                    <List.Item key={one.pointer + one.says}>{one.says}</List.Item>
-                ))}
-            </List>
-            {children}
-        </Alert>
-    );
+  return (
+    <Alert color="yellow" variant="light" title="It waits for your consent">
+      <Text size="sm">
+        {ORIGINS[consent.origin] ?? ""}
+        {consent.status === "refused" ? " Somebody has refused it before." : ""}
+      </Text>
+      <List size="sm" my="xs">
+        {consent.additions.map((one) => (
+          <List.Item key={one.pointer + one.says}>{one.says}</List.Item>
+        ))}
+      </List>
+      {children}
+    </Alert>
+  );
 }
 
 export function Price({ id }: { id: string }) {
-    const forecast = useForecast(id);
-    if (forecast.error) {
-        return (
-            <Text size="sm">
-                What it costs could not be looked up just now; its caps hold all the same.
-            </Text>
-        );
-    }
-    if (!forecast.data) return <Slow words="Working out what it costs …" />;
-    const { sentence, notes, runs_per_month: runs, usd_per_run: price } = forecast.data;
+  const forecast = useForecast(id);
+  if (forecast.error) {
     return (
-        <Stack gap={4}>
-            <Text size="sm">{sentence}</Text>
-            {price.basis === "free"
-                ? null
-                : <Text size="xs" c="dimmed">{runs.why} {price.why}</Text>}
-            {notes.map((one) => <Text size="xs" c="dimmed" key={one}>{one}</Text>)}
-        </Stack>
+      <Text size="sm">
+        What it costs could not be looked up just now; its caps hold all the same.
+      </Text>
     );
+  }
+  if (!forecast.data) return <Slow words="Working out what it costs …" />;
+  const { sentence, notes, runs_per_month: runs, usd_per_run: price } = forecast.data;
+  return (
+    <Stack gap={4}>
+      <Text size="sm">{sentence}</Text>
+      {price.basis === "free" ? null : <Text size="xs" c="dimmed">{runs.why} {price.why}</Text>}
+      {notes.map((one) => <Text size="xs" c="dimmed" key={one}>{one}</Text>)}
+    </Stack>
+  );
 }
 
 /** What rules find worth a look; only whoever may edit may have it reviewed. */
 function Flags({ id }: { id: string }) {
-    const may = useMay("editor");
-    const reviewed = api.useQuery("post", "/api/v1/reviews", {
-        body: { automation_id: id, by: "rules" },
-    }, { enabled: may, retry: false });
-    const flags = reviewed.data?.review.flags ?? [];
-    if (!flags.length) return null;
-    const ranked = [...flags].sort((one, other) =>
-        Number(other.level === "warning") - Number(one.level === "warning")
-    );
-    return (
-        <Stack gap={4}>
-            <Title order={3} size="h5">Worth a look</Title>
-            <List size="sm">
-                {ranked.slice(0, MOST_FLAGS).map((one) => (
-                    <List.Item key={one.text}>{one.text} {one.suggestion ?? ""}</List.Item>
-                ))}
-            </List>
-            {ranked.length > MOST_FLAGS
-                ? <Text size="xs" c="dimmed">and {ranked.length - MOST_FLAGS} more</Text>
-                : null}
-        </Stack>
-    );
+  const may = useMay("editor");
+  const reviewed = api.useQuery("post", "/api/v1/reviews", {
+    body: { automation_id: id, by: "rules" },
+  }, { enabled: may, retry: false });
+  const flags = reviewed.data?.review.flags ?? [];
+  if (!flags.length) return null;
+  const ranked = [...flags].sort((one, other) =>
+    Number(other.level === "warning") - Number(one.level === "warning")
+  );
+  return (
+    <Stack gap={4}>
+      <Title order={3} size="h5">Worth a look</Title>
+      <List size="sm">
+        {ranked.slice(0, MOST_FLAGS).map((one) => (
+          <List.Item key={one.text}>{one.text} {one.suggestion ?? ""}</List.Item>
+        ))}
+      </List>
+      {ranked.length > MOST_FLAGS
+        ? <Text size="xs" c="dimmed">and {ranked.length - MOST_FLAGS} more</Text>
+        : null}
+    </Stack>
+  );
 }
 
 async function start(automation: Detail, consent: Consent | null): Promise<string> {
-    const params = { path: { automation_id: automation.id } };
-    const { data: now } = await client.GET("/api/v1/automations/{automation_id}", { params });
-    if (now!.version !== automation.version) {
-        throw new Problem(
-            409,
-            {
-                code: "overtaken",
-                detail: `Version ${
-                    now!.version
-                } was saved meanwhile. Close this and look at it first.`,
-            } as Problem["told"],
-        );
-    }
-    if (consent) {
-        // Just what was shown is agreed to: anything else by now is refused, and nothing starts.
-        await client.POST("/api/v1/consents/{consent_id}/answer", {
-            params: { path: { consent_id: consent.consent_id } },
-            body: { digest: consent.digest, agree: true, activate: false },
-        });
-    }
-    const { data } = await client.POST("/api/v1/automations/{automation_id}/activate", { params });
-    return ["It is active.", ...data!.warnings.map((one) => one.detail)].join(" ");
+  const params = { path: { automation_id: automation.id } };
+  const { data: now } = await client.GET("/api/v1/automations/{automation_id}", { params });
+  if (now!.version !== automation.version) {
+    throw new Problem(
+      409,
+      {
+        code: "overtaken",
+        detail: `Version ${now!.version} was saved meanwhile. Close this and look at it first.`,
+      } as Problem["told"],
+    );
+  }
+  if (consent) {
+    // Just what was shown is agreed to: anything else by now is refused, and nothing starts.
+    await client.POST("/api/v1/consents/{consent_id}/answer", {
+      params: { path: { consent_id: consent.consent_id } },
+      body: { digest: consent.digest, agree: true, activate: false },
+    });
+  }
+  const { data } = await client.POST("/api/v1/automations/{automation_id}/activate", { params });
+  return ["It is active.", ...data!.warnings.map((one) => one.detail)].join(" ");
 }
 
 function Body({ automation, close }: { automation: Detail; close: () => void }) {
-    const triggers = useTriggers(automation.id);
-    const { consent, isLoading } = useConsent(
-        automation.id,
-        automation.paused_reason === "consent",
-    );
-    const [busy, setBusy] = useState(false);
-    const [problem, setProblem] = useState<unknown>(null);
-    const live = (triggers.data?.items ?? []).filter((one) => one.enabled);
-    const go = async () => {
-        setBusy(true);
-        setProblem(null);
-        try {
-            sayDone(await start(automation, consent));
-            close();
-        } catch (refusal) {
-            setProblem(refusal);
-        } finally {
-            setBusy(false);
-            void refreshAll();
-        }
-    };
-    return (
-        <Stack>
-            {consent ? <ConsentNote consent={consent} /> : null}
-            <Stack gap={4}>
-                <Title order={3} size="h5">What starts it</Title>
-                {triggers.data && !live.length
-                    ? <Text size="sm">Only a person, by hand: it has no trigger that is on.</Text>
-                    : null}
-                <List size="sm">
-                    {live.map((one) => (
-                        <List.Item key={one.id}>{capital(triggerWords(one))}</List.Item>
-                    ))}
-                </List>
-            </Stack>
-            <Stack gap={4}>
-                <Title order={3} size="h5">What it costs</Title>
-                <Price id={automation.id} />
-            </Stack>
-            <Stack gap={4}>
-                <Title order={3} size="h5">What it may do</Title>
-                <May automation={automation} />
-            </Stack>
-            <Flags id={automation.id} />
-            {problem ? <ProblemNote problem={problem} /> : null}
-            <Group justify="flex-end" gap="xs">
-                <Button variant="default" onClick={close}>Not now</Button>
-                <Button
-                    onClick={() => void go()}
-                    loading={busy}
-                    disabled={isLoading}
-                    data-autofocus
-                >
-                    {consent ? "Agree and activate" : "Activate"}
-                </Button>
-            </Group>
-        </Stack>
-    );
+  const triggers = useTriggers(automation.id);
+  const { consent, isLoading } = useConsent(
+    automation.id,
+    automation.paused_reason === "consent",
+  );
+  const [busy, setBusy] = useState(false);
+  const [problem, setProblem] = useState<unknown>(null);
+  const live = (triggers.data?.items ?? []).filter((one) => one.enabled);
+  const go = async () => {
+    setBusy(true);
+    setProblem(null);
+    try {
+      sayDone(await start(automation, consent));
+      close();
+    } catch (refusal) {
+      setProblem(refusal);
+    } finally {
+      setBusy(false);
+      void refreshAll();
+    }
+  };
+  return (
+    <Stack>
+      {consent ? <ConsentNote consent={consent} /> : null}
+      <Stack gap={4}>
+        <Title order={3} size="h5">What starts it</Title>
+        {triggers.data && !live.length
+          ? <Text size="sm">Only a person, by hand: it has no trigger that is on.</Text>
+          : null}
+        <List size="sm">
+          {live.map((one) => <List.Item key={one.id}>{capital(triggerWords(one))}</List.Item>)}
+        </List>
+      </Stack>
+      <Stack gap={4}>
+        <Title order={3} size="h5">What it costs</Title>
+        <Price id={automation.id} />
+      </Stack>
+      <Stack gap={4}>
+        <Title order={3} size="h5">What it may do</Title>
+        <May automation={automation} />
+      </Stack>
+      <Flags id={automation.id} />
+      {problem ? <ProblemNote problem={problem} /> : null}
+      <Group justify="flex-end" gap="xs">
+        <Button variant="default" onClick={close}>Not now</Button>
+        <Button
+          onClick={() => void go()}
+          loading={busy}
+          disabled={isLoading}
+          data-autofocus
+        >
+          {consent ? "Agree and activate" : "Activate"}
+        </Button>
+      </Group>
+    </Stack>
+  );
 }
 
 export function ActivateModal({ id, close }: { id: string; close: () => void }) {
-    const asked = useAutomation(id);
-    const title = asked.data ? `Activate ${asked.data.name}?` : "Activate";
-    return (
-        <Modal opened onClose={close} title={title} size="lg" centered>
-            <Asked of={asked}>
-                {(automation) => <Body automation={automation} close={close} />}
-            </Asked>
-        </Modal>
-    );
+  const asked = useAutomation(id);
+  const title = asked.data ? `Activate ${asked.data.name}?` : "Activate";
+  return (
+    <Modal opened onClose={close} title={title} size="lg" centered>
+      <Asked of={asked}>
+        {(automation) => <Body automation={automation} close={close} />}
+      </Asked>
+    </Modal>
+  );
 }

@@ -19,77 +19,74 @@ import { Versions } from "./Versions";
 import type { Detail } from "./words";
 
 const TABS = [
-    { name: "overview", label: "Overview", Part: Overview },
-    { name: "triggers", label: "Triggers", Part: Triggers },
-    { name: "versions", label: "Versions", Part: Versions },
-    { name: "grants", label: "Grants", Part: Grants },
-    { name: "runs", label: "Runs", Part: RunsTab },
-    { name: "settings", label: "Settings", Part: Settings },
+  { name: "overview", label: "Overview", Part: Overview },
+  { name: "triggers", label: "Triggers", Part: Triggers },
+  { name: "versions", label: "Versions", Part: Versions },
+  { name: "grants", label: "Grants", Part: Grants },
+  { name: "runs", label: "Runs", Part: RunsTab },
+  { name: "settings", label: "Settings", Part: Settings },
 ];
 
 /** Links of before named a run behind the hash; runs have their own screen now. */
 function useOldLinks(): void {
-    const navigate = useNavigate();
-    useEffect(() => {
-        const wanted = /^#run-([0-9a-f-]{36})$/.exec(location.hash);
-        if (wanted) void navigate({ to: `/runs/${wanted[1]}`, replace: true });
-    }, [navigate]);
+  const navigate = useNavigate();
+  useEffect(() => {
+    const wanted = /^#run-([0-9a-f-]{36})$/.exec(location.hash);
+    if (wanted) void navigate({ to: `/runs/${wanted[1]}`, replace: true });
+  }, [navigate]);
 }
 
 function Gone() {
-    return (
-        <>
-            <PageHead title="Automation" back={{ to: "/automations", label: "Automations" }} />
-            <Empty
-                icon={SearchX}
-                title="It is not here"
-                actions={<Button component={Link} to="/automations">Go to the list</Button>}
-            >
-                It may stand in another of your workspaces: choose one at the top, and open the link
-                again.
-            </Empty>
-        </>
-    );
+  return (
+    <>
+      <PageHead title="Automation" back={{ to: "/automations", label: "Automations" }} />
+      <Empty
+        icon={SearchX}
+        title="It is not here"
+        actions={<Button component={Link} to="/automations">Go to the list</Button>}
+      >
+        It may stand in another of your workspaces: choose one at the top, and open the link again.
+      </Empty>
+    </>
+  );
 }
 
 function Whole({ automation, tab }: { automation: Detail; tab: string }) {
-    const navigate = useNavigate();
-    const shown = TABS.find((one) => one.name === tab) ?? TABS[0]!;
-    const go = (name: string | null) =>
-        void navigate({
-            to: `/automations/${automation.id}${name === "overview" ? "" : `/${name}`}`,
-        });
-    return (
-        <>
-            <Head automation={automation} />
-            <Tabs value={shown.name} onChange={go} keepMounted={false}>
-                <ScrollArea type="never" mb="lg">
-                    <Tabs.List style={{ flexWrap: "nowrap" }}>
-                        {TABS.map(({ name, label }) => (
-                            <Tabs.Tab key={name} value={name}>{label}</Tabs.Tab>
-                        ))}
-                    </Tabs.List>
-                </ScrollArea>
-                <Tabs.Panel value={shown.name}>
-                    <shown.Part automation={automation} />
-                </Tabs.Panel>
-            </Tabs>
-        </>
-    );
+  const navigate = useNavigate();
+  const shown = TABS.find((one) => one.name === tab) ?? TABS[0]!;
+  const go = (name: string | null) =>
+    void navigate({
+      to: `/automations/${automation.id}${name === "overview" ? "" : `/${name}`}`,
+    });
+  return (
+    <>
+      <Head automation={automation} />
+      <Tabs value={shown.name} onChange={go} keepMounted={false}>
+        <ScrollArea type="never" mb="lg">
+          <Tabs.List style={{ flexWrap: "nowrap" }}>
+            {TABS.map(({ name, label }) => <Tabs.Tab key={name} value={name}>{label}</Tabs.Tab>)}
+          </Tabs.List>
+        </ScrollArea>
+        <Tabs.Panel value={shown.name}>
+          <shown.Part automation={automation} />
+        </Tabs.Panel>
+      </Tabs>
+    </>
+  );
 }
 
 export default function Automation() {
-    const { automationId = "", tab = "overview" } = useParams({ strict: false }) as Record<
-        string,
-        string
-    >;
-    const asked = useAutomation(automationId);
-    useOldLinks();
-    useRunsRefresh(["/api/v1/automations/{automation_id}"], automationId);
-    if ([404, 422].includes(statusOf(asked.error))) return <Gone />;
-    return (
-        <Asked of={asked} lines={8}>
-            {(automation) => <Whole key={automation.id} automation={automation} tab={tab} />}
-        </Asked>
-    );
+  const { automationId = "", tab = "overview" } = useParams({ strict: false }) as Record<
+    string,
+    string
+  >;
+  const asked = useAutomation(automationId);
+  useOldLinks();
+  useRunsRefresh(["/api/v1/automations/{automation_id}"], automationId);
+  if ([404, 422].includes(statusOf(asked.error))) return <Gone />;
+  return (
+    <Asked of={asked} lines={8}>
+      {(automation) => <Whole key={automation.id} automation={automation} tab={tab} />}
+    </Asked>
+  );
 }

@@ -10,147 +10,144 @@ import { grantWords } from "./words";
 
 type Change = Schemas["ChangeShape"];
 const WORDS: Record<Change["op"], string> = {
-    add: "New",
-    remove: "Gone",
-    replace: "Changed",
-    move: "Moved",
+  add: "New",
+  remove: "Gone",
+  replace: "Changed",
+  move: "Moved",
 };
 const COLORS: Record<Change["op"], string> = {
-    add: "teal",
-    remove: "red",
-    replace: "yellow",
-    move: "gray",
+  add: "teal",
+  remove: "red",
+  replace: "yellow",
+  move: "gray",
 };
 const SHORT = 160;
 const MOST = 40;
 
 const spelt = (value: unknown) => {
-    const text = typeof value === "string" ? value : JSON.stringify(value) ?? "nothing";
-    return visible(text.length > SHORT ? `${text.slice(0, SHORT)} …` : text);
+  const text = typeof value === "string" ? value : JSON.stringify(value) ?? "nothing";
+  return visible(text.length > SHORT ? `${text.slice(0, SHORT)} …` : text);
 };
 
 function Line({ change }: { change: Change }) {
-    return (
-        <List.Item>
-            <Group gap={6} component="span">
-                <Badge size="sm" variant="light" color={COLORS[change.op]} tt="none" radius="sm">
-                    {WORDS[change.op]}
-                </Badge>
-                <Code>{change.pointer || "/"}</Code>
-                {change.op === "move"
-                    ? (
-                        <Text span size="sm">
-                            from <Code>{change.from}</Code>
-                        </Text>
-                    )
-                    : null}
-            </Group>
-            {change.op === "remove" || change.op === "replace"
-                ? (
-                    <Text size="xs" c="var(--bad)" className="wrap-anywhere">
-                        − {spelt(change.before)}
-                    </Text>
-                )
-                : null}
-            {change.op === "add" || change.op === "replace"
-                ? (
-                    <Text size="xs" c="var(--good)" className="wrap-anywhere">
-                        + {spelt(change.after)}
-                    </Text>
-                )
-                : null}
-        </List.Item>
-    );
+  return (
+    <List.Item>
+      <Group gap={6} component="span">
+        <Badge size="sm" variant="light" color={COLORS[change.op]} tt="none" radius="sm">
+          {WORDS[change.op]}
+        </Badge>
+        <Code>{change.pointer || "/"}</Code>
+        {change.op === "move"
+          ? (
+            <Text span size="sm">
+              from <Code>{change.from}</Code>
+            </Text>
+          )
+          : null}
+      </Group>
+      {change.op === "remove" || change.op === "replace"
+        ? (
+          <Text size="xs" c="var(--bad)" className="wrap-anywhere">
+            − {spelt(change.before)}
+          </Text>
+        )
+        : null}
+      {change.op === "add" || change.op === "replace"
+        ? (
+          <Text size="xs" c="var(--good)" className="wrap-anywhere">
+            + {spelt(change.after)}
+          </Text>
+        )
+        : null}
+    </List.Item>
+  );
 }
 
 function Grants(
-    { title, grants, color }: { title: string; grants: Schemas["GrantShape"][]; color: string },
+  { title, grants, color }: { title: string; grants: Schemas["GrantShape"][]; color: string },
 ) {
-    if (!grants.length) return null;
-    return (
-        <Alert color={color} variant="light" title={title}>
-            <List size="sm">
-                {grants.map((one, at) => (
-                    <List.Item key={at}>
-                        <Code>{one.capability}</Code> {grantWords(one)}
-                    </List.Item>
-                ))}
-            </List>
-        </Alert>
-    );
+  if (!grants.length) return null;
+  return (
+    <Alert color={color} variant="light" title={title}>
+      <List size="sm">
+        {grants.map((one, at) => (
+          <List.Item key={at}>
+            <Code>{one.capability}</Code> {grantWords(one)}
+          </List.Item>
+        ))}
+      </List>
+    </Alert>
+  );
 }
 
 function Lines({ id, from, to }: Props) {
-    const one = (version: number) =>
-        ({ params: { path: { automation_id: id, version } } }) as const;
-    const path = "/api/v1/automations/{automation_id}/versions/{version}" as const;
-    const before = api.useQuery("get", path, one(from), { staleTime: Infinity });
-    const after = api.useQuery("get", path, one(to), { staleTime: Infinity });
-    return (
-        <Asked of={before}>
-            {(old) => (
-                <Asked of={after}>
-                    {(now) => (
-                        <Diff
-                            before={JSON.stringify(old.definition, null, 2)}
-                            after={JSON.stringify(now.definition, null, 2)}
-                            label={`What changes from version ${from} to version ${to}`}
-                        />
-                    )}
-                </Asked>
-            )}
+  const one = (version: number) => ({ params: { path: { automation_id: id, version } } }) as const;
+  const path = "/api/v1/automations/{automation_id}/versions/{version}" as const;
+  const before = api.useQuery("get", path, one(from), { staleTime: Infinity });
+  const after = api.useQuery("get", path, one(to), { staleTime: Infinity });
+  return (
+    <Asked of={before}>
+      {(old) => (
+        <Asked of={after}>
+          {(now) => (
+            <Diff
+              before={JSON.stringify(old.definition, null, 2)}
+              after={JSON.stringify(now.definition, null, 2)}
+              label={`What changes from version ${from} to version ${to}`}
+            />
+          )}
         </Asked>
-    );
+      )}
+    </Asked>
+  );
 }
 
 type Props = { id: string; from: number; to: number };
 
 export function Comparison({ id, from, to }: Props) {
-    const [shown, setShown] = useState("changes");
-    const asked = api.useQuery("get", "/api/v1/automations/{automation_id}/diff", {
-        params: { path: { automation_id: id }, query: { from, to } },
-    });
-    return (
-        <Asked of={asked}>
-            {({ changes, widened, narrowed }) => (
-                <Stack gap="sm">
-                    <Grants title="It may then, and may not now" grants={widened} color="yellow" />
-                    <Grants title="It may no longer" grants={narrowed} color="teal" />
-                    <Group justify="space-between">
-                        <Text size="sm" c="dimmed">
-                            {changes.length
-                                ? count(changes.length, "difference")
-                                : "Both say the same."}
-                        </Text>
-                        <SegmentedControl
-                            size="xs"
-                            value={shown}
-                            onChange={setShown}
-                            data={[{ value: "changes", label: "Changes" }, {
-                                value: "lines",
-                                label: "Lines",
-                            }]}
-                            aria-label="How the differences are shown"
-                        />
-                    </Group>
-                    {shown === "lines"
-                        ? <Lines id={id} from={from} to={to} />
-                        : (
-                            <List size="sm" spacing="xs" listStyleType="none">
-                                {changes.slice(0, MOST).map((one) => (
-                                    <Line key={one.op + one.pointer} change={one} />
-                                ))}
-                            </List>
-                        )}
-                    {shown === "changes" && changes.length > MOST
-                        ? (
-                            <Text size="sm" c="dimmed">
-                                and {changes.length - MOST} more: the lines show all of them.
-                            </Text>
-                        )
-                        : null}
-                </Stack>
+  const [shown, setShown] = useState("changes");
+  const asked = api.useQuery("get", "/api/v1/automations/{automation_id}/diff", {
+    params: { path: { automation_id: id }, query: { from, to } },
+  });
+  return (
+    <Asked of={asked}>
+      {({ changes, widened, narrowed }) => (
+        <Stack gap="sm">
+          <Grants title="It may then, and may not now" grants={widened} color="yellow" />
+          <Grants title="It may no longer" grants={narrowed} color="teal" />
+          <Group justify="space-between">
+            <Text size="sm" c="dimmed">
+              {changes.length ? count(changes.length, "difference") : "Both say the same."}
+            </Text>
+            <SegmentedControl
+              size="xs"
+              value={shown}
+              onChange={setShown}
+              data={[{ value: "changes", label: "Changes" }, {
+                value: "lines",
+                label: "Lines",
+              }]}
+              aria-label="How the differences are shown"
+            />
+          </Group>
+          {shown === "lines"
+            ? <Lines id={id} from={from} to={to} />
+            : (
+              <List size="sm" spacing="xs" listStyleType="none">
+                {changes.slice(0, MOST).map((one) => (
+                  <Line key={one.op + one.pointer} change={one} />
+                ))}
+              </List>
             )}
-        </Asked>
-    );
+          {shown === "changes" && changes.length > MOST
+            ? (
+              <Text size="sm" c="dimmed">
+                and {changes.length - MOST} more: the lines show all of them.
+              </Text>
+            )
+            : null}
+        </Stack>
+      )}
+    </Asked>
+  );
 }

@@ -19,118 +19,117 @@ const ONE = "/api/v1/automations/{automation_id}/triggers/{slug}" as const;
 const of = (trigger: Trigger) => ({ automation_id: trigger.automation_id, slug: trigger.slug });
 
 export function LastPayload({ trigger }: { trigger: Trigger }) {
-    const asked = api.useQuery("get", `${ONE}/last-payload`, { params: { path: of(trigger) } }, {
-        retry: false,
+  const asked = api.useQuery("get", `${ONE}/last-payload`, { params: { path: of(trigger) } }, {
+    retry: false,
+  });
+  const confirm = useConfirm();
+  const navigate = useNavigate();
+  const may = useMay("operator");
+  const { busy, act } = useAct();
+  if (statusOf(asked.error) === 404) {
+    return <Text size="sm" c="dimmed">Nothing has come in yet.</Text>;
+  }
+  const again = async (run_id: string) => {
+    const yes = await confirm({
+      title: "Run it now with this?",
+      words: "It is a run for real, by the version in force now, given exactly what came in last.",
+      yes: "Run it for real",
     });
-    const confirm = useConfirm();
-    const navigate = useNavigate();
-    const may = useMay("operator");
-    const { busy, act } = useAct();
-    if (statusOf(asked.error) === 404) {
-        return <Text size="sm" c="dimmed">Nothing has come in yet.</Text>;
-    }
-    const again = async (run_id: string) => {
-        const yes = await confirm({
-            title: "Run it now with this?",
-            words:
-                "It is a run for real, by the version in force now, given exactly what came in last.",
-            yes: "Run it for real",
-        });
-        if (!yes) return;
-        await act(async () => {
-            const { data } = await client.POST("/api/v1/runs/{run_id}/replay", {
-                params: { path: { run_id } },
-                body: { version: "active" },
-            });
-            await navigate({ to: `/runs/${data!.run_id}` });
-        });
-    };
-    return (
-        <Asked of={asked} lines={2}>
-            {(last) => (
-                <Stack gap="xs">
-                    <Group gap="xs" justify="space-between">
-                        <Text size="sm" c="dimmed">
-                            Came in <Moment at={last.at} />
-                        </Text>
-                        {may
-                            ? (
-                                <Button
-                                    size="compact-sm"
-                                    variant="default"
-                                    loading={busy}
-                                    onClick={() => void again(last.run_id)}
-                                >
-                                    Use it to run now…
-                                </Button>
-                            )
-                            : null}
-                    </Group>
-                    <Json value={last.payload} label="what came in last" most={240} />
-                </Stack>
-            )}
-        </Asked>
-    );
+    if (!yes) return;
+    await act(async () => {
+      const { data } = await client.POST("/api/v1/runs/{run_id}/replay", {
+        params: { path: { run_id } },
+        body: { version: "active" },
+      });
+      await navigate({ to: `/runs/${data!.run_id}` });
+    });
+  };
+  return (
+    <Asked of={asked} lines={2}>
+      {(last) => (
+        <Stack gap="xs">
+          <Group gap="xs" justify="space-between">
+            <Text size="sm" c="dimmed">
+              Came in <Moment at={last.at} />
+            </Text>
+            {may
+              ? (
+                <Button
+                  size="compact-sm"
+                  variant="default"
+                  loading={busy}
+                  onClick={() => void again(last.run_id)}
+                >
+                  Use it to run now…
+                </Button>
+              )
+              : null}
+          </Group>
+          <Json value={last.payload} label="what came in last" most={240} />
+        </Stack>
+      )}
+    </Asked>
+  );
 }
 
 function One({ at, run_id, status, reason, moments }: Schemas["Moment"]) {
-    return (
-        <Group gap="sm" wrap="nowrap">
-            <Moment at={at} />
-            {status ? <Status value={status} /> : <Status value="skipped" words="did not fire" />}
-            <Text size="sm" c="dimmed" style={{ flex: 1 }}>
-                {reason ? capital(plain(reason)) : ""}
-                {moments > 1 ? ` (${count(moments, "moment")})` : ""}
-            </Text>
-            {run_id
-                ? (
-                    <Anchor
-                        component={Link}
-                        to={`/runs/${run_id}`}
-                        size="sm"
-                        aria-label={`Look at the run of ${at}`}
-                    >
-                        Run
-                    </Anchor>
-                )
-                : null}
-        </Group>
-    );
+  return (
+    <Group gap="sm" wrap="nowrap">
+      <Moment at={at} />
+      {status ? <Status value={status} /> : <Status value="skipped" words="did not fire" />}
+      <Text size="sm" c="dimmed" style={{ flex: 1 }}>
+        {reason ? capital(plain(reason)) : ""}
+        {moments > 1 ? ` (${count(moments, "moment")})` : ""}
+      </Text>
+      {run_id
+        ? (
+          <Anchor
+            component={Link}
+            to={`/runs/${run_id}`}
+            size="sm"
+            aria-label={`Look at the run of ${at}`}
+          >
+            Run
+          </Anchor>
+        )
+        : null}
+    </Group>
+  );
 }
 
 export function Firings({ trigger }: { trigger: Trigger }) {
-    const pages = api.useInfiniteQuery("get", `${ONE}/firings`, {
-        params: { path: of(trigger), query: { limit: 10 } },
-    }, {
-        ...byCursor,
-    });
-    return (
-        <Asked of={pages} lines={3}>
-            {({ pages: read }) => {
-                const items = read.flatMap((one) => one.items);
-                if (!items.length) {
-                    return <Text size="sm" c="dimmed">It has not gone off yet.</Text>;
-                }
-                return (
-                    <Stack gap={6}>
-                        {items.map((one, at) => <One key={`${one.at}${at}`} {...one} />)}
-                        {pages.hasNextPage
-                            ? (
-                                <Group>
-                                    <Button
-                                        size="compact-sm"
-                                        variant="default"
-                                        loading={pages.isFetchingNextPage}
-                                        onClick={() => void pages.fetchNextPage()}
-                                    >
-                                        Show more
-                                    </Button>
-                                </Group>
-                            )
-                            : null}
-                    </Stack>
-                );
-            }}
-        </Asked>
-    );
+  const pages = api.useInfiniteQuery("get", `${ONE}/firings`, {
+    params: { path: of(trigger), query: { limit: 10 } },
+  }, {
+    ...byCursor,
+  });
+  return (
+    <Asked of={pages} lines={3}>
+      {({ pages: read }) => {
+        const items = read.flatMap((one) => one.items);
+        if (!items.length) {
+          return <Text size="sm" c="dimmed">It has not gone off yet.</Text>;
+        }
+        return (
+          <Stack gap={6}>
+            {items.map((one, at) => <One key={`${one.at}${at}`} {...one} />)}
+            {pages.hasNextPage
+              ? (
+                <Group>
+                  <Button
+                    size="compact-sm"
+                    variant="default"
+                    loading={pages.isFetchingNextPage}
+                    onClick={() => void pages.fetchNextPage()}
+                  >
+                    Show more
+                  </Button>
+                </Group>
+              )
+              : null}
+          </Stack>
+        );
+      }}
+    </Asked>
+  );
 }

@@ -17,121 +17,117 @@ import { definitionOf, type Detail, isOwn } from "./words";
 type Use = Schemas["GrantUse"];
 
 function Used({ use }: { use: Use }) {
-    return use.calls
-        ? (
-            <Stack gap={0} align="flex-end" style={{ flex: "none" }}>
-                <Text size="sm" className="numbers">{count(use.calls, "call")}</Text>
-                <Text size="xs" c="dimmed">
-                    last <Moment at={use.last_used_at} size="xs" />
-                </Text>
-            </Stack>
-        )
-        : (
-            <Badge variant="light" color="gray" tt="none" radius="sm" style={{ flex: "none" }}>
-                not used
-            </Badge>
-        );
+  return use.calls
+    ? (
+      <Stack gap={0} align="flex-end" style={{ flex: "none" }}>
+        <Text size="sm" className="numbers">{count(use.calls, "call")}</Text>
+        <Text size="xs" c="dimmed">
+          last <Moment at={use.last_used_at} size="xs" />
+        </Text>
+      </Stack>
+    )
+    : (
+      <Badge variant="light" color="gray" tt="none" radius="sm" style={{ flex: "none" }}>
+        not used
+      </Badge>
+    );
 }
 
 function Rows({ items, policy }: { items: Use[]; policy: unknown }) {
-    return (
-        <Card withBorder radius="lg" p={0}>
-            {items.map((use, at) => (
-                <Fragment key={at}>
-                    {at ? <Divider /> : null}
-                    <Group justify="space-between" px="md" py="sm" wrap="nowrap">
-                        <Grant grant={use} policy={policy} />
-                        <Used use={use} />
-                    </Group>
-                </Fragment>
-            ))}
-        </Card>
-    );
+  return (
+    <Card withBorder radius="lg" p={0}>
+      {items.map((use, at) => (
+        <Fragment key={at}>
+          {at ? <Divider /> : null}
+          <Group justify="space-between" px="md" py="sm" wrap="nowrap">
+            <Grant grant={use} policy={policy} />
+            <Used use={use} />
+          </Group>
+        </Fragment>
+      ))}
+    </Card>
+  );
 }
 
 function Unused({ automation, unused, runs }: { automation: Detail; unused: Use[]; runs: number }) {
-    const mayRole = useMay("editor");
-    const may = mayRole && automation.state !== "archived";
-    if (!unused.length || !runs) return null;
-    const names = unused.map((one) => one.capability);
-    return (
-        <Alert
-            variant="light"
-            color="yellow"
-            icon={<ShieldCheck size={16} />}
-            title={`${count(unused.length, "grant")} not used`}
-        >
-            <Text size="sm">
-                None of the {count(runs, "run")} that were looked at made use of{" "}
-                <span className="mono">{names.join(", ")}</span>. An automation that may do less can
-                do less harm. One that is called seldom may still need it.
-            </Text>
-            {may
-                ? (
-                    <Button
-                        mt="xs"
-                        size="compact-sm"
-                        variant="default"
-                        component={Link}
-                        to={`/automations/${automation.id}/edit?at=/grants`}
-                    >
-                        Take them away in the editor
-                    </Button>
-                )
-                : null}
-        </Alert>
-    );
+  const mayRole = useMay("editor");
+  const may = mayRole && automation.state !== "archived";
+  if (!unused.length || !runs) return null;
+  const names = unused.map((one) => one.capability);
+  return (
+    <Alert
+      variant="light"
+      color="yellow"
+      icon={<ShieldCheck size={16} />}
+      title={`${count(unused.length, "grant")} not used`}
+    >
+      <Text size="sm">
+        None of the {count(runs, "run")} that were looked at made use of{" "}
+        <span className="mono">{names.join(", ")}</span>. An automation that may do less can do less
+        harm. One that is called seldom may still need it.
+      </Text>
+      {may
+        ? (
+          <Button
+            mt="xs"
+            size="compact-sm"
+            variant="default"
+            component={Link}
+            to={`/automations/${automation.id}/edit?at=/grants`}
+          >
+            Take them away in the editor
+          </Button>
+        )
+        : null}
+    </Alert>
+  );
 }
 
 export function Grants({ automation }: { automation: Detail }) {
-    const asked = useGrants(automation.id);
-    const policy = definitionOf(automation).execution?.write_policy;
-    return (
-        <Asked of={asked}>
-            {({ items, runs, since }) => {
-                const shown = items.filter((one) => !isOwn(one));
-                const used = shown.filter((one) => one.calls);
-                const unused = shown.filter((one) => !one.calls);
-                return (
-                    <Stack>
-                        <Text size="sm" c="dimmed">
-                            {runs && since
-                                ? `Looked at: its latest ${count(runs, "run")} for real, since ${
-                                    day(since)
-                                }.`
-                                : "It has not run for real yet, so nothing is known of what it uses."}
-                        </Text>
-                        <Unused automation={automation} unused={unused} runs={runs} />
-                        {used.length
-                            ? (
-                                <Stack gap="xs">
-                                    <Title order={2} size="h5">Used</Title>
-                                    <Rows items={used} policy={policy} />
-                                </Stack>
-                            )
-                            : null}
-                        {unused.length
-                            ? (
-                                <Stack gap="xs">
-                                    <Title order={2} size="h5">Not used so far</Title>
-                                    <Rows items={unused} policy={policy} />
-                                </Stack>
-                            )
-                            : null}
-                        {shown.length
-                            ? null
-                            : (
-                                <Empty icon={ShieldCheck} title="It may call nothing">
-                                    It works with its own steps alone
-                                    {items.length
-                                        ? ", a small memory of its own, and what it knows of its failures"
-                                        : ""}.
-                                </Empty>
-                            )}
-                        <Secrets automation={automation} />
-                    </Stack>
-                );
-            }}
-        </Asked>
-    );
+  const asked = useGrants(automation.id);
+  const policy = definitionOf(automation).execution?.write_policy;
+  return (
+    <Asked of={asked}>
+      {({ items, runs, since }) => {
+        const shown = items.filter((one) => !isOwn(one));
+        const used = shown.filter((one) => one.calls);
+        const unused = shown.filter((one) => !one.calls);
+        return (
+          <Stack>
+            <Text size="sm" c="dimmed">
+              {runs && since
+                ? `Looked at: its latest ${count(runs, "run")} for real, since ${day(since)}.`
+                : "It has not run for real yet, so nothing is known of what it uses."}
+            </Text>
+            <Unused automation={automation} unused={unused} runs={runs} />
+            {used.length
+              ? (
+                <Stack gap="xs">
+                  <Title order={2} size="h5">Used</Title>
+                  <Rows items={used} policy={policy} />
+                </Stack>
+              )
+              : null}
+            {unused.length
+              ? (
+                <Stack gap="xs">
+                  <Title order={2} size="h5">Not used so far</Title>
+                  <Rows items={unused} policy={policy} />
+                </Stack>
+              )
+              : null}
+            {shown.length ? null : (
+              <Empty icon={ShieldCheck} title="It may call nothing">
+                It works with its own steps alone
+                {items.length
+                  ? ", a small memory of its own, and what it knows of its failures"
+                  : ""}.
+              </Empty>
+            )}
+            <Secrets automation={automation} />
+          </Stack>
+        );
+      }}
+    </Asked>
+  );
 }

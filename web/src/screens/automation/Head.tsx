@@ -16,125 +16,125 @@ import { RunNowModal } from "./RunNow";
 import type { Detail } from "./words";
 
 const operations = (id: string) => {
-    const one = `/api/v1/automations/${id}`;
-    const given = { automation_id: id };
-    return [
-        {
-            label: "Read it",
-            operation: {
-                method: "GET" as const,
-                path: one,
-                tool: "get_automation",
-                arguments: given,
-            },
-        },
-        {
-            label: "Dry run",
-            operation: {
-                method: "POST" as const,
-                path: `${one}/run`,
-                body: { dry_run: true },
-                tool: "run_automation",
-                arguments: { ...given, dry_run: true },
-            },
-        },
-        { label: "Activate", operation: { method: "POST" as const, path: `${one}/activate` } },
-        { label: "Pause", operation: { method: "POST" as const, path: `${one}/pause` } },
-    ];
+  const one = `/api/v1/automations/${id}`;
+  const given = { automation_id: id };
+  return [
+    {
+      label: "Read it",
+      operation: {
+        method: "GET" as const,
+        path: one,
+        tool: "get_automation",
+        arguments: given,
+      },
+    },
+    {
+      label: "Dry run",
+      operation: {
+        method: "POST" as const,
+        path: `${one}/run`,
+        body: { dry_run: true },
+        tool: "run_automation",
+        arguments: { ...given, dry_run: true },
+      },
+    },
+    { label: "Activate", operation: { method: "POST" as const, path: `${one}/activate` } },
+    { label: "Pause", operation: { method: "POST" as const, path: `${one}/pause` } },
+  ];
 };
 
 function Switch({ automation }: { automation: Detail }) {
-    const [open, setOpen] = useState(false);
-    const { busy, act } = useAct();
-    const pause = () =>
-        act(async () => {
-            const params = { path: { automation_id: automation.id } };
-            await client.POST("/api/v1/automations/{automation_id}/pause", { params });
-            await refreshAll();
-        }, "It is paused. Runs under way go on.");
-    return (
-        <>
-            {automation.state === "active"
-                ? (
-                    <Button
-                        variant="default"
-                        leftSection={<Pause size={16} />}
-                        loading={busy}
-                        onClick={() => void pause()}
-                    >
-                        Pause
-                    </Button>
-                )
-                : (
-                    <Button leftSection={<Power size={16} />} onClick={() => setOpen(true)}>
-                        Activate…
-                    </Button>
-                )}
-            {open ? <ActivateModal id={automation.id} close={() => setOpen(false)} /> : null}
-        </>
-    );
+  const [open, setOpen] = useState(false);
+  const { busy, act } = useAct();
+  const pause = () =>
+    act(async () => {
+      const params = { path: { automation_id: automation.id } };
+      await client.POST("/api/v1/automations/{automation_id}/pause", { params });
+      await refreshAll();
+    }, "It is paused. Runs under way go on.");
+  return (
+    <>
+      {automation.state === "active"
+        ? (
+          <Button
+            variant="default"
+            leftSection={<Pause size={16} />}
+            loading={busy}
+            onClick={() => void pause()}
+          >
+            Pause
+          </Button>
+        )
+        : (
+          <Button leftSection={<Power size={16} />} onClick={() => setOpen(true)}>
+            Activate…
+          </Button>
+        )}
+      {open ? <ActivateModal id={automation.id} close={() => setOpen(false)} /> : null}
+    </>
+  );
 }
 
 function Change({ id }: { id: string }) {
-    return (
-        <Menu position="bottom-end" shadow="md">
-            <Menu.Target>
-                <Button variant="default" leftSection={<Pencil size={16} />}>Edit</Button>
-            </Menu.Target>
-            <Menu.Dropdown>
-                <Menu.Item
-                    component={Link}
-                    to={`/automations/${id}/edit`}
-                    leftSection={<Pencil size={15} />}
-                >
-                    Edit as form or JSON
-                </Menu.Item>
-                <Menu.Item
-                    component={Link}
-                    to={`/new?automation=${id}`}
-                    leftSection={<MessageSquareText size={15} />}
-                >
-                    Change it in words
-                </Menu.Item>
-            </Menu.Dropdown>
-        </Menu>
-    );
+  return (
+    <Menu position="bottom-end" shadow="md">
+      <Menu.Target>
+        <Button variant="default" leftSection={<Pencil size={16} />}>Edit</Button>
+      </Menu.Target>
+      <Menu.Dropdown>
+        <Menu.Item
+          component={Link}
+          to={`/automations/${id}/edit`}
+          leftSection={<Pencil size={15} />}
+        >
+          Edit as form or JSON
+        </Menu.Item>
+        <Menu.Item
+          component={Link}
+          to={`/new?automation=${id}`}
+          leftSection={<MessageSquareText size={15} />}
+        >
+          Change it in words
+        </Menu.Item>
+      </Menu.Dropdown>
+    </Menu>
+  );
 }
 
 export function Head({ automation }: { automation: Detail }) {
-    const [running, setRunning] = useState(false);
-    const here = automation.state !== "archived";
-    const operateRole = useMay("operator");
-    const operate = operateRole && here;
-    const editRole = useMay("editor");
-    const edit = editRole && here;
-    return (
-        <>
-            <PageHead
-                title={automation.name}
-                back={{ to: "/automations", label: "Automations" }}
-                beside={<Status value={automation.state} />}
-                sub={automation.goal}
-                right={
-                    <>
-                        <CopyAs operations={operations(automation.id)} />
-                        {edit ? <Change id={automation.id} /> : null}
-                        {operate
-                            ? (
-                                <Button
-                                    variant="default"
-                                    leftSection={<Play size={16} />}
-                                    onClick={() => setRunning(true)}
-                                >
-                                    Run now…
-                                </Button>
-                            )
-                            : null}
-                        {operate ? <Switch automation={automation} /> : null}
-                    </>
-                }
-            />
-            {running ? <RunNowModal id={automation.id} close={() => setRunning(false)} /> : null}
-        </>
-    );
+  const [running, setRunning] = useState(false);
+  const here = automation.state !== "archived";
+  const operateRole = useMay("operator");
+  const operate = operateRole && here;
+  const editRole = useMay("editor");
+  const edit = editRole && here;
+  return (
+    <>
+      <PageHead
+        title={automation.name}
+        back={{ to: "/automations", label: "Automations" }}
+        beside={<Status value={automation.state} />}
+        sub={automation.goal}
+        right={
+          <>
+            <CopyAs operations={operations(automation.id)} />
+            {edit ? <Change id={automation.id} /> : null}
+            {operate
+              ? (
+                <Button
+                  variant="default"
+                  leftSection={<Play size={16} />}
+                  onClick={() => setRunning(true)}
+                >
+                  Run now…
+                </Button>
+              )
+              : null}
+            {operate ? <Switch automation={automation} /> : null}
+          </>
+        }
+      />
+      {running ? <RunNowModal id={automation.id} close={() => setRunning(false)} /> : null}
+    </>
+  );
 }

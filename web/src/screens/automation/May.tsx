@@ -7,102 +7,102 @@ import { useWho } from "../../api/session";
 import { definitionOf, type Detail, grantWords, isOwn, secretWords } from "./words";
 
 const REACH: Record<string, string> = {
-    send: "leaves the house",
-    keep: "changes what is kept here",
-    read: "only reads",
+  send: "leaves the house",
+  keep: "changes what is kept here",
+  read: "only reads",
 };
 
 /** A capability as people call it; one that is not known here any more has its name only. */
 export function useCapability(id: string) {
-    return api.useQuery("get", "/api/v1/capabilities/{capability_id}", {
-        params: { path: { capability_id: id } },
-    }, { retry: false, staleTime: 300_000 });
+  return api.useQuery("get", "/api/v1/capabilities/{capability_id}", {
+    params: { path: { capability_id: id } },
+  }, { retry: false, staleTime: 300_000 });
 }
 
 export function Grant({ grant, policy }: { grant: Schemas["GrantShape"]; policy?: unknown }) {
-    const { data: known } = useCapability(grant.capability);
-    const bound = grantWords(grant);
-    const held = known?.confirmation && known.effect === "send" && policy !== "auto_confirm";
-    const far = !known ? "" : held ? "waits in the inbox for a yes" : REACH[known.effect] ?? "";
-    return (
-        <Stack gap={2}>
-            <Text size="sm">
-                <Text span fw={600}>{known?.label ?? grant.capability}</Text>
-                {bound ? ` ${bound}` : ""} {known?.effect === "send"
-                    ? <Badge size="xs" color="yellow" variant="light" tt="none">sends</Badge>
-                    : null}
-            </Text>
-            <Text size="xs" c="dimmed">
-                {far ? `${far} · ` : ""}
-                <span className="mono">{grant.capability}</span>
-            </Text>
-        </Stack>
-    );
+  const { data: known } = useCapability(grant.capability);
+  const bound = grantWords(grant);
+  const held = known?.confirmation && known.effect === "send" && policy !== "auto_confirm";
+  const far = !known ? "" : held ? "waits in the inbox for a yes" : REACH[known.effect] ?? "";
+  return (
+    <Stack gap={2}>
+      <Text size="sm">
+        <Text span fw={600}>{known?.label ?? grant.capability}</Text>
+        {bound ? ` ${bound}` : ""} {known?.effect === "send"
+          ? <Badge size="xs" color="yellow" variant="light" tt="none">sends</Badge>
+          : null}
+      </Text>
+      <Text size="xs" c="dimmed">
+        {far ? `${far} · ` : ""}
+        <span className="mono">{grant.capability}</span>
+      </Text>
+    </Stack>
+  );
 }
 
 /** Which of its secrets are there can be told only to whom they belong. */
 function useMissing(automation: Detail): Set<string> {
-    const who = useWho();
-    const mine = automation.created_by === who.user.id && automation.secrets.length > 0;
-    const { data } = api.useQuery("get", "/api/v1/secrets", {}, { enabled: mine });
-    if (!mine || !data) return new Set();
-    const there = new Set(data.secrets.map((one) => one.name));
-    return new Set(automation.secrets.map((one) => one.name).filter((name) => !there.has(name)));
+  const who = useWho();
+  const mine = automation.created_by === who.user.id && automation.secrets.length > 0;
+  const { data } = api.useQuery("get", "/api/v1/secrets", {}, { enabled: mine });
+  if (!mine || !data) return new Set();
+  const there = new Set(data.secrets.map((one) => one.name));
+  return new Set(automation.secrets.map((one) => one.name).filter((name) => !there.has(name)));
 }
 
 export function Secrets({ automation }: { automation: Detail }) {
-    const missing = useMissing(automation);
-    const names = [...new Set(automation.secrets.map((one) => one.name))];
-    if (!names.length) return null;
-    return (
-        <Stack gap="xs">
-            <Title order={3} size="h5">Secrets of its owner that it uses</Title>
-            <List size="sm" spacing={6}>
-                {names.map((name) => (
-                    <List.Item key={name}>
-                        <Code>{name}</Code>{" "}
-                        {automation.secrets.filter((one) => one.name === name).map(secretWords)
-                            .join("; ")}
-                        {missing.has(name)
-                            ? (
-                                <Text size="sm" c="var(--bad)">
-                                    It is not there yet.{" "}
-                                    <Anchor
-                                        component={Link}
-                                        to={`/secrets?name=${name}`}
-                                        size="sm"
-                                        underline="always"
-                                    >
-                                        Add it
-                                    </Anchor>
-                                </Text>
-                            )
-                            : null}
-                    </List.Item>
-                ))}
-            </List>
-        </Stack>
-    );
+  const missing = useMissing(automation);
+  const names = [...new Set(automation.secrets.map((one) => one.name))];
+  if (!names.length) return null;
+  return (
+    <Stack gap="xs">
+      <Title order={3} size="h5">Secrets of its owner that it uses</Title>
+      <List size="sm" spacing={6}>
+        {names.map((name) => (
+          <List.Item key={name}>
+            <Code>{name}</Code>{" "}
+            {automation.secrets.filter((one) => one.name === name).map(secretWords)
+              .join("; ")}
+            {missing.has(name)
+              ? (
+                <Text size="sm" c="var(--bad)">
+                  It is not there yet.{" "}
+                  <Anchor
+                    component={Link}
+                    to={`/secrets?name=${name}`}
+                    size="sm"
+                    underline="always"
+                  >
+                    Add it
+                  </Anchor>
+                </Text>
+              )
+              : null}
+          </List.Item>
+        ))}
+      </List>
+    </Stack>
+  );
 }
 
 export function May({ automation }: { automation: Detail }) {
-    const policy = definitionOf(automation).execution?.write_policy;
-    const calls = automation.grants.filter((one) => !isOwn(one));
-    const own = automation.grants.length > calls.length;
-    return (
-        <Stack gap="md">
-            <Stack gap="sm">
-                {calls.map((one, at) => <Grant key={at} grant={one} policy={policy} />)}
-                {own
-                    ? (
-                        <Text size="sm">
-                            Keep a small memory of its own, and read of its own failures
-                        </Text>
-                    )
-                    : null}
-                {calls.length || own ? null : <Text size="sm">Nothing beyond its own steps.</Text>}
-            </Stack>
-            <Secrets automation={automation} />
-        </Stack>
-    );
+  const policy = definitionOf(automation).execution?.write_policy;
+  const calls = automation.grants.filter((one) => !isOwn(one));
+  const own = automation.grants.length > calls.length;
+  return (
+    <Stack gap="md">
+      <Stack gap="sm">
+        {calls.map((one, at) => <Grant key={at} grant={one} policy={policy} />)}
+        {own
+          ? (
+            <Text size="sm">
+              Keep a small memory of its own, and read of its own failures
+            </Text>
+          )
+          : null}
+        {calls.length || own ? null : <Text size="sm">Nothing beyond its own steps.</Text>}
+      </Stack>
+      <Secrets automation={automation} />
+    </Stack>
+  );
 }

@@ -18,179 +18,177 @@ import { StateNotes } from "./StateNote";
 import { definitionOf, type Detail, stateWords } from "./words";
 
 export function Part(
-    { title, children, right }: { title: string; children: ReactNode; right?: ReactNode },
+  { title, children, right }: { title: string; children: ReactNode; right?: ReactNode },
 ) {
-    return (
-        <Card withBorder radius="lg" p="lg" component="section">
-            <Group justify="space-between" mb="sm">
-                <Title order={2} size="h5">{title}</Title>
-                {right}
-            </Group>
-            {children}
-        </Card>
-    );
+  return (
+    <Card withBorder radius="lg" p="lg" component="section">
+      <Group justify="space-between" mb="sm">
+        <Title order={2} size="h5">{title}</Title>
+        {right}
+      </Group>
+      {children}
+    </Card>
+  );
 }
 
 function Fact({ name, children }: { name: string; children: ReactNode }) {
-    return (
-        <Card withBorder radius="lg" p="md">
-            <Text size="xs" c="dimmed" mb={4}>{name}</Text>
-            {children}
-        </Card>
-    );
+  return (
+    <Card withBorder radius="lg" p="md">
+      <Text size="xs" c="dimmed" mb={4}>{name}</Text>
+      {children}
+    </Card>
+  );
 }
 
 function whenWords(automation: Detail): string {
-    if (automation.state !== "active") return "None while it rests";
-    return automation.trigger_types.length ? "When something starts it" : "When somebody starts it";
+  if (automation.state !== "active") return "None while it rests";
+  return automation.trigger_types.length ? "When something starts it" : "When somebody starts it";
 }
 
 function NextRun({ automation }: { automation: Detail }) {
-    const triggers = useTriggers(automation.id);
-    const due = automation.next_due_at;
-    const zone = triggers.data?.items.find((one) => one.next_due_at === due)?.config.timezone;
-    if (!due) {
-        return (
-            <Text size="sm">
-                {whenWords(automation)}
-            </Text>
-        );
-    }
+  const triggers = useTriggers(automation.id);
+  const due = automation.next_due_at;
+  const zone = triggers.data?.items.find((one) => one.next_due_at === due)?.config.timezone;
+  if (!due) {
     return (
-        <Stack gap={0}>
-            <Moment at={due} />
-            <Text size="xs" c="dimmed">
-                {moment(due, zone ? String(zone) : undefined)}
-                {zone ? `, ${zone}` : ""}
-            </Text>
-        </Stack>
+      <Text size="sm">
+        {whenWords(automation)}
+      </Text>
     );
+  }
+  return (
+    <Stack gap={0}>
+      <Moment at={due} />
+      <Text size="xs" c="dimmed">
+        {moment(due, zone ? String(zone) : undefined)}
+        {zone ? `, ${zone}` : ""}
+      </Text>
+    </Stack>
+  );
 }
 
 function Facts({ automation }: { automation: Detail }) {
-    const last = automation.last_run;
-    return (
-        <SimpleGrid cols={{ base: 2, md: 4 }} spacing="sm">
-            <Fact name="Next run">
-                <NextRun automation={automation} />
-            </Fact>
-            <Fact name="Last run">
-                {last
-                    ? (
-                        <Stack gap={2} align="flex-start">
-                            <Group gap={6}>
-                                <Anchor
-                                    component={Link}
-                                    to={`/runs/${last.id}`}
-                                    title="Look at the last run"
-                                >
-                                    <Status value={last.status} />
-                                </Anchor>
-                                <Moment at={last.at} size="xs" />
-                            </Group>
-                            {last.outcome
-                                ? (
-                                    <Text size="xs" c="dimmed">
-                                        {capital(outcomeWords(last.outcome))}
-                                    </Text>
-                                )
-                                : null}
-                        </Stack>
-                    )
-                    : <Text size="sm">Not run yet</Text>}
-            </Fact>
-            <Fact name="Success streak">
-                {automation.recent.length
-                    ? (
-                        <Stack gap={4}>
-                            <Text size="sm" className="numbers">
-                                {streakWords(automation.streak) || "None just now"}
-                            </Text>
-                            <Sparkline recent={automation.recent} />
-                        </Stack>
-                    )
-                    : <Text size="sm">—</Text>}
-            </Fact>
-            <Fact name="Cost this month">
-                <Text size="sm" className="numbers">{usd(automation.month_usd)}</Text>
-            </Fact>
-        </SimpleGrid>
-    );
+  const last = automation.last_run;
+  return (
+    <SimpleGrid cols={{ base: 2, md: 4 }} spacing="sm">
+      <Fact name="Next run">
+        <NextRun automation={automation} />
+      </Fact>
+      <Fact name="Last run">
+        {last
+          ? (
+            <Stack gap={2} align="flex-start">
+              <Group gap={6}>
+                <Anchor
+                  component={Link}
+                  to={`/runs/${last.id}`}
+                  title="Look at the last run"
+                >
+                  <Status value={last.status} />
+                </Anchor>
+                <Moment at={last.at} size="xs" />
+              </Group>
+              {last.outcome
+                ? (
+                  <Text size="xs" c="dimmed">
+                    {capital(outcomeWords(last.outcome))}
+                  </Text>
+                )
+                : null}
+            </Stack>
+          )
+          : <Text size="sm">Not run yet</Text>}
+      </Fact>
+      <Fact name="Success streak">
+        {automation.recent.length
+          ? (
+            <Stack gap={4}>
+              <Text size="sm" className="numbers">
+                {streakWords(automation.streak) || "None just now"}
+              </Text>
+              <Sparkline recent={automation.recent} />
+            </Stack>
+          )
+          : <Text size="sm">—</Text>}
+      </Fact>
+      <Fact name="Cost this month">
+        <Text size="sm" className="numbers">{usd(automation.month_usd)}</Text>
+      </Fact>
+    </SimpleGrid>
+  );
 }
 
 function Starts({ automation }: { automation: Detail }) {
-    const { data } = useTriggers(automation.id);
-    if (!data) return null;
-    if (!data.items.length) return <Text size="sm">Nothing: it is run by hand.</Text>;
-    return (
-        <Stack gap={4}>
-            {data.items.map((one) => (
-                <Text size="sm" key={one.id}>
-                    {capital(triggerWords(one))}
-                    {one.enabled ? "" : " (switched off)"}
-                </Text>
-            ))}
-        </Stack>
-    );
+  const { data } = useTriggers(automation.id);
+  if (!data) return null;
+  if (!data.items.length) return <Text size="sm">Nothing: it is run by hand.</Text>;
+  return (
+    <Stack gap={4}>
+      {data.items.map((one) => (
+        <Text size="sm" key={one.id}>
+          {capital(triggerWords(one))}
+          {one.enabled ? "" : " (switched off)"}
+        </Text>
+      ))}
+    </Stack>
+  );
 }
 
 export function Overview({ automation }: { automation: Detail }) {
-    const definition = definitionOf(automation);
-    const rescue = definition.execution?.on_failure ?? [];
-    const of = (tab: string, label: string) => (
-        <Anchor component={Link} to={`/automations/${automation.id}/${tab}`} size="sm">
-            {label}
-        </Anchor>
-    );
-    return (
+  const definition = definitionOf(automation);
+  const rescue = definition.execution?.on_failure ?? [];
+  const of = (tab: string, label: string) => (
+    <Anchor component={Link} to={`/automations/${automation.id}/${tab}`} size="sm">
+      {label}
+    </Anchor>
+  );
+  return (
+    <Stack>
+      <Text size="sm" c="dimmed">
+        {stateWords(automation)} Version {automation.version} is in force.
+      </Text>
+      <StateNotes automation={automation} />
+      <Facts automation={automation} />
+      <Box>
+        <Group justify="space-between" mb="xs">
+          <Title order={2} size="h5">Latest runs</Title>
+          {of("runs", "All runs")}
+        </Group>
+        <RunList
+          query={{ automation_id: automation.id }}
+          most={5}
+          none={
+            <Empty icon={Activity} title="It has not run yet">
+              Run it now to see what it would do: a dry run changes nothing.
+            </Empty>
+          }
+        />
+      </Box>
+      <SimpleGrid cols={{ base: 1, md: 2 }}>
+        <Part title="What it does">
+          {definition.description ? <Text size="sm" mb="xs">{definition.description}</Text> : null}
+          <Plan steps={definition.plan} />
+          {rescue.length
+            ? (
+              <>
+                <Title order={3} size="h6" mt="sm">If it fails</Title>
+                <Plan steps={rescue} />
+              </>
+            )
+            : null}
+        </Part>
         <Stack>
-            <Text size="sm" c="dimmed">
-                {stateWords(automation)} Version {automation.version} is in force.
-            </Text>
-            <StateNotes automation={automation} />
-            <Facts automation={automation} />
-            <Box>
-                <Group justify="space-between" mb="xs">
-                    <Title order={2} size="h5">Latest runs</Title>
-                    {of("runs", "All runs")}
-                </Group>
-                <RunList
-                    query={{ automation_id: automation.id }}
-                    most={5}
-                    none={
-                        <Empty icon={Activity} title="It has not run yet">
-                            Run it now to see what it would do: a dry run changes nothing.
-                        </Empty>
-                    }
-                />
-            </Box>
-            <SimpleGrid cols={{ base: 1, md: 2 }}>
-                <Part title="What it does">
-                    {definition.description
-                        ? <Text size="sm" mb="xs">{definition.description}</Text>
-                        : null}
-                    <Plan steps={definition.plan} />
-                    {rescue.length
-                        ? (
-                            <>
-                                <Title order={3} size="h6" mt="sm">If it fails</Title>
-                                <Plan steps={rescue} />
-                            </>
-                        )
-                        : null}
-                </Part>
-                <Stack>
-                    <Part title="What starts it" right={of("triggers", "Triggers")}>
-                        <Starts automation={automation} />
-                    </Part>
-                    <Part title="What it may do" right={of("grants", "Grants and their use")}>
-                        <May automation={automation} />
-                    </Part>
-                    <Part title="What it costs" right={of("settings", "Limits")}>
-                        <Price id={automation.id} />
-                    </Part>
-                </Stack>
-            </SimpleGrid>
+          <Part title="What starts it" right={of("triggers", "Triggers")}>
+            <Starts automation={automation} />
+          </Part>
+          <Part title="What it may do" right={of("grants", "Grants and their use")}>
+            <May automation={automation} />
+          </Part>
+          <Part title="What it costs" right={of("settings", "Limits")}>
+            <Price id={automation.id} />
+          </Part>
         </Stack>
-    );
+      </SimpleGrid>
+    </Stack>
+  );
 }

@@ -8,78 +8,75 @@ import { plain, visible } from "../../kit/words";
 import type { Step } from "./words";
 
 const isSteps = (value: unknown): value is Step[] =>
-    Array.isArray(value) && value.length > 0 &&
-    value.every((one) => one && typeof one === "object" && "step_id" in one && "action" in one);
+  Array.isArray(value) && value.length > 0 &&
+  value.every((one) => one && typeof one === "object" && "step_id" in one && "action" in one);
 
 function Closer({ step }: { step: Step }) {
-    const { source, ...rest } = step.config ?? {};
-    const settings = Object.fromEntries(
-        Object.entries(rest).filter(([, value]) => !isSteps(value)),
-    );
-    return (
-        <Stack gap="xs" mt="xs">
-            {typeof source === "string"
-                ? <Json value={source} label={`the source of ${step.step_id}`} />
-                : null}
-            {Object.keys(settings).length
-                ? <Json value={settings} label={`the settings of ${step.step_id}`} />
-                : null}
-        </Stack>
-    );
+  const { source, ...rest } = step.config ?? {};
+  const settings = Object.fromEntries(
+    Object.entries(rest).filter(([, value]) => !isSteps(value)),
+  );
+  return (
+    <Stack gap="xs" mt="xs">
+      {typeof source === "string"
+        ? <Json value={source} label={`the source of ${step.step_id}`} />
+        : null}
+      {Object.keys(settings).length
+        ? <Json value={settings} label={`the settings of ${step.step_id}`} />
+        : null}
+    </Stack>
+  );
 }
 
 function One({ step }: { step: Step }) {
-    const [open, setOpen] = useState(false);
-    const inner = Object.entries(step.config ?? {}).filter((one): one is [string, Step[]] =>
-        isSteps(one[1])
-    );
-    const more = Object.keys(step.config ?? {}).length > inner.length;
-    return (
-        <Box component="li">
-            <Group gap="xs">
-                <Text size="sm" fw={600}>{step.step_id}</Text>
-                <Badge size="sm" variant="default" tt="none" radius="sm">{step.action}</Badge>
-                {more
-                    ? (
-                        <UnstyledButton
-                            onClick={() => setOpen(!open)}
-                            aria-expanded={open}
-                            fz="xs"
-                            c="dimmed"
-                        >
-                            <Group gap={2}>
-                                {open ? <ChevronDown size={13} /> : <ChevronRight size={13} />}{" "}
-                                settings
-                            </Group>
-                        </UnstyledButton>
-                    )
-                    : null}
-            </Group>
-            {step.description
-                ? <Text size="sm" c="dimmed">{visible(step.description)}</Text>
-                : null}
-            {step.when
-                ? (
-                    <Text size="xs" c="dimmed">
-                        Only if <Code>{visible(step.when)}</Code>
-                    </Text>
-                )
-                : null}
-            {open ? <Closer step={step} /> : null}
-            {inner.map(([name, steps]) => (
-                <Box key={name} mt="xs">
-                    <Text size="xs" c="dimmed">{plain(name)}</Text>
-                    <Plan steps={steps} />
-                </Box>
-            ))}
+  const [open, setOpen] = useState(false);
+  const inner = Object.entries(step.config ?? {}).filter((one): one is [string, Step[]] =>
+    isSteps(one[1])
+  );
+  const more = Object.keys(step.config ?? {}).length > inner.length;
+  return (
+    <Box component="li">
+      <Group gap="xs">
+        <Text size="sm" fw={600}>{step.step_id}</Text>
+        <Badge size="sm" variant="default" tt="none" radius="sm">{step.action}</Badge>
+        {more
+          ? (
+            <UnstyledButton
+              onClick={() => setOpen(!open)}
+              aria-expanded={open}
+              fz="xs"
+              c="dimmed"
+            >
+              <Group gap={2}>
+                {open ? <ChevronDown size={13} /> : <ChevronRight size={13} />} settings
+              </Group>
+            </UnstyledButton>
+          )
+          : null}
+      </Group>
+      {step.description ? <Text size="sm" c="dimmed">{visible(step.description)}</Text> : null}
+      {step.when
+        ? (
+          <Text size="xs" c="dimmed">
+            Only if <Code>{visible(step.when)}</Code>
+          </Text>
+        )
+        : null}
+      {open ? <Closer step={step} /> : null}
+      {inner.map(([name, steps]) => (
+        <Box key={name} mt="xs">
+          <Text size="xs" c="dimmed">{plain(name)}</Text>
+          <Plan steps={steps} />
         </Box>
-    );
+      ))}
+    </Box>
+  );
 }
 
 export function Plan({ steps }: { steps: Step[] }) {
-    return (
-        <Stack component="ol" gap="sm" my={4} pl="lg">
-            {steps.map((step, at) => <One key={step.step_id + at} step={step} />)}
-        </Stack>
-    );
+  return (
+    <Stack component="ol" gap="sm" my={4} pl="lg">
+      {steps.map((step, at) => <One key={step.step_id + at} step={step} />)}
+    </Stack>
+  );
 }

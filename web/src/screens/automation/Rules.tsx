@@ -11,128 +11,125 @@ import { away, plain, visible } from "../../kit/words";
 type Rule = Answer<"list_standing_rules">["rules"][number];
 
 const spelt = (value: unknown) =>
-    Array.isArray(value) && value.every((one) => typeof one !== "object")
-        ? value.map(String).join(", ")
-        : typeof value === "object"
-        ? JSON.stringify(value)
-        : String(value);
+  Array.isArray(value) && value.every((one) => typeof one !== "object")
+    ? value.map(String).join(", ")
+    : typeof value === "object"
+    ? JSON.stringify(value)
+    : String(value);
 
 const isEmpty = (value: unknown) =>
-    value === null || value === undefined || value === "" ||
-    (Array.isArray(value) && !value.length);
+  value === null || value === undefined || value === "" ||
+  (Array.isArray(value) && !value.length);
 
 function story(rule: Rule): string {
-    if (rule.status === "proposed") {
-        return `${
-            rule.seen ?? 0
-        } drafts of this shape were confirmed one after another, and none was changed.`;
-    }
-    const when = rule.decided_at ? ` ${away(rule.decided_at)}` : "";
-    return `Somebody let these go${when}; ${
-        rule.uses ?? 0
-    } went so far. An edit or a discard of one like it ends this, and so does another version.`;
+  if (rule.status === "proposed") {
+    return `${
+      rule.seen ?? 0
+    } drafts of this shape were confirmed one after another, and none was changed.`;
+  }
+  const when = rule.decided_at ? ` ${away(rule.decided_at)}` : "";
+  return `Somebody let these go${when}; ${
+    rule.uses ?? 0
+  } went so far. An edit or a discard of one like it ends this, and so does another version.`;
 }
 
 function One({ rule }: { rule: Rule }) {
-    const { busy, act } = useAct();
-    const [edit, operate] = [useMay("editor"), useMay("operator")];
-    const params = { path: { rule_id: rule.rule_id } };
-    const decide = (decision: "accept" | "decline", said: string) =>
-        act(async () => {
-            await client.POST("/api/v1/standing-rules/{rule_id}/decide", {
-                params,
-                body: { decision },
-            });
-            await refresh("/api/v1/standing-rules");
-        }, said);
-    const withdraw = () =>
-        act(async () => {
-            await client.POST("/api/v1/standing-rules/{rule_id}/withdraw", { params });
-            await refresh("/api/v1/standing-rules");
-        }, "Withdrawn. Every draft waits for a person again.");
-    const held = Object.entries(rule.pattern as Record<string, unknown>).filter(([, value]) =>
-        !isEmpty(value)
-    );
-    return (
-        <Card withBorder radius="md" p="md">
-            <Group justify="space-between">
-                <Code>{rule.capability}</Code>
-                <Status value={rule.status} />
-            </Group>
-            <Text size="sm" c="dimmed" mt={4}>{story(rule)}</Text>
-            <List size="sm" my="xs">
-                {held.map(([name, value]) => (
-                    <List.Item key={name}>{plain(name)}: {visible(spelt(value))}</List.Item>
-                ))}
-                <List.Item>May differ: the wording, and nothing else</List.Item>
-            </List>
-            <Group gap="xs">
-                {rule.status === "proposed" && edit
-                    ? (
-                        <>
-                            <Button
-                                size="compact-sm"
-                                loading={busy}
-                                onClick={() =>
-                                    void decide(
-                                        "accept",
-                                        "Such drafts leave by themselves from now on.",
-                                    )}
-                            >
-                                Let these go by themselves
-                            </Button>
-                            <Button
-                                size="compact-sm"
-                                variant="default"
-                                onClick={() =>
-                                    void decide("decline", "Each one keeps waiting for a yes.")}
-                            >
-                                Keep asking me
-                            </Button>
-                        </>
-                    )
-                    : null}
-                {rule.status === "active" && operate
-                    ? (
-                        <Button
-                            size="compact-sm"
-                            variant="default"
-                            loading={busy}
-                            onClick={() => void withdraw()}
-                        >
-                            Withdraw
-                        </Button>
-                    )
-                    : null}
-            </Group>
-        </Card>
-    );
+  const { busy, act } = useAct();
+  const [edit, operate] = [useMay("editor"), useMay("operator")];
+  const params = { path: { rule_id: rule.rule_id } };
+  const decide = (decision: "accept" | "decline", said: string) =>
+    act(async () => {
+      await client.POST("/api/v1/standing-rules/{rule_id}/decide", {
+        params,
+        body: { decision },
+      });
+      await refresh("/api/v1/standing-rules");
+    }, said);
+  const withdraw = () =>
+    act(async () => {
+      await client.POST("/api/v1/standing-rules/{rule_id}/withdraw", { params });
+      await refresh("/api/v1/standing-rules");
+    }, "Withdrawn. Every draft waits for a person again.");
+  const held = Object.entries(rule.pattern as Record<string, unknown>).filter(([, value]) =>
+    !isEmpty(value)
+  );
+  return (
+    <Card withBorder radius="md" p="md">
+      <Group justify="space-between">
+        <Code>{rule.capability}</Code>
+        <Status value={rule.status} />
+      </Group>
+      <Text size="sm" c="dimmed" mt={4}>{story(rule)}</Text>
+      <List size="sm" my="xs">
+        {held.map(([name, value]) => (
+          <List.Item key={name}>{plain(name)}: {visible(spelt(value))}</List.Item>
+        ))}
+        <List.Item>May differ: the wording, and nothing else</List.Item>
+      </List>
+      <Group gap="xs">
+        {rule.status === "proposed" && edit
+          ? (
+            <>
+              <Button
+                size="compact-sm"
+                loading={busy}
+                onClick={() =>
+                  void decide(
+                    "accept",
+                    "Such drafts leave by themselves from now on.",
+                  )}
+              >
+                Let these go by themselves
+              </Button>
+              <Button
+                size="compact-sm"
+                variant="default"
+                onClick={() => void decide("decline", "Each one keeps waiting for a yes.")}
+              >
+                Keep asking me
+              </Button>
+            </>
+          )
+          : null}
+        {rule.status === "active" && operate
+          ? (
+            <Button
+              size="compact-sm"
+              variant="default"
+              loading={busy}
+              onClick={() => void withdraw()}
+            >
+              Withdraw
+            </Button>
+          )
+          : null}
+      </Group>
+    </Card>
+  );
 }
 
 export function Rules({ id }: { id: string }) {
-    const asked = api.useQuery("get", "/api/v1/standing-rules", {
-        params: { query: { automation_id: id } },
-    });
-    return (
-        <Asked of={asked} lines={2}>
-            {({ rules }) => {
-                const shown = rules.filter((one) =>
-                    one.status === "proposed" || one.status === "active"
-                );
-                if (!shown.length) {
-                    return (
-                        <Text size="sm" c="dimmed">
-                            None. When drafts of one shape were confirmed many times without a
-                            change, a rule is proposed here and in the inbox.
-                        </Text>
-                    );
-                }
-                return (
-                    <Stack gap="sm">
-                        {shown.map((one) => <One key={one.rule_id} rule={one} />)}
-                    </Stack>
-                );
-            }}
-        </Asked>
-    );
+  const asked = api.useQuery("get", "/api/v1/standing-rules", {
+    params: { query: { automation_id: id } },
+  });
+  return (
+    <Asked of={asked} lines={2}>
+      {({ rules }) => {
+        const shown = rules.filter((one) => one.status === "proposed" || one.status === "active");
+        if (!shown.length) {
+          return (
+            <Text size="sm" c="dimmed">
+              None. When drafts of one shape were confirmed many times without a change, a rule is
+              proposed here and in the inbox.
+            </Text>
+          );
+        }
+        return (
+          <Stack gap="sm">
+            {shown.map((one) => <One key={one.rule_id} rule={one} />)}
+          </Stack>
+        );
+      }}
+    </Asked>
+  );
 }

@@ -15,158 +15,155 @@ import { definitionOf, type Detail, takesInputs, usualInputs } from "./words";
 
 type Mode = "dry_run" | "verify" | "live";
 const MODES: { value: Mode; label: string; says: string }[] = [
-    {
-        value: "dry_run",
-        label: "Dry run",
-        says:
-            "Nothing is changed, here or outside; calls that would are only pretended, and listed.",
-    },
-    {
-        value: "verify",
-        label: "Verify mode",
-        says: "Nothing is sent outside; what it keeps here is kept.",
-    },
-    { value: "live", label: "For real", says: "Exactly what a trigger would start." },
+  {
+    value: "dry_run",
+    label: "Dry run",
+    says: "Nothing is changed, here or outside; calls that would are only pretended, and listed.",
+  },
+  {
+    value: "verify",
+    label: "Verify mode",
+    says: "Nothing is sent outside; what it keeps here is kept.",
+  },
+  { value: "live", label: "For real", says: "Exactly what a trigger would start." },
 ];
 const STARTS: Record<Mode, string> = {
-    dry_run: "Start the dry run",
-    verify: "Start in verify mode",
-    live: "Run it for real",
+  dry_run: "Start the dry run",
+  verify: "Start in verify mode",
+  live: "Run it for real",
 };
 
 /** The findings of a refusal that are about what was typed, at their fields. */
 function findingsOf(problem: unknown) {
-    if (!(problem instanceof Problem)) return [];
-    return problem.findings.map((one) => ({
-        pointer: one.pointer.replace(/^\/inputs(?=\/|$)/, ""),
-        detail: one.detail,
-        suggestion: one.suggestion ?? undefined,
-        level: "error" as const,
-    }));
+  if (!(problem instanceof Problem)) return [];
+  return problem.findings.map((one) => ({
+    pointer: one.pointer.replace(/^\/inputs(?=\/|$)/, ""),
+    detail: one.detail,
+    suggestion: one.suggestion ?? undefined,
+    level: "error" as const,
+  }));
 }
 
 /** What may leave the house, for whoever is about to let it. */
 function Reach({ automation }: { automation: Detail }) {
-    const ids = [...new Set(automation.grants.map((one) => one.capability))];
-    return <>{ids.map((id) => <Sent key={id} id={id} />)}</>;
+  const ids = [...new Set(automation.grants.map((one) => one.capability))];
+  return <>{ids.map((id) => <Sent key={id} id={id} />)}</>;
 }
 
 function Sent({ id }: { id: string }) {
-    const { data } = useCapability(id);
-    return data?.effect === "send" ? <>It may {data.label.toLowerCase()}.</> : null;
+  const { data } = useCapability(id);
+  return data?.effect === "send" ? <>It may {data.label.toLowerCase()}.</> : null;
 }
 
 function ModeChoice({ mode, setMode }: { mode: Mode; setMode: (mode: Mode) => void }) {
-    return (
-        <Radio.Group value={mode} onChange={(value) => setMode(value as Mode)} label="How">
-            <Stack gap="xs" mt={6}>
-                {MODES.map((one) => (
-                    <Radio
-                        key={one.value}
-                        value={one.value}
-                        label={one.label}
-                        description={one.says}
-                    />
-                ))}
-            </Stack>
-        </Radio.Group>
-    );
+  return (
+    <Radio.Group value={mode} onChange={(value) => setMode(value as Mode)} label="How">
+      <Stack gap="xs" mt={6}>
+        {MODES.map((one) => (
+          <Radio
+            key={one.value}
+            value={one.value}
+            label={one.label}
+            description={one.says}
+          />
+        ))}
+      </Stack>
+    </Radio.Group>
+  );
 }
 
 function Body({ automation, close }: { automation: Detail; close: () => void }) {
-    const definition = definitionOf(automation);
-    const navigate = useNavigate();
-    const [mode, setMode] = useState<Mode>("dry_run");
-    const [sure, setSure] = useState(false);
-    const [inputs, setInputs] = useState<unknown>(() => usualInputs(definition));
-    const [busy, setBusy] = useState(false);
-    const [problem, setProblem] = useState<unknown>(null);
-    const start = async () => {
-        setBusy(true);
-        setProblem(null);
-        try {
-            const { data } = await client.POST("/api/v1/automations/{automation_id}/run", {
-                params: { path: { automation_id: automation.id } },
-                body: {
-                    dry_run: mode === "dry_run",
-                    verify_mode: mode === "verify",
-                    ...(takesInputs(definition)
-                        ? { inputs: inputs as Record<string, unknown> }
-                        : {}),
-                },
-            });
-            void refreshAll();
-            close();
-            if (data!.reason) sayProblem(new Error(`It did not start: ${plain(data!.reason)}.`));
-            else sayDone("It has begun.");
-            await navigate({ to: `/runs/${data!.run_id}` });
-        } catch (refusal) {
-            setProblem(refusal);
-        } finally {
-            setBusy(false);
-        }
-    };
-    return (
-        <form
-            onSubmit={(event) => {
-                event.preventDefault();
-                void start();
-            }}
-        >
-            <Stack>
-                <ModeChoice mode={mode} setMode={setMode} />
-                {takesInputs(definition)
-                    ? (
-                        <Stack gap="xs">
-                            <Title order={3} size="h5">What it is given</Title>
-                            <SchemaForm
-                                schema={definition.inputs!.schema!}
-                                value={inputs}
-                                onChange={setInputs}
-                                findings={findingsOf(problem)}
-                            />
-                        </Stack>
-                    )
-                    : null}
-                {mode === "live"
-                    ? (
-                        <Checkbox
-                            required
-                            checked={sure}
-                            onChange={(event) => setSure(event.currentTarget.checked)}
-                            label={
-                                <>
-                                    Yes, run it for real. <Reach automation={automation} />
-                                </>
-                            }
-                        />
-                    )
-                    : null}
-                {problem ? <ProblemNote problem={problem} /> : null}
-                <Group justify="flex-end" gap="xs">
-                    <Button variant="default" onClick={close}>Not now</Button>
-                    <Button type="submit" loading={busy} disabled={mode === "live" && !sure}>
-                        {STARTS[mode]}
-                    </Button>
-                </Group>
+  const definition = definitionOf(automation);
+  const navigate = useNavigate();
+  const [mode, setMode] = useState<Mode>("dry_run");
+  const [sure, setSure] = useState(false);
+  const [inputs, setInputs] = useState<unknown>(() => usualInputs(definition));
+  const [busy, setBusy] = useState(false);
+  const [problem, setProblem] = useState<unknown>(null);
+  const start = async () => {
+    setBusy(true);
+    setProblem(null);
+    try {
+      const { data } = await client.POST("/api/v1/automations/{automation_id}/run", {
+        params: { path: { automation_id: automation.id } },
+        body: {
+          dry_run: mode === "dry_run",
+          verify_mode: mode === "verify",
+          ...(takesInputs(definition) ? { inputs: inputs as Record<string, unknown> } : {}),
+        },
+      });
+      void refreshAll();
+      close();
+      if (data!.reason) sayProblem(new Error(`It did not start: ${plain(data!.reason)}.`));
+      else sayDone("It has begun.");
+      await navigate({ to: `/runs/${data!.run_id}` });
+    } catch (refusal) {
+      setProblem(refusal);
+    } finally {
+      setBusy(false);
+    }
+  };
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        void start();
+      }}
+    >
+      <Stack>
+        <ModeChoice mode={mode} setMode={setMode} />
+        {takesInputs(definition)
+          ? (
+            <Stack gap="xs">
+              <Title order={3} size="h5">What it is given</Title>
+              <SchemaForm
+                schema={definition.inputs!.schema!}
+                value={inputs}
+                onChange={setInputs}
+                findings={findingsOf(problem)}
+              />
             </Stack>
-        </form>
-    );
+          )
+          : null}
+        {mode === "live"
+          ? (
+            <Checkbox
+              required
+              checked={sure}
+              onChange={(event) => setSure(event.currentTarget.checked)}
+              label={
+                <>
+                  Yes, run it for real. <Reach automation={automation} />
+                </>
+              }
+            />
+          )
+          : null}
+        {problem ? <ProblemNote problem={problem} /> : null}
+        <Group justify="flex-end" gap="xs">
+          <Button variant="default" onClick={close}>Not now</Button>
+          <Button type="submit" loading={busy} disabled={mode === "live" && !sure}>
+            {STARTS[mode]}
+          </Button>
+        </Group>
+      </Stack>
+    </form>
+  );
 }
 
 export function RunNowModal({ id, close }: { id: string; close: () => void }) {
-    const asked = useAutomation(id);
-    return (
-        <Modal
-            opened
-            onClose={close}
-            title={asked.data ? `Run ${asked.data.name} now` : "Run now"}
-            centered
-            size="lg"
-        >
-            <Asked of={asked}>
-                {(automation) => <Body automation={automation} close={close} />}
-            </Asked>
-        </Modal>
-    );
+  const asked = useAutomation(id);
+  return (
+    <Modal
+      opened
+      onClose={close}
+      title={asked.data ? `Run ${asked.data.name} now` : "Run now"}
+      centered
+      size="lg"
+    >
+      <Asked of={asked}>
+        {(automation) => <Body automation={automation} close={close} />}
+      </Asked>
+    </Modal>
+  );
 }

@@ -13,56 +13,54 @@ import type { Detail } from "./words";
 const nowhere = () => null;
 
 export function RunsTab({ automation }: { automation: Detail }) {
-    const [values, change] = useAddress();
-    const query = asked(values, automation.id);
-    const narrowed = Object.keys(query).length > 1;
-    useListKeys("data-row", nowhere);
-    return (
-        <>
-            <Group gap="xs" mb="md">
-                <Pick
-                    values={values}
-                    change={change}
-                    name="status"
-                    label="Any status"
-                    choices={STATUSES}
-                />
-                <Pick
-                    values={values}
-                    change={change}
-                    name="mode"
-                    label="Any kind"
-                    choices={MODES}
-                />
-            </Group>
-            <RunList
-                query={query}
-                none={
-                    <Empty
-                        icon={Activity}
-                        title={narrowed ? "No run of it is like that" : "It has not run yet"}
-                        actions={narrowed
-                            ? (
-                                <Button
-                                    variant="default"
-                                    onClick={() =>
-                                        change({
-                                            status: undefined,
-                                            mode: undefined,
-                                            trigger: undefined,
-                                        })}
-                                >
-                                    Show all of its runs
-                                </Button>
-                            )
-                            : null}
-                    >
-                        {narrowed
-                            ? ""
-                            : "Run it now to see what it would do: a dry run changes nothing."}
-                    </Empty>
-                }
-            />
-        </>
-    );
+  const [values, change] = useAddress();
+  const query = asked(values, automation.id);
+  const narrowed = Object.keys(query).length > 1;
+  useListKeys("data-row", nowhere);
+  return (
+    <>
+      <Group gap="xs" mb="md">
+        <Pick
+          values={values}
+          change={change}
+          name="status"
+          label="Any status"
+          choices={STATUSES}
+        />
+        <Pick
+          values={values}
+          change={change}
+          name="mode"
+          label="Any kind"
+          choices={MODES}
+        />
+      </Group>
+      <RunList
+        query={query}
+        none={
+          <Empty
+            icon={Activity}
+            title={narrowed ? "No run of it is like that" : "It has not run yet"}
+            actions={narrowed
+              ? (
+                <Button
+                  variant="default"
+                  onClick={() =>
+                    change({
+                      status: undefined,
+                      mode: undefined,
+                      trigger: undefined,
+                    })}
+                >
+                  Show all of its runs
+                </Button>
+              )
+              : null}
+          >
+            {narrowed ? "" : "Run it now to see what it would do: a dry run changes nothing."}
+          </Empty>
+        }
+      />
+    </>
+  );
 }

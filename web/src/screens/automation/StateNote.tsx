@@ -13,116 +13,116 @@ import { refreshAll, useConsent } from "./asking";
 import { definitionOf, type Detail, hasScript } from "./words";
 
 function Failing({ automation }: { automation: Detail }) {
-    const { busy, act } = useAct();
-    const may = useMay("operator");
-    const stopped = automation.paused_reason === "failures";
-    const known = automation.acknowledged_at !== null;
-    const acknowledge = () =>
-        act(async () => {
-            const params = { path: { automation_id: automation.id } };
-            await client.POST("/api/v1/automations/{automation_id}/acknowledge", { params });
-            await refreshAll();
-        }, "Its failures so far are known. They are not told of again.");
-    const times = count(automation.failures, "run");
-    return (
-        <Alert
-            color="red"
-            variant="light"
-            icon={<CircleAlert size={16} />}
-            title={stopped ? "It was stopped because it kept failing" : "Its latest runs failed"}
-        >
-            <Text size="sm">
-                {stopped
-                    ? `${times} failed in a row. Look at the last one, mend what is wrong, and activate it again.`
-                    : `${times} failed in a row. It goes on; after too many it is paused.`}
-            </Text>
-            <Group gap="xs" mt="xs">
-                {automation.last_run
-                    ? (
-                        <Button
-                            size="compact-sm"
-                            variant="default"
-                            component={Link}
-                            to={`/runs/${automation.last_run.id}`}
-                        >
-                            Look at the last run
-                        </Button>
-                    )
-                    : null}
-                {may && !known
-                    ? (
-                        <Button
-                            size="compact-sm"
-                            variant="default"
-                            loading={busy}
-                            onClick={() => void acknowledge()}
-                        >
-                            I know about it
-                        </Button>
-                    )
-                    : null}
-            </Group>
-        </Alert>
-    );
+  const { busy, act } = useAct();
+  const may = useMay("operator");
+  const stopped = automation.paused_reason === "failures";
+  const known = automation.acknowledged_at !== null;
+  const acknowledge = () =>
+    act(async () => {
+      const params = { path: { automation_id: automation.id } };
+      await client.POST("/api/v1/automations/{automation_id}/acknowledge", { params });
+      await refreshAll();
+    }, "Its failures so far are known. They are not told of again.");
+  const times = count(automation.failures, "run");
+  return (
+    <Alert
+      color="red"
+      variant="light"
+      icon={<CircleAlert size={16} />}
+      title={stopped ? "It was stopped because it kept failing" : "Its latest runs failed"}
+    >
+      <Text size="sm">
+        {stopped
+          ? `${times} failed in a row. Look at the last one, mend what is wrong, and activate it again.`
+          : `${times} failed in a row. It goes on; after too many it is paused.`}
+      </Text>
+      <Group gap="xs" mt="xs">
+        {automation.last_run
+          ? (
+            <Button
+              size="compact-sm"
+              variant="default"
+              component={Link}
+              to={`/runs/${automation.last_run.id}`}
+            >
+              Look at the last run
+            </Button>
+          )
+          : null}
+        {may && !known
+          ? (
+            <Button
+              size="compact-sm"
+              variant="default"
+              loading={busy}
+              onClick={() => void acknowledge()}
+            >
+              I know about it
+            </Button>
+          )
+          : null}
+      </Group>
+    </Alert>
+  );
 }
 
 function Consenting({ id }: { id: string }) {
-    const { consent } = useConsent(id, true);
-    const [open, setOpen] = useState(false);
-    const may = useMay("editor");
-    if (!consent) return null;
-    return (
-        <ConsentNote consent={consent}>
-            {may
-                ? (
-                    <Button size="compact-sm" onClick={() => setOpen(true)}>
-                        Look at it and agree…
-                    </Button>
-                )
-                : null}
-            {open ? <ActivateModal id={id} close={() => setOpen(false)} /> : null}
-        </ConsentNote>
-    );
+  const { consent } = useConsent(id, true);
+  const [open, setOpen] = useState(false);
+  const may = useMay("editor");
+  if (!consent) return null;
+  return (
+    <ConsentNote consent={consent}>
+      {may
+        ? (
+          <Button size="compact-sm" onClick={() => setOpen(true)}>
+            Look at it and agree…
+          </Button>
+        )
+        : null}
+      {open ? <ActivateModal id={id} close={() => setOpen(false)} /> : null}
+    </ConsentNote>
+  );
 }
 
 function Waiting({ automation }: { automation: Detail }) {
-    const drafts = automation.drafts_waiting;
-    const questions = automation.approvals_waiting;
-    const words = [
-        drafts ? `${count(drafts, "draft")} to look at` : "",
-        questions ? `${count(questions, "question")} to answer` : "",
-    ].filter(Boolean).join(" and ");
-    if (!words) return null;
-    return (
-        <Alert
-            color="yellow"
-            variant="light"
-            icon={<Inbox size={16} />}
-            title={`In the inbox: ${words}`}
-        >
-            <Button size="compact-sm" variant="default" component={Link} to="/inbox">
-                Go to the inbox
-            </Button>
-        </Alert>
-    );
+  const drafts = automation.drafts_waiting;
+  const questions = automation.approvals_waiting;
+  const words = [
+    drafts ? `${count(drafts, "draft")} to look at` : "",
+    questions ? `${count(questions, "question")} to answer` : "",
+  ].filter(Boolean).join(" and ");
+  if (!words) return null;
+  return (
+    <Alert
+      color="yellow"
+      variant="light"
+      icon={<Inbox size={16} />}
+      title={`In the inbox: ${words}`}
+    >
+      <Button size="compact-sm" variant="default" component={Link} to="/inbox">
+        Go to the inbox
+      </Button>
+    </Alert>
+  );
 }
 
 /** Scripts that are held by one wall alone are worth a word before they are set going. */
 function Walls() {
-    const { data } = api.useQuery("get", "/api/v1/health/scripts", {}, { retry: false });
-    const warnings = (data as { warnings?: string[] } | undefined)?.warnings ?? [];
-    return warnings.length
-        ? <Alert color="yellow" variant="light">{warnings.join(" ")}</Alert>
-        : null;
+  const { data } = api.useQuery("get", "/api/v1/health/scripts", {}, { retry: false });
+  const warnings = (data as { warnings?: string[] } | undefined)?.warnings ?? [];
+  return warnings.length
+    ? <Alert color="yellow" variant="light">{warnings.join(" ")}</Alert>
+    : null;
 }
 
 export function StateNotes({ automation }: { automation: Detail }) {
-    return (
-        <>
-            {automation.paused_reason === "consent" ? <Consenting id={automation.id} /> : null}
-            {automation.failures > 0 ? <Failing automation={automation} /> : null}
-            <Waiting automation={automation} />
-            {hasScript(definitionOf(automation)) ? <Walls /> : null}
-        </>
-    );
+  return (
+    <>
+      {automation.paused_reason === "consent" ? <Consenting id={automation.id} /> : null}
+      {automation.failures > 0 ? <Failing automation={automation} /> : null}
+      <Waiting automation={automation} />
+      {hasScript(definitionOf(automation)) ? <Walls /> : null}
+    </>
+  );
 }

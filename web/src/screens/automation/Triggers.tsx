@@ -1,18 +1,18 @@
 // What starts an automation: each trigger in words, its next moments, its switch and its history.
 
 import {
-    Anchor,
-    Badge,
-    Button,
-    Card,
-    Code,
-    Collapse,
-    Group,
-    List,
-    Stack,
-    Switch,
-    Text,
-    Title,
+  Anchor,
+  Badge,
+  Button,
+  Card,
+  Code,
+  Collapse,
+  Group,
+  List,
+  Stack,
+  Switch,
+  Text,
+  Title,
 } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import { Hand } from "lucide-react";
@@ -32,157 +32,155 @@ import type { Detail } from "./words";
 type Trigger = Schemas["TriggerShape"];
 
 function OnOff({ trigger }: { trigger: Trigger }) {
-    const { busy, act } = useAct();
-    const may = useMay("editor");
-    const turn = (enabled: boolean) =>
-        act(async () => {
-            await client.PATCH("/api/v1/automations/{automation_id}/triggers/{slug}", {
-                params: { path: { automation_id: trigger.automation_id, slug: trigger.slug } },
-                body: { enabled },
-            });
-            await refreshAll();
-        }, enabled ? "The trigger is on." : "The trigger is off.");
-    return (
-        <Switch
-            checked={trigger.enabled}
-            disabled={!may || busy}
-            onChange={(event) => void turn(event.currentTarget.checked)}
-            label={trigger.enabled ? "On" : "Off"}
-            aria-label={`The trigger ${trigger.slug} is ${trigger.enabled ? "on" : "off"}`}
-        />
-    );
+  const { busy, act } = useAct();
+  const may = useMay("editor");
+  const turn = (enabled: boolean) =>
+    act(async () => {
+      await client.PATCH("/api/v1/automations/{automation_id}/triggers/{slug}", {
+        params: { path: { automation_id: trigger.automation_id, slug: trigger.slug } },
+        body: { enabled },
+      });
+      await refreshAll();
+    }, enabled ? "The trigger is on." : "The trigger is off.");
+  return (
+    <Switch
+      checked={trigger.enabled}
+      disabled={!may || busy}
+      onChange={(event) => void turn(event.currentTarget.checked)}
+      label={trigger.enabled ? "On" : "Off"}
+      aria-label={`The trigger ${trigger.slug} is ${trigger.enabled ? "on" : "off"}`}
+    />
+  );
 }
 
 function NextFires({ trigger, resting }: { trigger: Trigger; resting: boolean }) {
-    const zone = String(trigger.config.timezone ?? "UTC");
-    if (!trigger.next_fires.length) return null;
-    return (
-        <div>
-            <Title order={3} size="h6" mb={4}>
-                {resting || !trigger.enabled ? "It would go off next" : "Next"}, in {zone}
-            </Title>
-            <List size="sm" listStyleType="none">
-                {trigger.next_fires.map((at) => (
-                    <List.Item key={at}>
-                        <span className="numbers">{moment(at, zone)}</span>{" "}
-                        <Text span size="xs" c="dimmed">{away(at)}</Text>
-                    </List.Item>
-                ))}
-            </List>
-        </div>
-    );
+  const zone = String(trigger.config.timezone ?? "UTC");
+  if (!trigger.next_fires.length) return null;
+  return (
+    <div>
+      <Title order={3} size="h6" mb={4}>
+        {resting || !trigger.enabled ? "It would go off next" : "Next"}, in {zone}
+      </Title>
+      <List size="sm" listStyleType="none">
+        {trigger.next_fires.map((at) => (
+          <List.Item key={at}>
+            <span className="numbers">{moment(at, zone)}</span>{" "}
+            <Text span size="xs" c="dimmed">{away(at)}</Text>
+          </List.Item>
+        ))}
+      </List>
+    </div>
+  );
 }
 
 function One({ trigger, resting }: { trigger: Trigger; resting: boolean }) {
-    const [open, setOpen] = useState<"history" | "payload" | "settings" | null>(null);
-    const part = (name: "history" | "payload" | "settings", label: string) => (
-        <Button
-            size="compact-sm"
-            variant={open === name ? "light" : "subtle"}
-            color={open === name ? undefined : "gray"}
-            aria-expanded={open === name}
-            onClick={() => setOpen(open === name ? null : name)}
-        >
-            {label}
-        </Button>
-    );
-    return (
-        <Card withBorder radius="lg" p="lg" component="section">
-            <Stack gap="sm">
-                <Group justify="space-between" wrap="nowrap" align="flex-start">
-                    <div>
-                        <Title order={2} size="h5">{capital(triggerWords(trigger))}</Title>
-                        <Group gap="xs" mt={2}>
-                            <Code>{trigger.slug}</Code>
-                            {trigger.last_fired_at
-                                ? (
-                                    <Text size="xs" c="dimmed">
-                                        last {away(trigger.last_fired_at)}
-                                    </Text>
-                                )
-                                : null}
-                            {resting && trigger.enabled
-                                ? (
-                                    <Badge size="sm" variant="light" color="gray" tt="none">
-                                        rests with its automation
-                                    </Badge>
-                                )
-                                : null}
-                        </Group>
-                    </div>
-                    <OnOff trigger={trigger} />
-                </Group>
-                <NextFires trigger={trigger} resting={resting} />
-                {trigger.type === "webhook" ? <Webhook trigger={trigger} /> : null}
-                <Group gap={4}>
-                    {part("history", "History")}
-                    {part("payload", "Last payload")}
-                    {part("settings", "Settings")}
-                </Group>
-                <Collapse expanded={open !== null}>
-                    {open === "history" ? <Firings trigger={trigger} /> : null}
-                    {open === "payload" ? <LastPayload trigger={trigger} /> : null}
-                    {open === "settings"
-                        ? (
-                            <Json
-                                value={{ config: trigger.config, inputs: trigger.inputs }}
-                                label={`the settings of ${trigger.slug}`}
-                            />
-                        )
-                        : null}
-                </Collapse>
-            </Stack>
-        </Card>
-    );
+  const [open, setOpen] = useState<"history" | "payload" | "settings" | null>(null);
+  const part = (name: "history" | "payload" | "settings", label: string) => (
+    <Button
+      size="compact-sm"
+      variant={open === name ? "light" : "subtle"}
+      color={open === name ? undefined : "gray"}
+      aria-expanded={open === name}
+      onClick={() => setOpen(open === name ? null : name)}
+    >
+      {label}
+    </Button>
+  );
+  return (
+    <Card withBorder radius="lg" p="lg" component="section">
+      <Stack gap="sm">
+        <Group justify="space-between" wrap="nowrap" align="flex-start">
+          <div>
+            <Title order={2} size="h5">{capital(triggerWords(trigger))}</Title>
+            <Group gap="xs" mt={2}>
+              <Code>{trigger.slug}</Code>
+              {trigger.last_fired_at
+                ? (
+                  <Text size="xs" c="dimmed">
+                    last {away(trigger.last_fired_at)}
+                  </Text>
+                )
+                : null}
+              {resting && trigger.enabled
+                ? (
+                  <Badge size="sm" variant="light" color="gray" tt="none">
+                    rests with its automation
+                  </Badge>
+                )
+                : null}
+            </Group>
+          </div>
+          <OnOff trigger={trigger} />
+        </Group>
+        <NextFires trigger={trigger} resting={resting} />
+        {trigger.type === "webhook" ? <Webhook trigger={trigger} /> : null}
+        <Group gap={4}>
+          {part("history", "History")}
+          {part("payload", "Last payload")}
+          {part("settings", "Settings")}
+        </Group>
+        <Collapse expanded={open !== null}>
+          {open === "history" ? <Firings trigger={trigger} /> : null}
+          {open === "payload" ? <LastPayload trigger={trigger} /> : null}
+          {open === "settings"
+            ? (
+              <Json
+                value={{ config: trigger.config, inputs: trigger.inputs }}
+                label={`the settings of ${trigger.slug}`}
+              />
+            )
+            : null}
+        </Collapse>
+      </Stack>
+    </Card>
+  );
 }
 
 export function Triggers({ automation }: { automation: Detail }) {
-    const asked = useTriggers(automation.id);
-    const mayRole = useMay("editor");
-    const may = mayRole && automation.state !== "archived";
-    const edit = `/automations/${automation.id}/edit`;
-    return (
-        <Asked of={asked}>
-            {({ items }) =>
-                items.length
-                    ? (
-                        <Stack>
-                            {items.map((one) => (
-                                <One
-                                    key={one.id}
-                                    trigger={one}
-                                    resting={automation.state !== "active"}
-                                />
-                            ))}
-                            {may
-                                ? (
-                                    <Text size="sm" c="dimmed">
-                                        Triggers are added and changed in{" "}
-                                        <Anchor
-                                            component={Link}
-                                            to={edit}
-                                            size="sm"
-                                            underline="always"
-                                        >
-                                            the editor
-                                        </Anchor>.
-                                    </Text>
-                                )
-                                : null}
-                        </Stack>
-                    )
-                    : (
-                        <Empty
-                            icon={Hand}
-                            title="Only a person starts it"
-                            actions={may
-                                ? <Button component={Link} to={edit}>Add a trigger</Button>
-                                : null}
-                        >
-                            A trigger starts it by itself: on a schedule, when a webhook is called,
-                            at an event, when a board changes or a page comes in.
-                        </Empty>
-                    )}
-        </Asked>
-    );
+  const asked = useTriggers(automation.id);
+  const mayRole = useMay("editor");
+  const may = mayRole && automation.state !== "archived";
+  const edit = `/automations/${automation.id}/edit`;
+  return (
+    <Asked of={asked}>
+      {({ items }) =>
+        items.length
+          ? (
+            <Stack>
+              {items.map((one) => (
+                <One
+                  key={one.id}
+                  trigger={one}
+                  resting={automation.state !== "active"}
+                />
+              ))}
+              {may
+                ? (
+                  <Text size="sm" c="dimmed">
+                    Triggers are added and changed in{" "}
+                    <Anchor
+                      component={Link}
+                      to={edit}
+                      size="sm"
+                      underline="always"
+                    >
+                      the editor
+                    </Anchor>.
+                  </Text>
+                )
+                : null}
+            </Stack>
+          )
+          : (
+            <Empty
+              icon={Hand}
+              title="Only a person starts it"
+              actions={may ? <Button component={Link} to={edit}>Add a trigger</Button> : null}
+            >
+              A trigger starts it by itself: on a schedule, when a webhook is called, at an event,
+              when a board changes or a page comes in.
+            </Empty>
+          )}
+    </Asked>
+  );
 }

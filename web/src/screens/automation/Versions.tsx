@@ -20,239 +20,236 @@ const ONE = "/api/v1/automations/{automation_id}" as const;
 
 /** Whoever saved it, by name as far as this person may know. */
 function useNames(): (id: string) => string {
-    const { data } = api.useQuery("get", "/api/v1/members", {}, {
-        retry: false,
-        staleTime: 60_000,
-    });
-    const names = new Map(data?.members.map((one) => [one.id, one.name || one.email]));
-    return (id) => names.get(id) ?? "somebody who is not here";
+  const { data } = api.useQuery("get", "/api/v1/members", {}, {
+    retry: false,
+    staleTime: 60_000,
+  });
+  const names = new Map(data?.members.map((one) => [one.id, one.name || one.email]));
+  return (id) => names.get(id) ?? "somebody who is not here";
 }
 
 function RollbackModal(
-    { automation, version, close }: { automation: Detail; version: number; close: () => void },
+  { automation, version, close }: { automation: Detail; version: number; close: () => void },
 ) {
-    const [busy, setBusy] = useState(false);
-    const [problem, setProblem] = useState<unknown>(null);
-    const back = async () => {
-        setBusy(true);
-        try {
-            const params = { path: { automation_id: automation.id } };
-            const { data } = await client.POST(`${ONE}/rollback`, { params, body: { version } });
-            sayDone(`Version ${version} is in force again, as version ${data!.version}.`);
-            close();
-            await refreshAll();
-        } catch (refusal) {
-            setProblem(refusal);
-        } finally {
-            setBusy(false);
-        }
-    };
-    return (
-        <Modal opened onClose={close} title={`Bring version ${version} back?`} size="xl" centered>
-            <Stack>
-                <Text size="sm">It becomes the newest version, and the one in force.</Text>
-                <Comparison id={automation.id} from={automation.version} to={version} />
-                {problem ? <ProblemNote problem={problem} /> : null}
-                <Group justify="flex-end" gap="xs">
-                    <Button variant="default" onClick={close}>Not now</Button>
-                    <Button
-                        loading={busy}
-                        onClick={() =>
-                            void back()}
-                    >
-                        Bring it back
-                    </Button>
-                </Group>
-            </Stack>
-        </Modal>
-    );
+  const [busy, setBusy] = useState(false);
+  const [problem, setProblem] = useState<unknown>(null);
+  const back = async () => {
+    setBusy(true);
+    try {
+      const params = { path: { automation_id: automation.id } };
+      const { data } = await client.POST(`${ONE}/rollback`, { params, body: { version } });
+      sayDone(`Version ${version} is in force again, as version ${data!.version}.`);
+      close();
+      await refreshAll();
+    } catch (refusal) {
+      setProblem(refusal);
+    } finally {
+      setBusy(false);
+    }
+  };
+  return (
+    <Modal opened onClose={close} title={`Bring version ${version} back?`} size="xl" centered>
+      <Stack>
+        <Text size="sm">It becomes the newest version, and the one in force.</Text>
+        <Comparison id={automation.id} from={automation.version} to={version} />
+        {problem ? <ProblemNote problem={problem} /> : null}
+        <Group justify="flex-end" gap="xs">
+          <Button variant="default" onClick={close}>Not now</Button>
+          <Button
+            loading={busy}
+            onClick={() => void back()}
+          >
+            Bring it back
+          </Button>
+        </Group>
+      </Stack>
+    </Modal>
+  );
 }
 
 function ExactModal({ id, version, close }: { id: string; version: number; close: () => void }) {
-    const asked = api.useQuery("get", `${ONE}/versions/{version}`, {
-        params: { path: { automation_id: id, version } },
-    });
-    return (
-        <Modal
-            opened
-            onClose={close}
-            title={`Version ${version}, exactly as it was saved`}
-            size="xl"
-            centered
-        >
-            <Asked of={asked}>
-                {({ definition }) => (
-                    <Json value={definition} label={`version ${version}`} most={560} />
-                )}
-            </Asked>
-        </Modal>
-    );
+  const asked = api.useQuery("get", `${ONE}/versions/{version}`, {
+    params: { path: { automation_id: id, version } },
+  });
+  return (
+    <Modal
+      opened
+      onClose={close}
+      title={`Version ${version}, exactly as it was saved`}
+      size="xl"
+      centered
+    >
+      <Asked of={asked}>
+        {({ definition }) => <Json value={definition} label={`version ${version}`} most={560} />}
+      </Asked>
+    </Modal>
+  );
 }
 
 type LineProps = {
-    version: Version;
-    author: string;
-    act: (what: "back" | "exact" | "compare") => void;
-    may: boolean;
+  version: Version;
+  author: string;
+  act: (what: "back" | "exact" | "compare") => void;
+  may: boolean;
 };
 
 function Line({ version, author, act, may }: LineProps) {
-    const said = [
-        author,
-        moment(version.created_at),
-        version.rollback_of ? `version ${version.rollback_of} brought back` : "",
-    ].filter(Boolean).join(" · ");
-    return (
-        <>
-            <Text size="sm" c="dimmed">{said}</Text>
-            <Group gap={4} mt={4}>
-                <Button size="compact-xs" variant="default" onClick={() => act("exact")}>
-                    Exact JSON
-                </Button>
-                {version.in_force
-                    ? null
-                    : (
-                        <Button size="compact-xs" variant="default" onClick={() => act("compare")}>
-                            Compare with now
-                        </Button>
-                    )}
-                {may && !version.in_force
-                    ? (
-                        <Button
-                            size="compact-xs"
-                            variant="default"
-                            onClick={() => act("back")}
-                        >
-                            Bring version {version.version} back…
-                        </Button>
-                    )
-                    : null}
-            </Group>
-        </>
-    );
+  const said = [
+    author,
+    moment(version.created_at),
+    version.rollback_of ? `version ${version.rollback_of} brought back` : "",
+  ].filter(Boolean).join(" · ");
+  return (
+    <>
+      <Text size="sm" c="dimmed">{said}</Text>
+      <Group gap={4} mt={4}>
+        <Button size="compact-xs" variant="default" onClick={() => act("exact")}>
+          Exact JSON
+        </Button>
+        {version.in_force
+          ? null
+          : (
+            <Button size="compact-xs" variant="default" onClick={() => act("compare")}>
+              Compare with now
+            </Button>
+          )}
+        {may && !version.in_force
+          ? (
+            <Button
+              size="compact-xs"
+              variant="default"
+              onClick={() => act("back")}
+            >
+              Bring version {version.version} back…
+            </Button>
+          )
+          : null}
+      </Group>
+    </>
+  );
 }
 
 function Compare({ automation, versions }: { automation: Detail; versions: Version[] }) {
-    const [values, change] = useAddress();
-    const data = versions.map((one) => ({
-        value: String(one.version),
-        label: `Version ${one.version}`,
-    }));
-    const [newest, before] = [data[0]?.value, data[1]?.value];
-    if (!before) return null;
-    const held = (value: string | undefined, usual: string | undefined) =>
-        value && data.some((one) => one.value === value) ? value : usual ?? null;
-    const [from, to] = [held(values.from, before), held(values.to, newest)];
-    return (
-        <Part
-            title="What is different"
-            right={
-                <Group gap="xs">
-                    <Select
-                        aria-label="From"
-                        data={data}
-                        value={from}
-                        onChange={(value) => change({ from: value ?? undefined })}
-                        allowDeselect={false}
-                        size="xs"
-                        w={120}
-                    />
-                    <Text size="sm">to</Text>
-                    <Select
-                        aria-label="To"
-                        data={data}
-                        value={to}
-                        onChange={(value) => change({ to: value ?? undefined })}
-                        allowDeselect={false}
-                        size="xs"
-                        w={120}
-                    />
-                </Group>
-            }
-        >
-            <Comparison id={automation.id} from={Number(from)} to={Number(to)} />
-        </Part>
-    );
+  const [values, change] = useAddress();
+  const data = versions.map((one) => ({
+    value: String(one.version),
+    label: `Version ${one.version}`,
+  }));
+  const [newest, before] = [data[0]?.value, data[1]?.value];
+  if (!before) return null;
+  const held = (value: string | undefined, usual: string | undefined) =>
+    value && data.some((one) => one.value === value) ? value : usual ?? null;
+  const [from, to] = [held(values.from, before), held(values.to, newest)];
+  return (
+    <Part
+      title="What is different"
+      right={
+        <Group gap="xs">
+          <Select
+            aria-label="From"
+            data={data}
+            value={from}
+            onChange={(value) => change({ from: value ?? undefined })}
+            allowDeselect={false}
+            size="xs"
+            w={120}
+          />
+          <Text size="sm">to</Text>
+          <Select
+            aria-label="To"
+            data={data}
+            value={to}
+            onChange={(value) => change({ to: value ?? undefined })}
+            allowDeselect={false}
+            size="xs"
+            w={120}
+          />
+        </Group>
+      }
+    >
+      <Comparison id={automation.id} from={Number(from)} to={Number(to)} />
+    </Part>
+  );
 }
 
 export function Versions({ automation }: { automation: Detail }) {
-    const [, change] = useAddress();
-    const [open, setOpen] = useState<{ what: "back" | "exact"; version: number } | null>(null);
-    const mayRole = useMay("editor");
-    const may = mayRole && automation.state !== "archived";
-    const nameOf = useNames();
-    const pages = api.useInfiniteQuery("get", `${ONE}/versions`, {
-        params: { path: { automation_id: automation.id }, query: { limit: 30 } },
-    }, {
-        ...byCursor,
-    });
-    const close = () => setOpen(null);
-    const acting = (version: number) => (what: "back" | "exact" | "compare") =>
-        what === "compare"
-            ? change({ from: String(version), to: String(automation.version) })
-            : setOpen({ what, version });
-    return (
-        <Asked of={pages}>
-            {({ pages: read }) => {
-                const versions = read.flatMap((one) => one.items);
-                return (
-                    <Stack>
-                        <Compare automation={automation} versions={versions} />
-                        <Card withBorder radius="lg" p="lg">
-                            <Timeline bulletSize={14} lineWidth={2} active={-1}>
-                                {versions.map((one) => (
-                                    <Timeline.Item
-                                        key={one.version}
-                                        title={
-                                            <Group gap="xs" component="span">
-                                                Version {one.version}
-                                                {one.in_force
-                                                    ? (
-                                                        <Badge size="sm" variant="light" tt="none">
-                                                            in force
-                                                        </Badge>
-                                                    )
-                                                    : null}
-                                            </Group>
-                                        }
-                                    >
-                                        <Line
-                                            version={one}
-                                            author={nameOf(one.author)}
-                                            act={acting(one.version)}
-                                            may={may}
-                                        />
-                                    </Timeline.Item>
-                                ))}
-                            </Timeline>
-                            {pages.hasNextPage
-                                ? (
-                                    <Button
-                                        mt="md"
-                                        variant="default"
-                                        loading={pages.isFetchingNextPage}
-                                        onClick={() => void pages.fetchNextPage()}
-                                    >
-                                        Show more
-                                    </Button>
-                                )
-                                : null}
-                        </Card>
-                        {open?.what === "back"
-                            ? (
-                                <RollbackModal
-                                    automation={automation}
-                                    version={open.version}
-                                    close={close}
-                                />
-                            )
-                            : null}
-                        {open?.what === "exact"
-                            ? <ExactModal id={automation.id} version={open.version} close={close} />
-                            : null}
-                    </Stack>
-                );
-            }}
-        </Asked>
-    );
+  const [, change] = useAddress();
+  const [open, setOpen] = useState<{ what: "back" | "exact"; version: number } | null>(null);
+  const mayRole = useMay("editor");
+  const may = mayRole && automation.state !== "archived";
+  const nameOf = useNames();
+  const pages = api.useInfiniteQuery("get", `${ONE}/versions`, {
+    params: { path: { automation_id: automation.id }, query: { limit: 30 } },
+  }, {
+    ...byCursor,
+  });
+  const close = () => setOpen(null);
+  const acting = (version: number) => (what: "back" | "exact" | "compare") =>
+    what === "compare"
+      ? change({ from: String(version), to: String(automation.version) })
+      : setOpen({ what, version });
+  return (
+    <Asked of={pages}>
+      {({ pages: read }) => {
+        const versions = read.flatMap((one) => one.items);
+        return (
+          <Stack>
+            <Compare automation={automation} versions={versions} />
+            <Card withBorder radius="lg" p="lg">
+              <Timeline bulletSize={14} lineWidth={2} active={-1}>
+                {versions.map((one) => (
+                  <Timeline.Item
+                    key={one.version}
+                    title={
+                      <Group gap="xs" component="span">
+                        Version {one.version}
+                        {one.in_force
+                          ? (
+                            <Badge size="sm" variant="light" tt="none">
+                              in force
+                            </Badge>
+                          )
+                          : null}
+                      </Group>
+                    }
+                  >
+                    <Line
+                      version={one}
+                      author={nameOf(one.author)}
+                      act={acting(one.version)}
+                      may={may}
+                    />
+                  </Timeline.Item>
+                ))}
+              </Timeline>
+              {pages.hasNextPage
+                ? (
+                  <Button
+                    mt="md"
+                    variant="default"
+                    loading={pages.isFetchingNextPage}
+                    onClick={() => void pages.fetchNextPage()}
+                  >
+                    Show more
+                  </Button>
+                )
+                : null}
+            </Card>
+            {open?.what === "back"
+              ? (
+                <RollbackModal
+                  automation={automation}
+                  version={open.version}
+                  close={close}
+                />
+              )
+              : null}
+            {open?.what === "exact"
+              ? <ExactModal id={automation.id} version={open.version} close={close} />
+              : null}
+          </Stack>
+        );
+      }}
+    </Asked>
+  );
 }

@@ -17,138 +17,136 @@ type Made = Schemas["TokenMade"];
 
 /** How the webhook is called, to be tried at once. */
 export const fireCurl = ({ url, token }: { url: string; token: string }) =>
-    `curl -X POST -H 'Authorization: Bearer ${token}' -H 'Content-Type: application/json' ` +
-    `-d '{"hello": "world"}' '${url}'`;
+  `curl -X POST -H 'Authorization: Bearer ${token}' -H 'Content-Type: application/json' ` +
+  `-d '{"hello": "world"}' '${url}'`;
 
 function Address({ label, url }: { label: string; url: string }) {
-    return (
-        <Group gap="xs" wrap="nowrap">
-            <Text size="sm" c="dimmed" style={{ flex: "none" }}>{label}</Text>
-            <Code className="wrap-anywhere">{url}</Code>
-            <CopyIcon text={url} label={`Copy the address ${label.toLowerCase()}`} />
-        </Group>
-    );
+  return (
+    <Group gap="xs" wrap="nowrap">
+      <Text size="sm" c="dimmed" style={{ flex: "none" }}>{label}</Text>
+      <Code className="wrap-anywhere">{url}</Code>
+      <CopyIcon text={url} label={`Copy the address ${label.toLowerCase()}`} />
+    </Group>
+  );
 }
 
 function Once({ made, close }: { made: Made; close: () => void }) {
-    return (
-        <Alert
-            color="teal"
-            variant="light"
-            title="The token, shown this once"
-            icon={<KeyRound size={16} />}
-        >
-            <Stack gap="xs">
-                <Group gap="xs" wrap="nowrap">
-                    <Code className="wrap-anywhere">{made.token}</Code>
-                    <CopyIcon text={made.token} label="Copy the token" />
-                </Group>
-                <Text size="sm">
-                    Keep it where the caller finds it. Nobody sees it again, here neither.
-                </Text>
-                <Json value={fireCurl(made)} label="the command that calls it" />
-                <Group>
-                    <Button size="compact-sm" variant="default" onClick={close}>
-                        I have kept it
-                    </Button>
-                </Group>
-            </Stack>
-        </Alert>
-    );
+  return (
+    <Alert
+      color="teal"
+      variant="light"
+      title="The token, shown this once"
+      icon={<KeyRound size={16} />}
+    >
+      <Stack gap="xs">
+        <Group gap="xs" wrap="nowrap">
+          <Code className="wrap-anywhere">{made.token}</Code>
+          <CopyIcon text={made.token} label="Copy the token" />
+        </Group>
+        <Text size="sm">
+          Keep it where the caller finds it. Nobody sees it again, here neither.
+        </Text>
+        <Json value={fireCurl(made)} label="the command that calls it" />
+        <Group>
+          <Button size="compact-sm" variant="default" onClick={close}>
+            I have kept it
+          </Button>
+        </Group>
+      </Stack>
+    </Alert>
+  );
 }
 
 function useToken(trigger: Trigger) {
-    const [made, setMade] = useState<Made | null>(null);
-    const { busy, act } = useAct();
-    const confirm = useConfirm();
-    const params = { path: { automation_id: trigger.automation_id, slug: trigger.slug } };
-    const path = "/api/v1/automations/{automation_id}/triggers/{slug}/token" as const;
-    const make = async () => {
-        const yes = !trigger.token || await confirm({
-            title: "Make a new token?",
-            words:
-                "The one before ends at once: whoever calls with it is refused until they have the new one.",
-            yes: "Make a new one",
-            dangerous: true,
-        });
-        if (!yes) return;
-        await act(async () => {
-            const { data } = await client.POST(path, { params });
-            setMade(data!);
-            await refreshAll();
-        });
-    };
-    const end = async () => {
-        const yes = await confirm({
-            title: "End the token?",
-            words: "The webhook cannot be called with it any more.",
-            yes: "End it",
-            dangerous: true,
-        });
-        if (!yes) return;
-        await act(async () => {
-            await client.DELETE(path, { params });
-            setMade(null);
-            await refreshAll();
-        }, "The token has ended.");
-    };
-    return { made, busy, make, end, forget: () => setMade(null) };
+  const [made, setMade] = useState<Made | null>(null);
+  const { busy, act } = useAct();
+  const confirm = useConfirm();
+  const params = { path: { automation_id: trigger.automation_id, slug: trigger.slug } };
+  const path = "/api/v1/automations/{automation_id}/triggers/{slug}/token" as const;
+  const make = async () => {
+    const yes = !trigger.token || await confirm({
+      title: "Make a new token?",
+      words:
+        "The one before ends at once: whoever calls with it is refused until they have the new one.",
+      yes: "Make a new one",
+      dangerous: true,
+    });
+    if (!yes) return;
+    await act(async () => {
+      const { data } = await client.POST(path, { params });
+      setMade(data!);
+      await refreshAll();
+    });
+  };
+  const end = async () => {
+    const yes = await confirm({
+      title: "End the token?",
+      words: "The webhook cannot be called with it any more.",
+      yes: "End it",
+      dangerous: true,
+    });
+    if (!yes) return;
+    await act(async () => {
+      await client.DELETE(path, { params });
+      setMade(null);
+      await refreshAll();
+    }, "The token has ended.");
+  };
+  return { made, busy, make, end, forget: () => setMade(null) };
 }
 
 export function Webhook({ trigger }: { trigger: Trigger }) {
-    const may = useMay("editor");
-    const { made, busy, make, end, forget } = useToken(trigger);
-    const { token } = trigger;
-    return (
-        <Stack gap="xs">
-            {trigger.url ? <Address label="With its token" url={trigger.url} /> : null}
-            {trigger.signed_url
-                ? <Address label="With a signature" url={trigger.signed_url} />
-                : null}
-            {made ? <Once made={made} close={forget} /> : null}
-            <Group gap="xs">
-                <Text size="sm" c="dimmed">
-                    {token
-                        ? `A token that ends in ${token.hint}${
-                            token.made_at ? `, made ${day(token.made_at)}` : ""
-                        }`
-                        : trigger.signed_url
-                        ? "It has no token: it is called with a signature only."
-                        : "It has no token yet, so nobody can call it."}
-                </Text>
-                {may
-                    ? (
-                        <Button
-                            size="compact-sm"
-                            variant="default"
-                            loading={busy}
-                            onClick={() => void make()}
-                        >
-                            {token ? "Make a new token…" : "Make a token"}
-                        </Button>
-                    )
-                    : null}
-                {may && token
-                    ? (
-                        <Button
-                            size="compact-sm"
-                            variant="subtle"
-                            color="red"
-                            onClick={() => void end()}
-                        >
-                            End it…
-                        </Button>
-                    )
-                    : null}
-                {trigger.url && !made
-                    ? (
-                        <CopyButton
-                            text={fireCurl({ url: trigger.url, token: "$TOKEN" })}
-                            label="Copy as curl"
-                        />
-                    )
-                    : null}
-            </Group>
-        </Stack>
-    );
+  const may = useMay("editor");
+  const { made, busy, make, end, forget } = useToken(trigger);
+  const { token } = trigger;
+  return (
+    <Stack gap="xs">
+      {trigger.url ? <Address label="With its token" url={trigger.url} /> : null}
+      {trigger.signed_url ? <Address label="With a signature" url={trigger.signed_url} /> : null}
+      {made ? <Once made={made} close={forget} /> : null}
+      <Group gap="xs">
+        <Text size="sm" c="dimmed">
+          {token
+            ? `A token that ends in ${token.hint}${
+              token.made_at ? `, made ${day(token.made_at)}` : ""
+            }`
+            : trigger.signed_url
+            ? "It has no token: it is called with a signature only."
+            : "It has no token yet, so nobody can call it."}
+        </Text>
+        {may
+          ? (
+            <Button
+              size="compact-sm"
+              variant="default"
+              loading={busy}
+              onClick={() => void make()}
+            >
+              {token ? "Make a new token…" : "Make a token"}
+            </Button>
+          )
+          : null}
+        {may && token
+          ? (
+            <Button
+              size="compact-sm"
+              variant="subtle"
+              color="red"
+              onClick={() => void end()}
+            >
+              End it…
+            </Button>
+          )
+          : null}
+        {trigger.url && !made
+          ? (
+            <CopyButton
+              text={fireCurl({ url: trigger.url, token: "$TOKEN" })}
+              label="Copy as curl"
+            />
+          )
+          : null}
+      </Group>
+    </Stack>
+  );
 }

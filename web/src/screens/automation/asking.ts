@@ -13,12 +13,12 @@ export const useGrants = (id: string) => api.useQuery("get", `${ONE}/grants`, pa
 
 /** What a person has to agree to before it starts, if anything; the newest comes first. */
 export function useConsent(id: string, enabled: boolean) {
-    const query = { automation_id: id, status: "any" as const, limit: 1 };
-    const asked = api.useQuery("get", "/api/v1/consents", { params: { query } }, { enabled });
-    const found = asked.data?.consents.find((one) =>
-        one.status === "waiting" || one.status === "refused"
-    );
-    return { ...asked, consent: enabled ? found ?? null : null };
+  const query = { automation_id: id, status: "any" as const, limit: 1 };
+  const asked = api.useQuery("get", "/api/v1/consents", { params: { query } }, { enabled });
+  const found = asked.data?.consents.find((one) =>
+    one.status === "waiting" || one.status === "refused"
+  );
+  return { ...asked, consent: enabled ? found ?? null : null };
 }
 
 export type Consent = NonNullable<ReturnType<typeof useConsent>["consent"]>;

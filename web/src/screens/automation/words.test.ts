@@ -4,27 +4,27 @@ import { bounds, type Definition, type Detail, hasScript, stateWords, usualInput
 const plan = [{ step_id: "work", action: "script", config: { wall_seconds: 900 } }];
 
 test("bounds are told with their defaults, and a script never outlives its run", () => {
-    const told = bounds(
-        { plan, execution: { budget_cap_usd: "0.5", timeout_seconds: 120 } } as Definition,
-    );
-    const words = Object.fromEntries(told.map((one) => [one.name, one.words]));
-    expect(words["One run may cost"]).toBe("$0.50 at most");
-    expect(words["A day may cost"]).toBe("$1.00 at most");
-    expect(words["Script work"]).toBe("is ended after 2 min");
-    expect(told.find((one) => one.name === "History")?.pointer).toBe("/retention/runs_days");
+  const told = bounds(
+    { plan, execution: { budget_cap_usd: "0.5", timeout_seconds: 120 } } as Definition,
+  );
+  const words = Object.fromEntries(told.map((one) => [one.name, one.words]));
+  expect(words["One run may cost"]).toBe("$0.50 at most");
+  expect(words["A day may cost"]).toBe("$1.00 at most");
+  expect(words["Script work"]).toBe("is ended after 2 min");
+  expect(told.find((one) => one.name === "History")?.pointer).toBe("/retention/runs_days");
 });
 
 test("scripts are found inside of other steps", () => {
-    const loop = { step_id: "all", action: "for_each", config: { steps: plan } };
-    expect(hasScript({ plan: [loop] } as Definition)).toBe(true);
-    expect(hasScript({ plan: [{ step_id: "a", action: "delay" }] } as Definition)).toBe(false);
+  const loop = { step_id: "all", action: "for_each", config: { steps: plan } };
+  expect(hasScript({ plan: [loop] } as Definition)).toBe(true);
+  expect(hasScript({ plan: [{ step_id: "a", action: "delay" }] } as Definition)).toBe(false);
 });
 
 test("its state says why, and what stands for an input that is made at the time is left out", () => {
-    const paused = { state: "paused", paused_reason: "failures", failures: 3, triggers: [] };
-    expect(stateWords(paused as unknown as Detail)).toContain("3 failures in a row");
-    const properties = { n: { default: 2 }, day: { default: "$today" }, free: {} };
-    expect(usualInputs({ plan, inputs: { schema: { properties } } } as Definition)).toEqual({
-        n: 2,
-    });
+  const paused = { state: "paused", paused_reason: "failures", failures: 3, triggers: [] };
+  expect(stateWords(paused as unknown as Detail)).toContain("3 failures in a row");
+  const properties = { n: { default: 2 }, day: { default: "$today" }, free: {} };
+  expect(usualInputs({ plan, inputs: { schema: { properties } } } as Definition)).toEqual({
+    n: 2,
+  });
 });

@@ -1,16 +1,16 @@
 // All automations of the workspace: found, sorted, and set going or at rest.
 
 import {
-    Box,
-    Button,
-    Card,
-    Divider,
-    Group,
-    ScrollArea,
-    Table,
-    Tabs,
-    Text,
-    VisuallyHidden,
+  Box,
+  Button,
+  Card,
+  Divider,
+  Group,
+  ScrollArea,
+  Table,
+  Tabs,
+  Text,
+  VisuallyHidden,
 } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import { Plus } from "lucide-react";
@@ -35,136 +35,132 @@ const A_PAGE = 50;
 const HEADS = ["Automation", "State", "Next run", "Last run", "Latest runs", "This month", ""];
 
 function List({ items }: { items: Summary[] }) {
-    return (
-        <Card withBorder radius="lg" p={0}>
-            <ScrollArea visibleFrom="md">
-                <Table verticalSpacing="sm" horizontalSpacing="md" highlightOnHover>
-                    <Table.Thead>
-                        <Table.Tr>
-                            {HEADS.map((head) => (
-                                <Table.Th
-                                    key={head}
-                                    fz="xs"
-                                    c="dimmed"
-                                    ta={head === "This month" ? "right" : undefined}
-                                >
-                                    {head || (
-                                        <VisuallyHidden>What can be done</VisuallyHidden>
-                                    )}
-                                </Table.Th>
-                            ))}
-                        </Table.Tr>
-                    </Table.Thead>
-                    <Table.Tbody>
-                        {items.map((one) => <Row key={one.id} automation={one} />)}
-                    </Table.Tbody>
-                </Table>
-            </ScrollArea>
-            <Box hiddenFrom="md">
-                {items.map((one, at) => (
-                    <Fragment key={one.id}>
-                        {at ? <Divider /> : null}
-                        <Slip automation={one} />
-                    </Fragment>
-                ))}
-            </Box>
-        </Card>
-    );
+  return (
+    <Card withBorder radius="lg" p={0}>
+      <ScrollArea visibleFrom="md">
+        <Table verticalSpacing="sm" horizontalSpacing="md" highlightOnHover>
+          <Table.Thead>
+            <Table.Tr>
+              {HEADS.map((head) => (
+                <Table.Th
+                  key={head}
+                  fz="xs"
+                  c="dimmed"
+                  ta={head === "This month" ? "right" : undefined}
+                >
+                  {head || <VisuallyHidden>What can be done</VisuallyHidden>}
+                </Table.Th>
+              ))}
+            </Table.Tr>
+          </Table.Thead>
+          <Table.Tbody>
+            {items.map((one) => <Row key={one.id} automation={one} />)}
+          </Table.Tbody>
+        </Table>
+      </ScrollArea>
+      <Box hiddenFrom="md">
+        {items.map((one, at) => (
+          <Fragment key={one.id}>
+            {at ? <Divider /> : null}
+            <Slip automation={one} />
+          </Fragment>
+        ))}
+      </Box>
+    </Card>
+  );
 }
 
 export default function Automations() {
-    const [values, change] = useAddress();
-    const box = useRef<HTMLInputElement>(null);
-    const may = useMay("editor");
-    const query = asked(values);
-    const pages = api.useInfiniteQuery(
-        "get",
-        "/api/v1/automations",
-        { params: { query: { ...query, limit: A_PAGE } } },
-        {
-            ...byCursor,
-            placeholderData: (before) => before,
-        },
-    );
-    useRunsRefresh(["/api/v1/automations"]);
-    useListKeys("data-row", useCallback(() => box.current, []));
-    const clear = () =>
-        change({ search: undefined, health: undefined, trigger: undefined, state: undefined });
-    const none = isNarrowed(values)
-        ? <NoneFound clear={clear} />
-        : isArchived(values)
-        ? <NoneArchived />
-        : <NoneYet />;
-    return (
-        <>
-            <PageHead
-                title="Automations"
-                right={
-                    <>
-                        <CopyAs
-                            operations={[{
-                                label: "List automations",
-                                operation: {
-                                    method: "GET",
-                                    path: `/api/v1/automations?${new URLSearchParams(
-                                        query as Record<string, string>,
-                                    )}`,
-                                    tool: "list_automations",
-                                    arguments: query.state ? { state: query.state } : {},
-                                },
-                            }]}
-                        />
-                        {may
-                            ? (
-                                <Button component={Link} to="/new" leftSection={<Plus size={16} />}>
-                                    New automation
-                                </Button>
-                            )
-                            : null}
-                    </>
-                }
+  const [values, change] = useAddress();
+  const box = useRef<HTMLInputElement>(null);
+  const may = useMay("editor");
+  const query = asked(values);
+  const pages = api.useInfiniteQuery(
+    "get",
+    "/api/v1/automations",
+    { params: { query: { ...query, limit: A_PAGE } } },
+    {
+      ...byCursor,
+      placeholderData: (before) => before,
+    },
+  );
+  useRunsRefresh(["/api/v1/automations"]);
+  useListKeys("data-row", useCallback(() => box.current, []));
+  const clear = () =>
+    change({ search: undefined, health: undefined, trigger: undefined, state: undefined });
+  const none = isNarrowed(values)
+    ? <NoneFound clear={clear} />
+    : isArchived(values)
+    ? <NoneArchived />
+    : <NoneYet />;
+  return (
+    <>
+      <PageHead
+        title="Automations"
+        right={
+          <>
+            <CopyAs
+              operations={[{
+                label: "List automations",
+                operation: {
+                  method: "GET",
+                  path: `/api/v1/automations?${new URLSearchParams(
+                    query as Record<string, string>,
+                  )}`,
+                  tool: "list_automations",
+                  arguments: query.state ? { state: query.state } : {},
+                },
+              }]}
             />
-            <Tabs
-                value={isArchived(values) ? "archived" : "here"}
-                onChange={(tab) => change({ state: tab === "archived" ? "archived" : undefined })}
-                mb="md"
-            >
-                <Tabs.List>
-                    <Tabs.Tab value="here">In use</Tabs.Tab>
-                    <Tabs.Tab value="archived">Archived</Tabs.Tab>
-                </Tabs.List>
-            </Tabs>
-            <Filters values={values} change={change} box={box} />
-            <Asked of={pages} lines={6}>
-                {({ pages: read }) => {
-                    const items = read.flatMap((one) => one.items);
-                    if (!items.length) return none;
-                    return (
-                        <>
-                            <List items={items} />
-                            <Group justify="space-between" mt="sm">
-                                <Text size="xs" c="dimmed">
-                                    {pages.hasNextPage
-                                        ? `The first ${items.length}`
-                                        : `${items.length} in all`}{" "}
-                                    · j and k move, Enter opens, / searches
-                                </Text>
-                                {pages.hasNextPage
-                                    ? (
-                                        <Button
-                                            variant="default"
-                                            loading={pages.isFetchingNextPage}
-                                            onClick={() => void pages.fetchNextPage()}
-                                        >
-                                            Show more
-                                        </Button>
-                                    )
-                                    : null}
-                            </Group>
-                        </>
-                    );
-                }}
-            </Asked>
-        </>
-    );
+            {may
+              ? (
+                <Button component={Link} to="/new" leftSection={<Plus size={16} />}>
+                  New automation
+                </Button>
+              )
+              : null}
+          </>
+        }
+      />
+      <Tabs
+        value={isArchived(values) ? "archived" : "here"}
+        onChange={(tab) => change({ state: tab === "archived" ? "archived" : undefined })}
+        mb="md"
+      >
+        <Tabs.List>
+          <Tabs.Tab value="here">In use</Tabs.Tab>
+          <Tabs.Tab value="archived">Archived</Tabs.Tab>
+        </Tabs.List>
+      </Tabs>
+      <Filters values={values} change={change} box={box} />
+      <Asked of={pages} lines={6}>
+        {({ pages: read }) => {
+          const items = read.flatMap((one) => one.items);
+          if (!items.length) return none;
+          return (
+            <>
+              <List items={items} />
+              <Group justify="space-between" mt="sm">
+                <Text size="xs" c="dimmed">
+                  {pages.hasNextPage ? `The first ${items.length}` : `${items.length} in all`}{" "}
+                  · j and k move, Enter opens, / searches
+                </Text>
+                {pages.hasNextPage
+                  ? (
+                    <Button
+                      variant="default"
+                      loading={pages.isFetchingNextPage}
+                      onClick={() => void pages.fetchNextPage()}
+                    >
+                      Show more
+                    </Button>
+                  )
+                  : null}
+              </Group>
+            </>
+          );
+        }}
+      </Asked>
+    </>
+  );
 }

@@ -7,81 +7,81 @@ import { type Choice, HEALTH, isArchived, isNarrowed, SORTS, STATES, TRIGGERS } 
 
 type Values = Record<string, string | undefined>;
 type Props = {
-    values: Values;
-    change: (more: Values) => void;
-    box: RefObject<HTMLInputElement | null>;
+  values: Values;
+  change: (more: Values) => void;
+  box: RefObject<HTMLInputElement | null>;
 };
 
 const A_PAUSE = 250;
 
 /** Words that are typed reach the address when the hand rests. */
 export function SearchBox({ values, change, box, label }: Props & { label: string }) {
-    const [words, setWords] = useState(values.search ?? "");
-    useEffect(() => setWords(values.search ?? ""), [values.search]);
-    useEffect(() => {
-        if (words === (values.search ?? "")) return;
-        const timer = setTimeout(() => change({ search: words }), A_PAUSE);
-        return () => clearTimeout(timer);
-    }, [words, values.search, change]);
-    return (
-        <TextInput
-            ref={box}
-            aria-label={label}
-            placeholder={`${label}  ( / )`}
-            leftSection={<Search size={15} aria-hidden />}
-            value={words}
-            onChange={(event) => setWords(event.currentTarget.value)}
-            maxLength={200}
-            style={{ flex: "1 1 14rem" }}
-        />
-    );
+  const [words, setWords] = useState(values.search ?? "");
+  useEffect(() => setWords(values.search ?? ""), [values.search]);
+  useEffect(() => {
+    if (words === (values.search ?? "")) return;
+    const timer = setTimeout(() => change({ search: words }), A_PAUSE);
+    return () => clearTimeout(timer);
+  }, [words, values.search, change]);
+  return (
+    <TextInput
+      ref={box}
+      aria-label={label}
+      placeholder={`${label}  ( / )`}
+      leftSection={<Search size={15} aria-hidden />}
+      value={words}
+      onChange={(event) => setWords(event.currentTarget.value)}
+      maxLength={200}
+      style={{ flex: "1 1 14rem" }}
+    />
+  );
 }
 
 type PickProps = Omit<Props, "box"> & { name: string; label: string; choices: Choice[] };
 
 export function Pick({ values, change, name, label, choices }: PickProps) {
-    return (
-        <Select
-            aria-label={label}
-            placeholder={label}
-            data={choices}
-            value={choices.some((one) => one.value === values[name]) ? values[name] ?? null : null}
-            onChange={(value) => change({ [name]: value ?? undefined })}
-            clearable
-            w={{ base: "calc(50% - 4px)", xs: 172 }}
-            comboboxProps={{ width: "max-content", position: "bottom-start" }}
-        />
-    );
+  return (
+    <Select
+      aria-label={label}
+      placeholder={label}
+      data={choices}
+      value={choices.some((one) => one.value === values[name]) ? values[name] ?? null : null}
+      onChange={(value) => change({ [name]: value ?? undefined })}
+      clearable
+      w={{ base: "calc(50% - 4px)", xs: 172 }}
+      comboboxProps={{ width: "max-content", position: "bottom-start" }}
+    />
+  );
 }
 
 export function Filters({ values, change, box }: Props) {
-    const pick = { values, change };
-    return (
-        <Group gap="xs" mb="md">
-            <SearchBox values={values} change={change} box={box} label="Search by name or goal" />
-            {isArchived(values)
-                ? null
-                : <Pick {...pick} name="state" label="Any state" choices={STATES} />}
-            <Pick {...pick} name="health" label="Any health" choices={HEALTH} />
-            <Pick {...pick} name="trigger" label="Any trigger" choices={TRIGGERS} />
-            <Pick {...pick} name="sort" label="Newest first" choices={SORTS} />
-            {isNarrowed(values)
-                ? (
-                    <Button
-                        variant="subtle"
-                        color="gray"
-                        onClick={() =>
-                            change({
-                                search: undefined,
-                                health: undefined,
-                                trigger: undefined,
-                                state: isArchived(values) ? "archived" : undefined,
-                            })}
-                    >
-                        Clear
-                    </Button>
-                )
-                : null}
-        </Group>
-    );
+  const pick = { values, change };
+  return (
+    <Group gap="xs" mb="md">
+      <SearchBox values={values} change={change} box={box} label="Search by name or goal" />
+      {isArchived(values)
+        ? null
+        : <Pick {...pick} name="state" label="Any state" choices={STATES} />}
+      <Pick {...pick} name="health" label="Any health" choices={HEALTH} />
+      <Pick {...pick} name="trigger" label="Any trigger" choices={TRIGGERS} />
+      <Pick {...pick} name="sort" label="Newest first" choices={SORTS} />
+      {isNarrowed(values)
+        ? (
+          <Button
+            variant="subtle"
+            color="gray"
+            onClick={() =>
+              change({
+                search: undefined,
+                health: undefined,
+                trigger: undefined,
+                state: isArchived(values) ? "archived" : undefined,
+              })}
+          >
+            Clear
+          </Button>
+        )
+        : null}
+    </Group>
+  );
 }

@@ -13,139 +13,137 @@ type Summary = Schemas["AutomationSummary"];
 
 /** What a person should know of its state beyond the word. */
 export function notes(automation: Summary): string[] {
-    const { paused_reason: why, failures, drafts_waiting: drafts, approvals_waiting: questions } =
-        automation;
-    return [
-        why === "failures" ? `stopped after ${count(failures, "failure")}` : "",
-        automation.consent_waiting || why === "consent" ? "waits for consent" : "",
-        why !== "failures" && failures > 0 ? `${failures} failed in a row` : "",
-        drafts ? `${count(drafts, "draft")} to look at` : "",
-        questions ? `${count(questions, "question")} to answer` : "",
-    ].filter(Boolean);
+  const { paused_reason: why, failures, drafts_waiting: drafts, approvals_waiting: questions } =
+    automation;
+  return [
+    why === "failures" ? `stopped after ${count(failures, "failure")}` : "",
+    automation.consent_waiting || why === "consent" ? "waits for consent" : "",
+    why !== "failures" && failures > 0 ? `${failures} failed in a row` : "",
+    drafts ? `${count(drafts, "draft")} to look at` : "",
+    questions ? `${count(questions, "question")} to answer` : "",
+  ].filter(Boolean);
 }
 
 function Starts({ automation }: { automation: Summary }) {
-    const types = automation.trigger_types.map((one) => capital(plain(one))).join(", ");
-    return (
-        <Stack gap={0}>
-            {automation.next_due_at ? <Moment at={automation.next_due_at} /> : null}
-            <Text size="xs" c="dimmed">{types || "By hand only"}</Text>
-        </Stack>
-    );
+  const types = automation.trigger_types.map((one) => capital(plain(one))).join(", ");
+  return (
+    <Stack gap={0}>
+      {automation.next_due_at ? <Moment at={automation.next_due_at} /> : null}
+      <Text size="xs" c="dimmed">{types || "By hand only"}</Text>
+    </Stack>
+  );
 }
 
 function Last({ automation }: { automation: Summary }) {
-    const last = automation.last_run;
-    if (!last) return <Text size="sm" c="dimmed">Not run yet</Text>;
-    return (
-        <Stack gap={2} align="flex-start">
-            <Group gap={6} wrap="nowrap">
-                <Status value={last.status} />
-                <Moment at={last.at} size="xs" />
-            </Group>
-            {last.outcome
-                ? <Text size="xs" c="dimmed">{capital(outcomeWords(last.outcome))}</Text>
-                : null}
-        </Stack>
-    );
+  const last = automation.last_run;
+  if (!last) return <Text size="sm" c="dimmed">Not run yet</Text>;
+  return (
+    <Stack gap={2} align="flex-start">
+      <Group gap={6} wrap="nowrap">
+        <Status value={last.status} />
+        <Moment at={last.at} size="xs" />
+      </Group>
+      {last.outcome
+        ? <Text size="xs" c="dimmed">{capital(outcomeWords(last.outcome))}</Text>
+        : null}
+    </Stack>
+  );
 }
 
 function Name({ automation }: { automation: Summary }) {
-    return (
-        <Box maw={420}>
-            <Anchor
-                component={Link}
-                to={`/automations/${automation.id}`}
-                fw={600}
-                c="inherit"
-                data-row=""
-                className="wrap-anywhere"
-            >
-                {automation.name}
-            </Anchor>
-            {automation.goal
-                ? <Text size="xs" c="dimmed" lineClamp={1}>{automation.goal}</Text>
-                : null}
-        </Box>
-    );
+  return (
+    <Box maw={420}>
+      <Anchor
+        component={Link}
+        to={`/automations/${automation.id}`}
+        fw={600}
+        c="inherit"
+        data-row=""
+        className="wrap-anywhere"
+      >
+        {automation.name}
+      </Anchor>
+      {automation.goal ? <Text size="xs" c="dimmed" lineClamp={1}>{automation.goal}</Text> : null}
+    </Box>
+  );
 }
 
 function State({ automation }: { automation: Summary }) {
-    return (
-        <Stack gap={4} align="flex-start">
-            <Status value={automation.state} />
-            {notes(automation).map((one) => (
-                <Badge
-                    key={one}
-                    miw="fit-content"
-                    color="yellow"
-                    variant="light"
-                    size="sm"
-                    tt="none"
-                    radius="sm"
-                >
-                    {one}
-                </Badge>
-            ))}
-        </Stack>
-    );
+  return (
+    <Stack gap={4} align="flex-start">
+      <Status value={automation.state} />
+      {notes(automation).map((one) => (
+        <Badge
+          key={one}
+          miw="fit-content"
+          color="yellow"
+          variant="light"
+          size="sm"
+          tt="none"
+          radius="sm"
+        >
+          {one}
+        </Badge>
+      ))}
+    </Stack>
+  );
 }
 
 function Doing({ automation }: { automation: Summary }) {
-    if (!automation.recent.length) return <Text size="sm" c="dimmed">—</Text>;
-    return (
-        <Stack gap={2}>
-            <Sparkline recent={automation.recent} />
-            <Text size="xs" c="dimmed">{streakWords(automation.streak)}</Text>
-        </Stack>
-    );
+  if (!automation.recent.length) return <Text size="sm" c="dimmed">—</Text>;
+  return (
+    <Stack gap={2}>
+      <Sparkline recent={automation.recent} />
+      <Text size="xs" c="dimmed">{streakWords(automation.streak)}</Text>
+    </Stack>
+  );
 }
 
 export function Row({ automation }: { automation: Summary }) {
-    return (
-        <Table.Tr>
-            <Table.Td>
-                <Name automation={automation} />
-            </Table.Td>
-            <Table.Td>
-                <State automation={automation} />
-            </Table.Td>
-            <Table.Td>
-                <Starts automation={automation} />
-            </Table.Td>
-            <Table.Td>
-                <Last automation={automation} />
-            </Table.Td>
-            <Table.Td>
-                <Doing automation={automation} />
-            </Table.Td>
-            <Table.Td className="numbers" ta="right">
-                <Text size="sm">{usd(automation.month_usd)}</Text>
-            </Table.Td>
-            <Table.Td>
-                <Deeds automation={automation} />
-            </Table.Td>
-        </Table.Tr>
-    );
+  return (
+    <Table.Tr>
+      <Table.Td>
+        <Name automation={automation} />
+      </Table.Td>
+      <Table.Td>
+        <State automation={automation} />
+      </Table.Td>
+      <Table.Td>
+        <Starts automation={automation} />
+      </Table.Td>
+      <Table.Td>
+        <Last automation={automation} />
+      </Table.Td>
+      <Table.Td>
+        <Doing automation={automation} />
+      </Table.Td>
+      <Table.Td className="numbers" ta="right">
+        <Text size="sm">{usd(automation.month_usd)}</Text>
+      </Table.Td>
+      <Table.Td>
+        <Deeds automation={automation} />
+      </Table.Td>
+    </Table.Tr>
+  );
 }
 
 /** The same where there is no room for columns. */
 export function Slip({ automation }: { automation: Summary }) {
-    return (
-        <Stack gap={6} py="sm" px="md">
-            <Group justify="space-between" wrap="nowrap" align="flex-start">
-                <Name automation={automation} />
-                <Deeds automation={automation} />
-            </Group>
-            <Group gap="sm" align="center">
-                <State automation={automation} />
-                <Sparkline recent={automation.recent} />
-            </Group>
-            <Group gap="lg" align="flex-start">
-                <Last automation={automation} />
-                <Starts automation={automation} />
-                <Text size="xs" c="dimmed">{usd(automation.month_usd)} this month</Text>
-            </Group>
-        </Stack>
-    );
+  return (
+    <Stack gap={6} py="sm" px="md">
+      <Group justify="space-between" wrap="nowrap" align="flex-start">
+        <Name automation={automation} />
+        <Deeds automation={automation} />
+      </Group>
+      <Group gap="sm" align="center">
+        <State automation={automation} />
+        <Sparkline recent={automation.recent} />
+      </Group>
+      <Group gap="lg" align="flex-start">
+        <Last automation={automation} />
+        <Starts automation={automation} />
+        <Text size="xs" c="dimmed">{usd(automation.month_usd)} this month</Text>
+      </Group>
+    </Stack>
+  );
 }

@@ -5,50 +5,50 @@ import { Box, Group, Tooltip } from "@mantine/core";
 import { count, plain, toneOf } from "../../kit/words";
 
 const PAINT = {
-    good: "var(--good)",
-    bad: "var(--bad)",
-    busy: "var(--busy)",
-    quiet: "var(--quiet)",
+  good: "var(--good)",
+  bad: "var(--bad)",
+  busy: "var(--busy)",
+  quiet: "var(--quiet)",
 };
 // A failure stands lower: colour is not all that tells it apart.
 const HEIGHT = { good: 16, bad: 8, busy: 12, quiet: 4 };
 
 /** "3 of 4 succeeded, 1 failed" */
 export function recentWords(recent: string[]): string {
-    if (!recent.length) return "It has not run yet.";
-    const won = recent.filter((one) => one === "succeeded").length;
-    const others = new Map<string, number>();
-    for (const one of recent) if (one !== "succeeded") others.set(one, (others.get(one) ?? 0) + 1);
-    const rest = [...others].map(([status, times]) => `${times} ${plain(status)}`);
-    return [`Of the latest ${count(recent.length, "run")}: ${won} succeeded`, ...rest].join(", ");
+  if (!recent.length) return "It has not run yet.";
+  const won = recent.filter((one) => one === "succeeded").length;
+  const others = new Map<string, number>();
+  for (const one of recent) if (one !== "succeeded") others.set(one, (others.get(one) ?? 0) + 1);
+  const rest = [...others].map(([status, times]) => `${times} ${plain(status)}`);
+  return [`Of the latest ${count(recent.length, "run")}: ${won} succeeded`, ...rest].join(", ");
 }
 
 export function Sparkline({ recent }: { recent: string[] }) {
-    const words = recentWords(recent);
-    return (
-        <Tooltip label={words} openDelay={300}>
-            <Group
-                gap={2}
-                wrap="nowrap"
-                align="flex-end"
-                h={16}
-                role="img"
-                aria-label={words}
-                w="fit-content"
-            >
-                {recent.map((status, at) => (
-                    <Box
-                        key={at}
-                        w={5}
-                        h={HEIGHT[toneOf(status)]}
-                        bg={PAINT[toneOf(status)]}
-                        style={{ borderRadius: 2 }}
-                    />
-                ))}
-            </Group>
-        </Tooltip>
-    );
+  const words = recentWords(recent);
+  return (
+    <Tooltip label={words} openDelay={300}>
+      <Group
+        gap={2}
+        wrap="nowrap"
+        align="flex-end"
+        h={16}
+        role="img"
+        aria-label={words}
+        w="fit-content"
+      >
+        {recent.map((status, at) => (
+          <Box
+            key={at}
+            w={5}
+            h={HEIGHT[toneOf(status)]}
+            bg={PAINT[toneOf(status)]}
+            style={{ borderRadius: 2 }}
+          />
+        ))}
+      </Group>
+    </Tooltip>
+  );
 }
 
 export const streakWords = (streak: number) =>
-    streak === 0 ? "" : `${streak >= 50 ? "50+" : streak} in a row`;
+  streak === 0 ? "" : `${streak >= 50 ? "50+" : streak} in a row`;

@@ -7,49 +7,49 @@ type Values = Record<string, string | undefined>;
 export type Choice = { value: string; label: string };
 
 export const STATES: Choice[] = [
-    { value: "active", label: "Active" },
-    { value: "paused", label: "Paused" },
+  { value: "active", label: "Active" },
+  { value: "paused", label: "Paused" },
 ];
 export const HEALTH: Choice[] = [
-    { value: "failing", label: "Failing" },
-    { value: "waiting", label: "Waiting for a person" },
-    { value: "healthy", label: "Succeeding" },
-    { value: "never_run", label: "Never run" },
+  { value: "failing", label: "Failing" },
+  { value: "waiting", label: "Waiting for a person" },
+  { value: "healthy", label: "Succeeding" },
+  { value: "never_run", label: "Never run" },
 ];
 export const TRIGGERS: Choice[] = [
-    { value: "schedule", label: "On a schedule" },
-    { value: "webhook", label: "By webhook" },
-    { value: "event", label: "At an event" },
-    { value: "board_change", label: "When a board changes" },
-    { value: "page_ingested", label: "When a page comes in" },
+  { value: "schedule", label: "On a schedule" },
+  { value: "webhook", label: "By webhook" },
+  { value: "event", label: "At an event" },
+  { value: "board_change", label: "When a board changes" },
+  { value: "page_ingested", label: "When a page comes in" },
 ];
 export const SORTS: Choice[] = [
-    { value: "newest", label: "Newest first" },
-    { value: "name", label: "By name" },
-    { value: "next", label: "Next run first" },
-    { value: "last", label: "Ran last" },
-    { value: "cost", label: "Cost this month" },
+  { value: "newest", label: "Newest first" },
+  { value: "name", label: "By name" },
+  { value: "next", label: "Next run first" },
+  { value: "last", label: "Ran last" },
+  { value: "cost", label: "Cost this month" },
 ];
 
 const known = (choices: Choice[], value: string | undefined) =>
-    choices.some((one) => one.value === value) ? value : undefined;
+  choices.some((one) => one.value === value) ? value : undefined;
 
 /** Whether somebody looks at those that were put away. */
 export const isArchived = (values: Values) => values.state === "archived";
 
 export function asked(values: Values): Query {
-    const query: Values = {
-        state: isArchived(values) ? "archived" : known(STATES, values.state),
-        search: values.search?.trim() || undefined,
-        health: known(HEALTH, values.health),
-        trigger: known(TRIGGERS, values.trigger),
-        sort: known(SORTS, values.sort),
-    };
-    return Object.fromEntries(Object.entries(query).filter(([, value]) => value)) as Query;
+  const query: Values = {
+    state: isArchived(values) ? "archived" : known(STATES, values.state),
+    search: values.search?.trim() || undefined,
+    health: known(HEALTH, values.health),
+    trigger: known(TRIGGERS, values.trigger),
+    sort: known(SORTS, values.sort),
+  };
+  return Object.fromEntries(Object.entries(query).filter(([, value]) => value)) as Query;
 }
 
 /** Whether something was left out of the list because it was asked for so. */
 export function isNarrowed(values: Values): boolean {
-    const { sort: _, state, ...rest } = asked(values);
-    return Object.keys(rest).length > 0 || (state !== undefined && state !== "archived");
+  const { sort: _, state, ...rest } = asked(values);
+  return Object.keys(rest).length > 0 || (state !== undefined && state !== "archived");
 }

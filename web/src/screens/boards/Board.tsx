@@ -19,196 +19,190 @@ import { Table } from "./Table";
 import { Versions } from "./Versions";
 
 const VIEWS = {
-    rows: "Rows",
-    charts: "Charts",
-    links: "Links",
-    parts: "Forms and dashboard",
-    setup: "Columns",
-    versions: "Versions",
+  rows: "Rows",
+  charts: "Charts",
+  links: "Links",
+  parts: "Forms and dashboard",
+  setup: "Columns",
+  versions: "Versions",
 };
 
 export default function Board() {
-    const { boardId } = useParams({ strict: false }) as { boardId: string };
-    const board = api.useQuery("get", "/api/v1/boards/{board_id}", {
-        params: { path: { board_id: boardId }, query: { limit: 1 } },
-    });
-    if (!board.data) {
-        return (
-            <>
-                <PageHead title="Board" back={{ to: "/boards", label: "Boards" }} />
-                <Asked of={board} lines={6}>{() => null}</Asked>
-            </>
-        );
-    }
-    return <Shown board={board.data} />;
+  const { boardId } = useParams({ strict: false }) as { boardId: string };
+  const board = api.useQuery("get", "/api/v1/boards/{board_id}", {
+    params: { path: { board_id: boardId }, query: { limit: 1 } },
+  });
+  if (!board.data) {
+    return (
+      <>
+        <PageHead title="Board" back={{ to: "/boards", label: "Boards" }} />
+        <Asked of={board} lines={6}>{() => null}</Asked>
+      </>
+    );
+  }
+  return <Shown board={board.data} />;
 }
 
 function Shown({ board }: { board: BoardShown }) {
-    const [values, change] = useAddress();
-    const may = useMay("editor");
-    const mayEdit = may && !board.archived;
-    const view = values.view && values.view in VIEWS ? values.view : "rows";
-    return (
-        <>
-            <PageHead
-                title={board.name}
-                back={{ to: "/boards", label: "Boards" }}
-                sub={board.description || undefined}
-                beside={board.archived
-                    ? <Badge color="gray" variant="light" tt="none">archived</Badge>
-                    : null}
-                right={<CopyAs operations={operations(board.id)} />}
-            />
-            {board.archived ? <Archived boardId={board.id} /> : null}
-            <Tabs
-                value={view}
-                onChange={(next) =>
-                    change({ view: next === "rows" ? undefined : next ?? undefined })}
-                keepMounted={false}
-            >
-                <Tabs.List
-                    mb="md"
-                    style={{ flexWrap: "nowrap", overflowX: "auto", overflowY: "hidden" }}
-                >
-                    {Object.entries(VIEWS).map(([name, label]) => (
-                        <Tabs.Tab key={name} value={name} style={{ flex: "none" }}>
-                            {label}
-                            {name === "links" && board.links.length
-                                ? ` (${board.links.length})`
-                                : ""}
-                        </Tabs.Tab>
-                    ))}
-                </Tabs.List>
-                <Tabs.Panel value="rows">
-                    <Rows board={board} mayEdit={mayEdit} />
-                </Tabs.Panel>
-                <Tabs.Panel value="charts">
-                    <Charts board={board} />
-                </Tabs.Panel>
-                <Tabs.Panel value="links">
-                    <Links board={board} mayEdit={mayEdit} />
-                </Tabs.Panel>
-                <Tabs.Panel value="parts">
-                    <Parts board={board} mayEdit={mayEdit} />
-                </Tabs.Panel>
-                <Tabs.Panel value="setup">
-                    <Setup board={board} mayEdit={mayEdit} />
-                </Tabs.Panel>
-                <Tabs.Panel value="versions">
-                    <Versions boardId={board.id} mayEdit={mayEdit} />
-                </Tabs.Panel>
-            </Tabs>
-        </>
-    );
+  const [values, change] = useAddress();
+  const may = useMay("editor");
+  const mayEdit = may && !board.archived;
+  const view = values.view && values.view in VIEWS ? values.view : "rows";
+  return (
+    <>
+      <PageHead
+        title={board.name}
+        back={{ to: "/boards", label: "Boards" }}
+        sub={board.description || undefined}
+        beside={board.archived
+          ? <Badge color="gray" variant="light" tt="none">archived</Badge>
+          : null}
+        right={<CopyAs operations={operations(board.id)} />}
+      />
+      {board.archived ? <Archived boardId={board.id} /> : null}
+      <Tabs
+        value={view}
+        onChange={(next) => change({ view: next === "rows" ? undefined : next ?? undefined })}
+        keepMounted={false}
+      >
+        <Tabs.List
+          mb="md"
+          style={{ flexWrap: "nowrap", overflowX: "auto", overflowY: "hidden" }}
+        >
+          {Object.entries(VIEWS).map(([name, label]) => (
+            <Tabs.Tab key={name} value={name} style={{ flex: "none" }}>
+              {label}
+              {name === "links" && board.links.length ? ` (${board.links.length})` : ""}
+            </Tabs.Tab>
+          ))}
+        </Tabs.List>
+        <Tabs.Panel value="rows">
+          <Rows board={board} mayEdit={mayEdit} />
+        </Tabs.Panel>
+        <Tabs.Panel value="charts">
+          <Charts board={board} />
+        </Tabs.Panel>
+        <Tabs.Panel value="links">
+          <Links board={board} mayEdit={mayEdit} />
+        </Tabs.Panel>
+        <Tabs.Panel value="parts">
+          <Parts board={board} mayEdit={mayEdit} />
+        </Tabs.Panel>
+        <Tabs.Panel value="setup">
+          <Setup board={board} mayEdit={mayEdit} />
+        </Tabs.Panel>
+        <Tabs.Panel value="versions">
+          <Versions boardId={board.id} mayEdit={mayEdit} />
+        </Tabs.Panel>
+      </Tabs>
+    </>
+  );
 }
 
 function Rows({ board, mayEdit }: { board: BoardShown; mayEdit: boolean }) {
-    const [values, change] = useAddress();
-    const datasets = board.schema.datasets;
-    const dataset = datasets.find(({ name }) => name === (values.dataset ?? "default")) ??
-        datasets[0];
-    if (!dataset) return null;
-    const filled = board.links.some(({ recipes }) =>
-        recipes.some(({ dataset_name }) => dataset_name === dataset.name)
-    );
-    return (
-        <>
-            {datasets.length > 1
-                ? (
-                    <Group mb="sm" style={{ overflowX: "auto" }}>
-                        <SegmentedControl
-                            aria-label="Dataset"
-                            value={dataset.name}
-                            onChange={(name) =>
-                                change({
-                                    dataset: name === "default" ? undefined : name,
-                                    sort: undefined,
-                                    order: undefined,
-                                    f: undefined,
-                                    q: undefined,
-                                })}
-                            data={datasets.map(({ name }) => ({
-                                value: name,
-                                label: `${name} · ${
-                                    board.data.datasets[name]?.total.toLocaleString("en") ?? 0
-                                }`,
-                            }))}
-                        />
-                    </Group>
-                )
-                : null}
-            {filled
-                ? (
-                    <Alert variant="light" color="gray" mb="sm" py="xs">
-                        This dataset is filled from outside. What is changed here is undone by the
-                        next refresh.
-                    </Alert>
-                )
-                : null}
-            <Table
-                key={dataset.name}
-                boardId={board.id}
-                dataset={dataset}
-                mayEdit={mayEdit}
-                filled={filled}
+  const [values, change] = useAddress();
+  const datasets = board.schema.datasets;
+  const dataset = datasets.find(({ name }) => name === (values.dataset ?? "default")) ??
+    datasets[0];
+  if (!dataset) return null;
+  const filled = board.links.some(({ recipes }) =>
+    recipes.some(({ dataset_name }) => dataset_name === dataset.name)
+  );
+  return (
+    <>
+      {datasets.length > 1
+        ? (
+          <Group mb="sm" style={{ overflowX: "auto" }}>
+            <SegmentedControl
+              aria-label="Dataset"
+              value={dataset.name}
+              onChange={(name) =>
+                change({
+                  dataset: name === "default" ? undefined : name,
+                  sort: undefined,
+                  order: undefined,
+                  f: undefined,
+                  q: undefined,
+                })}
+              data={datasets.map(({ name }) => ({
+                value: name,
+                label: `${name} · ${board.data.datasets[name]?.total.toLocaleString("en") ?? 0}`,
+              }))}
             />
-        </>
-    );
+          </Group>
+        )
+        : null}
+      {filled
+        ? (
+          <Alert variant="light" color="gray" mb="sm" py="xs">
+            This dataset is filled from outside. What is changed here is undone by the next refresh.
+          </Alert>
+        )
+        : null}
+      <Table
+        key={dataset.name}
+        boardId={board.id}
+        dataset={dataset}
+        mayEdit={mayEdit}
+        filled={filled}
+      />
+    </>
+  );
 }
 
 function Archived({ boardId }: { boardId: string }) {
-    const { busy, act } = useAct();
-    const may = useMay("editor");
-    const restore = async () => {
-        await client.PATCH("/api/v1/boards/{board_id}", {
-            params: { path: { board_id: boardId } },
-            body: { archived: false },
-        });
-        await refresh("/api/v1/boards");
-    };
-    return (
-        <Alert variant="light" color="yellow" icon={<Archive size={16} />} mb="md">
-            <Group justify="space-between">
-                This board is archived. It can be read, and not changed.
-                {may
-                    ? (
-                        <Button
-                            size="compact-sm"
-                            variant="default"
-                            loading={busy}
-                            onClick={() => void act(restore, "The board is back.")}
-                        >
-                            Bring it back
-                        </Button>
-                    )
-                    : null}
-            </Group>
-        </Alert>
-    );
+  const { busy, act } = useAct();
+  const may = useMay("editor");
+  const restore = async () => {
+    await client.PATCH("/api/v1/boards/{board_id}", {
+      params: { path: { board_id: boardId } },
+      body: { archived: false },
+    });
+    await refresh("/api/v1/boards");
+  };
+  return (
+    <Alert variant="light" color="yellow" icon={<Archive size={16} />} mb="md">
+      <Group justify="space-between">
+        This board is archived. It can be read, and not changed.
+        {may
+          ? (
+            <Button
+              size="compact-sm"
+              variant="default"
+              loading={busy}
+              onClick={() => void act(restore, "The board is back.")}
+            >
+              Bring it back
+            </Button>
+          )
+          : null}
+      </Group>
+    </Alert>
+  );
 }
 
 function operations(id: string) {
-    const path = `/api/v1/boards/${id}/rows`;
-    const rows = [{ name: "Ada" }];
-    return [
-        {
-            label: "Read rows",
-            operation: {
-                method: "GET" as const,
-                path: `${path}?limit=100`,
-                tool: "get_board",
-                arguments: { board_id: id, limit: 100 },
-            },
-        },
-        {
-            label: "Append rows",
-            operation: {
-                method: "POST" as const,
-                path,
-                body: { rows },
-                tool: "append_board_rows",
-                arguments: { board_id: id, rows },
-            },
-        },
-    ];
+  const path = `/api/v1/boards/${id}/rows`;
+  const rows = [{ name: "Ada" }];
+  return [
+    {
+      label: "Read rows",
+      operation: {
+        method: "GET" as const,
+        path: `${path}?limit=100`,
+        tool: "get_board",
+        arguments: { board_id: id, limit: 100 },
+      },
+    },
+    {
+      label: "Append rows",
+      operation: {
+        method: "POST" as const,
+        path,
+        body: { rows },
+        tool: "append_board_rows",
+        arguments: { board_id: id, rows },
+      },
+    },
+  ];
 }

@@ -1,16 +1,16 @@
 // All boards: where rows are kept, how many there are, and when something last changed.
 
 import {
-    Badge,
-    Button,
-    Card,
-    Group,
-    SimpleGrid,
-    Stack,
-    Switch,
-    Text,
-    TextInput,
-    Title,
+  Badge,
+  Button,
+  Card,
+  Group,
+  SimpleGrid,
+  Stack,
+  Switch,
+  Text,
+  TextInput,
+  Title,
 } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import { Plus, Search, Table2 } from "lucide-react";
@@ -29,137 +29,133 @@ import { NewBoard } from "./NewBoard";
 type Entry = Answer<"list_boards">["boards"][number];
 
 export default function Boards() {
-    const [values, change] = useAddress();
-    const [making, setMaking] = useState(false);
-    const may = useMay("editor");
-    const archived = values.archived === "yes";
-    const boards = api.useQuery("get", "/api/v1/boards", {
-        params: { query: { archived, limit: 200 } },
-    });
-    const make = may
-        ? (
-            <Button leftSection={<Plus size={16} aria-hidden />} onClick={() => setMaking(true)}>
-                New board
-            </Button>
-        )
-        : null;
-    return (
-        <>
-            <PageHead
-                title="Boards"
-                sub="Tables that people and automations share. Each row is there once, with where it came from."
-                right={
-                    <>
-                        {make}
-                        <CopyAs
-                            operations={[{
-                                label: "List boards",
-                                operation: {
-                                    method: "GET",
-                                    path: "/api/v1/boards",
-                                    tool: "list_boards",
-                                },
-                            }, {
-                                label: "Create a board",
-                                operation: {
-                                    method: "POST",
-                                    path: "/api/v1/boards",
-                                    tool: "create_board",
-                                    body: { name: "Contacts" },
-                                },
-                            }]}
-                        />
-                    </>
-                }
+  const [values, change] = useAddress();
+  const [making, setMaking] = useState(false);
+  const may = useMay("editor");
+  const archived = values.archived === "yes";
+  const boards = api.useQuery("get", "/api/v1/boards", {
+    params: { query: { archived, limit: 200 } },
+  });
+  const make = may
+    ? (
+      <Button leftSection={<Plus size={16} aria-hidden />} onClick={() => setMaking(true)}>
+        New board
+      </Button>
+    )
+    : null;
+  return (
+    <>
+      <PageHead
+        title="Boards"
+        sub="Tables that people and automations share. Each row is there once, with where it came from."
+        right={
+          <>
+            {make}
+            <CopyAs
+              operations={[{
+                label: "List boards",
+                operation: {
+                  method: "GET",
+                  path: "/api/v1/boards",
+                  tool: "list_boards",
+                },
+              }, {
+                label: "Create a board",
+                operation: {
+                  method: "POST",
+                  path: "/api/v1/boards",
+                  tool: "create_board",
+                  body: { name: "Contacts" },
+                },
+              }]}
             />
-            <Group mb="md" gap="md">
-                <TextInput
-                    aria-label="Search boards"
-                    placeholder="Search boards"
-                    leftSection={<Search size={15} aria-hidden />}
-                    value={values.q ?? ""}
-                    onChange={(event) => change({ q: event.currentTarget.value || undefined })}
-                    style={{ flex: "0 1 320px" }}
-                />
-                <Switch
-                    label="Archived too"
-                    checked={archived}
-                    onChange={(event) =>
-                        change({ archived: event.currentTarget.checked ? "yes" : undefined })}
-                />
-            </Group>
-            <Asked of={boards}>
-                {({ boards: all }) => <List boards={all} words={values.q ?? ""} make={make} />}
-            </Asked>
-            <NewBoard opened={making} close={() => setMaking(false)} />
-        </>
-    );
+          </>
+        }
+      />
+      <Group mb="md" gap="md">
+        <TextInput
+          aria-label="Search boards"
+          placeholder="Search boards"
+          leftSection={<Search size={15} aria-hidden />}
+          value={values.q ?? ""}
+          onChange={(event) => change({ q: event.currentTarget.value || undefined })}
+          style={{ flex: "0 1 320px" }}
+        />
+        <Switch
+          label="Archived too"
+          checked={archived}
+          onChange={(event) =>
+            change({ archived: event.currentTarget.checked ? "yes" : undefined })}
+        />
+      </Group>
+      <Asked of={boards}>
+        {({ boards: all }) => <List boards={all} words={values.q ?? ""} make={make} />}
+      </Asked>
+      <NewBoard opened={making} close={() => setMaking(false)} />
+    </>
+  );
 }
 
 function List({ boards, words, make }: { boards: Entry[]; words: string; make: React.ReactNode }) {
-    if (!boards.length) {
-        return (
-            <Empty
-                icon={Table2}
-                title="No boards yet"
-                actions={
-                    <>
-                        {make}
-                        <Button variant="default" component={Link} to="/codex">
-                            Look at the codex
-                        </Button>
-                    </>
-                }
-            >
-                A board keeps rows: contacts, deals, incidents, whatever your automations gather.
-                Many recipes of the codex bring a board of their own, ready to be filled.
-            </Empty>
-        );
-    }
-    const low = words.toLowerCase();
-    const fitting = boards.filter((one) =>
-        `${one.name} ${one.description}`.toLowerCase().includes(low)
-    );
-    if (!fitting.length) return <Text c="dimmed">No board is called anything like “{words}”.</Text>;
+  if (!boards.length) {
     return (
-        <SimpleGrid cols={{ base: 1, sm: 2, lg: 3 }} spacing="md">
-            {fitting.map((board) => <BoardCard key={board.id} board={board} />)}
-        </SimpleGrid>
+      <Empty
+        icon={Table2}
+        title="No boards yet"
+        actions={
+          <>
+            {make}
+            <Button variant="default" component={Link} to="/codex">
+              Look at the codex
+            </Button>
+          </>
+        }
+      >
+        A board keeps rows: contacts, deals, incidents, whatever your automations gather. Many
+        recipes of the codex bring a board of their own, ready to be filled.
+      </Empty>
     );
+  }
+  const low = words.toLowerCase();
+  const fitting = boards.filter((one) =>
+    `${one.name} ${one.description}`.toLowerCase().includes(low)
+  );
+  if (!fitting.length) return <Text c="dimmed">No board is called anything like “{words}”.</Text>;
+  return (
+    <SimpleGrid cols={{ base: 1, sm: 2, lg: 3 }} spacing="md">
+      {fitting.map((board) => <BoardCard key={board.id} board={board} />)}
+    </SimpleGrid>
+  );
 }
 
 function BoardCard({ board }: { board: Entry }) {
-    const rows = board.datasets.reduce((sum, { total }) => sum + total, 0);
-    return (
-        <Card
-            component={Link}
-            to="/boards/$boardId"
-            params={{ boardId: board.id } as never}
-            withBorder
-            radius="lg"
-            className="row-link"
-            p="lg"
-        >
-            <Stack gap="xs" h="100%">
-                <Group justify="space-between" wrap="nowrap" align="flex-start">
-                    <Title order={2} size="h5" className="wrap-anywhere">{board.name}</Title>
-                    {board.archived
-                        ? <Badge color="gray" variant="light" tt="none">archived</Badge>
-                        : null}
-                </Group>
-                {board.description
-                    ? <Text size="sm" c="dimmed" lineClamp={2}>{board.description}</Text>
-                    : null}
-                <Text size="sm" className="numbers" mt="auto">
-                    {count(rows, "row")}
-                    {board.datasets.length > 1
-                        ? ` in ${count(board.datasets.length, "dataset")}`
-                        : ""}
-                </Text>
-                <Text size="xs" c="dimmed" component="div">
-                    changed <Moment at={board.updated_at} size="xs" />
-                </Text>
-            </Stack>
-        </Card>
-    );
+  const rows = board.datasets.reduce((sum, { total }) => sum + total, 0);
+  return (
+    <Card
+      component={Link}
+      to="/boards/$boardId"
+      params={{ boardId: board.id } as never}
+      withBorder
+      radius="lg"
+      className="row-link"
+      p="lg"
+    >
+      <Stack gap="xs" h="100%">
+        <Group justify="space-between" wrap="nowrap" align="flex-start">
+          <Title order={2} size="h5" className="wrap-anywhere">{board.name}</Title>
+          {board.archived ? <Badge color="gray" variant="light" tt="none">archived</Badge> : null}
+        </Group>
+        {board.description
+          ? <Text size="sm" c="dimmed" lineClamp={2}>{board.description}</Text>
+          : null}
+        <Text size="sm" className="numbers" mt="auto">
+          {count(rows, "row")}
+          {board.datasets.length > 1 ? ` in ${count(board.datasets.length, "dataset")}` : ""}
+        </Text>
+        <Text size="xs" c="dimmed" component="div">
+          changed <Moment at={board.updated_at} size="xs" />
+        </Text>
+      </Stack>
+    </Card>
+  );
 }

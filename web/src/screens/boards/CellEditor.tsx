@@ -9,88 +9,88 @@ import type { Column } from "./rows";
 export type Step = "stay" | "down" | "right" | "left";
 
 type Props = {
-    column: Column;
-    value: unknown;
-    /** What was typed to begin; none: the value as it is. */
-    begun?: string;
-    keep: (value: unknown) => Promise<unknown>;
-    close: (step: Step) => void;
+  column: Column;
+  value: unknown;
+  /** What was typed to begin; none: the value as it is. */
+  begun?: string;
+  keep: (value: unknown) => Promise<unknown>;
+  close: (step: Step) => void;
 };
 
 export function CellEditor({ column, value, begun, keep, close }: Props) {
-    const [text, setText] = useState(begun ?? shown(value));
-    const [problem, setProblem] = useState<string | null>(null);
-    const field = useRef<HTMLTextAreaElement & HTMLSelectElement & HTMLInputElement>(null);
-    const over = useRef(false);
-    useEffect(() => {
-        field.current?.focus();
-        if (begun === undefined) field.current?.select?.();
-    }, [begun]);
+  const [text, setText] = useState(begun ?? shown(value));
+  const [problem, setProblem] = useState<string | null>(null);
+  const field = useRef<HTMLTextAreaElement & HTMLSelectElement & HTMLInputElement>(null);
+  const over = useRef(false);
+  useEffect(() => {
+    field.current?.focus();
+    if (begun === undefined) field.current?.select?.();
+  }, [begun]);
 
-    const done = async (step: Step, written = text) => {
-        if (over.current) return;
-        const read = parsed(column, written, value);
-        if ("problem" in read) return setProblem(read.problem);
-        over.current = true;
-        try {
-            if (written !== shown(value)) await keep(read.value);
-            close(step);
-        } catch (refused) {
-            over.current = false;
-            setProblem(sentence(refused));
-        }
-    };
-    const onKeyDown = (event: KeyboardEvent) => {
-        event.stopPropagation();
-        if (event.key === "Escape") {
-            over.current = true;
-            close("stay");
-        } else if (event.key === "Enter" && !event.shiftKey) {
-            event.preventDefault();
-            void done("down");
-        } else if (event.key === "Tab") {
-            event.preventDefault();
-            void done(event.shiftKey ? "left" : "right");
-        }
-    };
-    const common = {
-        ref: field,
-        className: "board-editor",
-        "aria-label": column.label,
-        "aria-invalid": problem !== null,
-        value: text,
-        onKeyDown,
-        onBlur: () => void done("stay"),
-        onChange: (event: { currentTarget: { value: string } }) => {
-            setText(event.currentTarget.value);
-            setProblem(null);
-        },
-    };
-    return (
-        <>
-            {column.type === "select"
-                ? (
-                    <select
-                        {...common}
-                        onChange={(event) => {
-                            setText(event.currentTarget.value);
-                            void done("stay", event.currentTarget.value);
-                        }}
-                    >
-                        <option value="">—</option>
-                        {(column.options ?? []).map((one) => <option key={one}>{one}</option>)}
-                    </select>
-                )
-                : column.type === "date" && /^(\d{4}-\d{2}-\d{2})?$/.test(text)
-                ? <input {...common} type="date" />
-                : (
-                    <textarea
-                        {...common}
-                        rows={1}
-                        inputMode={column.type === "number" ? "decimal" : "text"}
-                    />
-                )}
-            {problem ? <div className="board-editor-problem" role="alert">{problem}</div> : null}
-        </>
-    );
+  const done = async (step: Step, written = text) => {
+    if (over.current) return;
+    const read = parsed(column, written, value);
+    if ("problem" in read) return setProblem(read.problem);
+    over.current = true;
+    try {
+      if (written !== shown(value)) await keep(read.value);
+      close(step);
+    } catch (refused) {
+      over.current = false;
+      setProblem(sentence(refused));
+    }
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    event.stopPropagation();
+    if (event.key === "Escape") {
+      over.current = true;
+      close("stay");
+    } else if (event.key === "Enter" && !event.shiftKey) {
+      event.preventDefault();
+      void done("down");
+    } else if (event.key === "Tab") {
+      event.preventDefault();
+      void done(event.shiftKey ? "left" : "right");
+    }
+  };
+  const common = {
+    ref: field,
+    className: "board-editor",
+    "aria-label": column.label,
+    "aria-invalid": problem !== null,
+    value: text,
+    onKeyDown,
+    onBlur: () => void done("stay"),
+    onChange: (event: { currentTarget: { value: string } }) => {
+      setText(event.currentTarget.value);
+      setProblem(null);
+    },
+  };
+  return (
+    <>
+      {column.type === "select"
+        ? (
+          <select
+            {...common}
+            onChange={(event) => {
+              setText(event.currentTarget.value);
+              void done("stay", event.currentTarget.value);
+            }}
+          >
+            <option value="">—</option>
+            {(column.options ?? []).map((one) => <option key={one}>{one}</option>)}
+          </select>
+        )
+        : column.type === "date" && /^(\d{4}-\d{2}-\d{2})?$/.test(text)
+        ? <input {...common} type="date" />
+        : (
+          <textarea
+            {...common}
+            rows={1}
+            inputMode={column.type === "number" ? "decimal" : "text"}
+          />
+        )}
+      {problem ? <div className="board-editor-problem" role="alert">{problem}</div> : null}
+    </>
+  );
 }

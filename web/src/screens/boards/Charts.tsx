@@ -15,11 +15,11 @@ const Plot = lazy(() => import("./Plot"));
 
 export type Kind = "bar" | "line" | "area";
 const HOW = {
-    count: "Count of rows",
-    sum: "Sum",
-    average: "Average",
-    smallest: "Smallest",
-    largest: "Largest",
+  count: "Count of rows",
+  sum: "Sum",
+  average: "Average",
+  smallest: "Smallest",
+  largest: "Largest",
 };
 type How = keyof typeof HOW;
 const PER = { day: "Per day", month: "Per month", year: "Per year" };
@@ -27,164 +27,164 @@ type Per = keyof typeof PER;
 const MOST = 60;
 
 export function Charts({ board }: { board: BoardShown }) {
-    const [values, change] = useAddress();
-    const datasets = board.schema.datasets;
-    const dataset = datasets.find(({ name }) => name === (values.dataset ?? "default")) ??
-        datasets[0];
-    const some = (board.data.datasets[dataset?.name ?? ""]?.rows ?? []) as unknown as Row[];
-    const columns = columnsOf(dataset, some);
-    if (!dataset || !columns.length) {
-        return (
-            <Empty icon={ChartColumn} title="Nothing to draw yet">
-                A chart needs a dataset with columns or rows. Say under Columns what the rows have.
-            </Empty>
-        );
-    }
-    const x = columns.find(({ key }) => key === values.x) ?? usualX(columns);
-    const numbers = columns.filter(({ type, free }) => type === "number" || free);
-    const y = numbers.find(({ key }) => key === values.y) ?? numbers[0];
-    const how: How = values.how && values.how in HOW && y ? values.how as How : "count";
-    const per: Per | undefined = x.type === "date"
-        ? (values.per && values.per in PER ? values.per as Per : "month")
-        : undefined;
-    const kind: Kind = values.kind === "line" || values.kind === "area" ? values.kind : "bar";
+  const [values, change] = useAddress();
+  const datasets = board.schema.datasets;
+  const dataset = datasets.find(({ name }) => name === (values.dataset ?? "default")) ??
+    datasets[0];
+  const some = (board.data.datasets[dataset?.name ?? ""]?.rows ?? []) as unknown as Row[];
+  const columns = columnsOf(dataset, some);
+  if (!dataset || !columns.length) {
     return (
-        <Stack gap="md">
-            <Group gap="sm" align="flex-end">
-                {datasets.length > 1
-                    ? (
-                        <NativeSelect
-                            label="Dataset"
-                            value={dataset.name}
-                            data={datasets.map(({ name }) => name)}
-                            onChange={({ currentTarget }) =>
-                                change({
-                                    dataset: currentTarget.value,
-                                    x: undefined,
-                                    y: undefined,
-                                })}
-                        />
-                    )
-                    : null}
-                <NativeSelect
-                    label="For each"
-                    value={x.key}
-                    data={columns.map(({ key, label }) => ({ value: key, label }))}
-                    onChange={({ currentTarget }) => change({ x: currentTarget.value })}
-                />
-                {per
-                    ? (
-                        <NativeSelect
-                            label="Time"
-                            value={per}
-                            data={Object.entries(PER).map(([value, label]) => ({ value, label }))}
-                            onChange={({ currentTarget }) => change({ per: currentTarget.value })}
-                        />
-                    )
-                    : null}
-                <NativeSelect
-                    label="Show"
-                    value={how}
-                    data={Object.entries(HOW).filter(([one]) => y || one === "count")
-                        .map(([value, label]) => ({ value, label }))}
-                    onChange={({ currentTarget }) => change({ how: currentTarget.value })}
-                />
-                {how !== "count" && y
-                    ? (
-                        <NativeSelect
-                            label="Of"
-                            value={y.key}
-                            data={numbers.map(({ key, label }) => ({ value: key, label }))}
-                            onChange={({ currentTarget }) => change({ y: currentTarget.value })}
-                        />
-                    )
-                    : null}
-                <SegmentedControl
-                    aria-label="Kind of chart"
-                    value={kind}
-                    onChange={(next) => change({ kind: next })}
-                    data={[{ value: "bar", label: "Bars" }, { value: "line", label: "Line" }, {
-                        value: "area",
-                        label: "Area",
-                    }]}
-                />
-            </Group>
-            <Drawn
-                boardId={board.id}
-                dataset={dataset.name}
-                x={x}
-                y={how === "count" ? undefined : y}
-                how={how}
-                per={per}
-                kind={kind}
-            />
-        </Stack>
+      <Empty icon={ChartColumn} title="Nothing to draw yet">
+        A chart needs a dataset with columns or rows. Say under Columns what the rows have.
+      </Empty>
     );
+  }
+  const x = columns.find(({ key }) => key === values.x) ?? usualX(columns);
+  const numbers = columns.filter(({ type, free }) => type === "number" || free);
+  const y = numbers.find(({ key }) => key === values.y) ?? numbers[0];
+  const how: How = values.how && values.how in HOW && y ? values.how as How : "count";
+  const per: Per | undefined = x.type === "date"
+    ? (values.per && values.per in PER ? values.per as Per : "month")
+    : undefined;
+  const kind: Kind = values.kind === "line" || values.kind === "area" ? values.kind : "bar";
+  return (
+    <Stack gap="md">
+      <Group gap="sm" align="flex-end">
+        {datasets.length > 1
+          ? (
+            <NativeSelect
+              label="Dataset"
+              value={dataset.name}
+              data={datasets.map(({ name }) => name)}
+              onChange={({ currentTarget }) =>
+                change({
+                  dataset: currentTarget.value,
+                  x: undefined,
+                  y: undefined,
+                })}
+            />
+          )
+          : null}
+        <NativeSelect
+          label="For each"
+          value={x.key}
+          data={columns.map(({ key, label }) => ({ value: key, label }))}
+          onChange={({ currentTarget }) => change({ x: currentTarget.value })}
+        />
+        {per
+          ? (
+            <NativeSelect
+              label="Time"
+              value={per}
+              data={Object.entries(PER).map(([value, label]) => ({ value, label }))}
+              onChange={({ currentTarget }) => change({ per: currentTarget.value })}
+            />
+          )
+          : null}
+        <NativeSelect
+          label="Show"
+          value={how}
+          data={Object.entries(HOW).filter(([one]) => y || one === "count")
+            .map(([value, label]) => ({ value, label }))}
+          onChange={({ currentTarget }) => change({ how: currentTarget.value })}
+        />
+        {how !== "count" && y
+          ? (
+            <NativeSelect
+              label="Of"
+              value={y.key}
+              data={numbers.map(({ key, label }) => ({ value: key, label }))}
+              onChange={({ currentTarget }) => change({ y: currentTarget.value })}
+            />
+          )
+          : null}
+        <SegmentedControl
+          aria-label="Kind of chart"
+          value={kind}
+          onChange={(next) => change({ kind: next })}
+          data={[{ value: "bar", label: "Bars" }, { value: "line", label: "Line" }, {
+            value: "area",
+            label: "Area",
+          }]}
+        />
+      </Group>
+      <Drawn
+        boardId={board.id}
+        dataset={dataset.name}
+        x={x}
+        y={how === "count" ? undefined : y}
+        how={how}
+        per={per}
+        kind={kind}
+      />
+    </Stack>
+  );
 }
 
 function usualX(columns: Column[]): Column {
-    return columns.find(({ type }) => type === "select") ??
-        columns.find(({ type }) => type === "date") ?? columns[0]!;
+  return columns.find(({ type }) => type === "select") ??
+    columns.find(({ type }) => type === "date") ?? columns[0]!;
 }
 
 type DrawnProps = {
-    boardId: string;
-    dataset: string;
-    x: Column;
-    y?: Column;
-    how: How;
-    per?: Per;
-    kind: Kind;
+  boardId: string;
+  dataset: string;
+  x: Column;
+  y?: Column;
+  how: How;
+  per?: Per;
+  kind: Kind;
 };
 
 function Drawn({ boardId, dataset, x, y, how, per, kind }: DrawnProps) {
-    // What has no order of its own is shown with the largest first.
-    const order = x.type === "date" || x.type === "number" ? "value" as const : "number" as const;
-    const summary = api.useQuery("get", "/api/v1/boards/{board_id}/summary", {
-        params: {
-            path: { board_id: boardId },
-            query: {
-                dataset,
-                by: x.key,
-                how,
-                order,
-                limit: MOST,
-                ...(per ? { per } : {}),
-                ...(y ? { of: y.key } : {}),
-            },
-        },
-    });
-    const title = `${HOW[how]}${y ? ` of ${y.label}` : ""} for each ${x.label}`;
-    return (
-        <Card withBorder radius="lg" p="lg" component="section" aria-label={title}>
-            <Text fw={600} mb="md">{title}</Text>
-            <Asked of={summary} lines={5}>
-                {({ groups, of }) =>
-                    groups.length
-                        ? (
-                            <>
-                                <Suspense fallback={<Slow words="Fetching the chart …" />}>
-                                    <Plot
-                                        kind={kind}
-                                        name={HOW[how]}
-                                        points={groups.map(({ value, number }) => ({
-                                            x: value ?? "nothing",
-                                            y: number ?? 0,
-                                        }))}
-                                    />
-                                </Suspense>
-                                {of > groups.length
-                                    ? (
-                                        <Text size="sm" c="dimmed" mt="sm">
-                                            {order === "number" ? "The largest" : "The first"}{" "}
-                                            {groups.length} of {count(of, "group")}.
-                                        </Text>
-                                    )
-                                    : null}
-                            </>
-                        )
-                        : <Text c="dimmed">There are no rows to draw yet.</Text>}
-            </Asked>
-        </Card>
-    );
+  // What has no order of its own is shown with the largest first.
+  const order = x.type === "date" || x.type === "number" ? "value" as const : "number" as const;
+  const summary = api.useQuery("get", "/api/v1/boards/{board_id}/summary", {
+    params: {
+      path: { board_id: boardId },
+      query: {
+        dataset,
+        by: x.key,
+        how,
+        order,
+        limit: MOST,
+        ...(per ? { per } : {}),
+        ...(y ? { of: y.key } : {}),
+      },
+    },
+  });
+  const title = `${HOW[how]}${y ? ` of ${y.label}` : ""} for each ${x.label}`;
+  return (
+    <Card withBorder radius="lg" p="lg" component="section" aria-label={title}>
+      <Text fw={600} mb="md">{title}</Text>
+      <Asked of={summary} lines={5}>
+        {({ groups, of }) =>
+          groups.length
+            ? (
+              <>
+                <Suspense fallback={<Slow words="Fetching the chart …" />}>
+                  <Plot
+                    kind={kind}
+                    name={HOW[how]}
+                    points={groups.map(({ value, number }) => ({
+                      x: value ?? "nothing",
+                      y: number ?? 0,
+                    }))}
+                  />
+                </Suspense>
+                {of > groups.length
+                  ? (
+                    <Text size="sm" c="dimmed" mt="sm">
+                      {order === "number" ? "The largest" : "The first"} {groups.length} of{" "}
+                      {count(of, "group")}.
+                    </Text>
+                  )
+                  : null}
+              </>
+            )
+            : <Text c="dimmed">There are no rows to draw yet.</Text>}
+      </Asked>
+    </Card>
+  );
 }

@@ -5,39 +5,39 @@ import { Plus, X } from "lucide-react";
 import type { FieldType } from "./rows";
 
 export type WrittenColumn = {
-    key: string;
-    label: string;
-    type: FieldType;
-    options: string;
-    old?: boolean;
+  key: string;
+  label: string;
+  type: FieldType;
+  options: string;
+  old?: boolean;
 };
 
 export const TYPES: { value: FieldType; label: string }[] = [
-    { value: "text", label: "Text" },
-    { value: "number", label: "Number" },
-    { value: "date", label: "Date" },
-    { value: "select", label: "One of some options" },
-    { value: "tags", label: "Tags" },
-    { value: "user", label: "Person" },
-    { value: "richtext", label: "Long text" },
+  { value: "text", label: "Text" },
+  { value: "number", label: "Number" },
+  { value: "date", label: "Date" },
+  { value: "select", label: "One of some options" },
+  { value: "tags", label: "Tags" },
+  { value: "user", label: "Person" },
+  { value: "richtext", label: "Long text" },
 ];
 
 /** A key for rows and programs, from what people read: "Due date" → "due_date". */
 export const keyFrom = (label: string) =>
-    label.trim().toLowerCase().replace(/[^\p{L}\p{N}]+/gu, "_").replace(/^_+|_+$/g, "");
+  label.trim().toLowerCase().replace(/[^\p{L}\p{N}]+/gu, "_").replace(/^_+|_+$/g, "");
 
 export const optionsFrom = (
-    text: string,
+  text: string,
 ) => [...new Set(text.split(",").map((one) => one.trim()).filter(Boolean))];
 
 /** Columns as the server takes them; lines without a name are left out. */
 export function asColumns(written: WrittenColumn[]) {
-    return written.filter(({ label }) => label.trim()).map(({ key, label, type, options }) => ({
-        key: key || keyFrom(label) || label.trim(),
-        label: label.trim(),
-        field_type: type,
-        ...(type === "select" ? { options: optionsFrom(options) } : {}),
-    }));
+  return written.filter(({ label }) => label.trim()).map(({ key, label, type, options }) => ({
+    key: key || keyFrom(label) || label.trim(),
+    label: label.trim(),
+    field_type: type,
+    ...(type === "select" ? { options: optionsFrom(options) } : {}),
+  }));
 }
 
 export const NEW_COLUMN: WrittenColumn = { key: "", label: "", type: "text", options: "" };
@@ -45,61 +45,59 @@ export const NEW_COLUMN: WrittenColumn = { key: "", label: "", type: "text", opt
 type Props = { columns: WrittenColumn[]; set: (columns: WrittenColumn[]) => void };
 
 export function ColumnFields({ columns, set }: Props) {
-    const change = (at: number, more: Partial<WrittenColumn>) =>
-        set(columns.map((one, index) => index === at ? { ...one, ...more } : one));
-    return (
-        <Stack gap="xs">
-            {columns.map((column, at) => (
-                <Card key={at} withBorder padding="xs" radius="md">
-                    <Group gap="xs" align="flex-end" wrap="nowrap">
-                        <TextInput
-                            label={`Column ${at + 1}`}
-                            placeholder="Company"
-                            value={column.label}
-                            onChange={(event) => change(at, { label: event.currentTarget.value })}
-                            style={{ flex: 1 }}
-                        />
-                        <NativeSelect
-                            label="Type"
-                            aria-label={`Type of column ${at + 1}`}
-                            data={TYPES}
-                            value={column.type}
-                            onChange={(event) =>
-                                change(at, { type: event.currentTarget.value as FieldType })}
-                        />
-                        <ActionIcon
-                            variant="subtle"
-                            color="gray"
-                            size={36}
-                            aria-label={`Remove column ${at + 1}`}
-                            onClick={() => set(columns.filter((_, index) => index !== at))}
-                        >
-                            <X size={16} />
-                        </ActionIcon>
-                    </Group>
-                    {column.type === "select"
-                        ? (
-                            <TextInput
-                                mt="xs"
-                                label="Options"
-                                placeholder="open, won, lost"
-                                description="With commas between them."
-                                value={column.options}
-                                onChange={(event) =>
-                                    change(at, { options: event.currentTarget.value })}
-                            />
-                        )
-                        : null}
-                </Card>
-            ))}
-            <Button
-                variant="subtle"
-                leftSection={<Plus size={15} aria-hidden />}
-                onClick={() => set([...columns, NEW_COLUMN])}
-                style={{ alignSelf: "flex-start" }}
+  const change = (at: number, more: Partial<WrittenColumn>) =>
+    set(columns.map((one, index) => index === at ? { ...one, ...more } : one));
+  return (
+    <Stack gap="xs">
+      {columns.map((column, at) => (
+        <Card key={at} withBorder padding="xs" radius="md">
+          <Group gap="xs" align="flex-end" wrap="nowrap">
+            <TextInput
+              label={`Column ${at + 1}`}
+              placeholder="Company"
+              value={column.label}
+              onChange={(event) => change(at, { label: event.currentTarget.value })}
+              style={{ flex: 1 }}
+            />
+            <NativeSelect
+              label="Type"
+              aria-label={`Type of column ${at + 1}`}
+              data={TYPES}
+              value={column.type}
+              onChange={(event) => change(at, { type: event.currentTarget.value as FieldType })}
+            />
+            <ActionIcon
+              variant="subtle"
+              color="gray"
+              size={36}
+              aria-label={`Remove column ${at + 1}`}
+              onClick={() => set(columns.filter((_, index) => index !== at))}
             >
-                Another column
-            </Button>
-        </Stack>
-    );
+              <X size={16} />
+            </ActionIcon>
+          </Group>
+          {column.type === "select"
+            ? (
+              <TextInput
+                mt="xs"
+                label="Options"
+                placeholder="open, won, lost"
+                description="With commas between them."
+                value={column.options}
+                onChange={(event) => change(at, { options: event.currentTarget.value })}
+              />
+            )
+            : null}
+        </Card>
+      ))}
+      <Button
+        variant="subtle"
+        leftSection={<Plus size={15} aria-hidden />}
+        onClick={() => set([...columns, NEW_COLUMN])}
+        style={{ alignSelf: "flex-start" }}
+      >
+        Another column
+      </Button>
+    </Stack>
+  );
 }

@@ -20,213 +20,213 @@ type Recipe = Link["recipes"][number];
 type Props = { board: BoardShown; mayEdit: boolean };
 
 export function Links({ board, mayEdit }: Props) {
-    const [making, setMaking] = useState(false);
-    const make = mayEdit
+  const [making, setMaking] = useState(false);
+  const make = mayEdit
+    ? (
+      <Button leftSection={<Plus size={16} aria-hidden />} onClick={() => setMaking(true)}>
+        Follow something
+      </Button>
+    )
+    : null;
+  return (
+    <Stack gap="md" maw={860}>
+      {board.links.length
         ? (
-            <Button leftSection={<Plus size={16} aria-hidden />} onClick={() => setMaking(true)}>
-                Follow something
-            </Button>
+          <>
+            <Group justify="flex-end">{make}</Group>
+            {board.links.map((link) => <LinkCard key={link.id} link={link} mayEdit={mayEdit} />)}
+          </>
         )
-        : null;
-    return (
-        <Stack gap="md" maw={860}>
-            {board.links.length
-                ? (
-                    <>
-                        <Group justify="flex-end">{make}</Group>
-                        {board.links.map((link) => (
-                            <LinkCard key={link.id} link={link} mayEdit={mayEdit} />
-                        ))}
-                    </>
-                )
-                : (
-                    <Empty icon={Link2} title="This board follows nothing yet" actions={make}>
-                        Link it to a repository, a calendar, a feed or any address that answers
-                        JSON, and a dataset is kept as it is over there.
-                    </Empty>
-                )}
-            <NewLink boardId={board.id} opened={making} close={() => setMaking(false)} />
-        </Stack>
-    );
+        : (
+          <Empty icon={Link2} title="This board follows nothing yet" actions={make}>
+            Link it to a repository, a calendar, a feed or any address that answers JSON, and a
+            dataset is kept as it is over there.
+          </Empty>
+        )}
+      <NewLink boardId={board.id} opened={making} close={() => setMaking(false)} />
+    </Stack>
+  );
 }
 
 function LinkCard({ link, mayEdit }: { link: Link; mayEdit: boolean }) {
-    const [filling, setFilling] = useState(false);
-    const confirm = useConfirm();
-    const { busy, act } = useAct();
-    const remove = async () => {
-        const sure = await confirm({
-            title: `Stop following ${link.display_name}?`,
-            words: "Its datasets are no longer refreshed. Their rows stay.",
-            yes: "Stop following",
-            dangerous: true,
-        });
-        if (!sure) return;
-        await act(async () => {
-            await client.DELETE("/api/v1/board-links/{link_id}", {
-                params: { path: { link_id: link.id } },
-            });
-            await refresh("/api/v1/boards");
-        }, "The link is deleted.");
-    };
-    return (
-        <Card withBorder radius="lg" p="lg">
-            <Group justify="space-between" align="flex-start" mb={link.recipes.length ? "md" : 0}>
-                <div>
-                    <Group gap="xs">
-                        <Title order={2} size="h5">{link.display_name}</Title>
-                        <Badge variant="light" color="gray" tt="none">
-                            {kindOf(link.kind)?.label ?? link.kind}
-                        </Badge>
-                    </Group>
-                    <Text size="sm" c="dimmed" className="mono wrap-anywhere">
-                        {refWords(link.ref)}
-                    </Text>
-                </div>
-                {mayEdit
-                    ? (
-                        <Group gap="xs">
-                            <Button
-                                size="compact-sm"
-                                variant="default"
-                                onClick={() => setFilling(true)}
-                            >
-                                Fill a dataset
-                            </Button>
-                            <Button
-                                size="compact-sm"
-                                variant="subtle"
-                                color="red"
-                                loading={busy}
-                                onClick={() => void remove()}
-                                aria-label={`Delete the link ${link.display_name}`}
-                            >
-                                Delete
-                            </Button>
-                        </Group>
-                    )
-                    : null}
+  const [filling, setFilling] = useState(false);
+  const confirm = useConfirm();
+  const { busy, act } = useAct();
+  const remove = async () => {
+    const sure = await confirm({
+      title: `Stop following ${link.display_name}?`,
+      words: "Its datasets are no longer refreshed. Their rows stay.",
+      yes: "Stop following",
+      dangerous: true,
+    });
+    if (!sure) return;
+    await act(async () => {
+      await client.DELETE("/api/v1/board-links/{link_id}", {
+        params: { path: { link_id: link.id } },
+      });
+      await refresh("/api/v1/boards");
+    }, "The link is deleted.");
+  };
+  return (
+    <Card withBorder radius="lg" p="lg">
+      <Group justify="space-between" align="flex-start" mb={link.recipes.length ? "md" : 0}>
+        <div>
+          <Group gap="xs">
+            <Title order={2} size="h5">{link.display_name}</Title>
+            <Badge variant="light" color="gray" tt="none">
+              {kindOf(link.kind)?.label ?? link.kind}
+            </Badge>
+          </Group>
+          <Text size="sm" c="dimmed" className="mono wrap-anywhere">
+            {refWords(link.ref)}
+          </Text>
+        </div>
+        {mayEdit
+          ? (
+            <Group gap="xs">
+              <Button
+                size="compact-sm"
+                variant="default"
+                onClick={() => setFilling(true)}
+              >
+                Fill a dataset
+              </Button>
+              <Button
+                size="compact-sm"
+                variant="subtle"
+                color="red"
+                loading={busy}
+                onClick={() => void remove()}
+                aria-label={`Delete the link ${link.display_name}`}
+              >
+                Delete
+              </Button>
             </Group>
-            <Stack gap="sm">
-                {link.recipes.map((recipe) => (
-                    <RecipeLine key={recipe.id} recipe={recipe} mayEdit={mayEdit} />
-                ))}
-                {!link.recipes.length
-                    ? <Text size="sm" c="dimmed" mt="xs">It fills no dataset yet.</Text>
-                    : null}
-            </Stack>
-            <NewRecipe link={link} opened={filling} close={() => setFilling(false)} />
-        </Card>
-    );
+          )
+          : null}
+      </Group>
+      <Stack gap="sm">
+        {link.recipes.map((recipe) => (
+          <RecipeLine key={recipe.id} recipe={recipe} mayEdit={mayEdit} />
+        ))}
+        {!link.recipes.length
+          ? <Text size="sm" c="dimmed" mt="xs">It fills no dataset yet.</Text>
+          : null}
+      </Stack>
+      <NewRecipe
+        link={link}
+        opened={filling}
+        close={() =>
+          setFilling(false)}
+      />
+    </Card>
+  );
 }
 
 function RecipeLine({ recipe, mayEdit }: { recipe: Recipe; mayEdit: boolean }) {
-    const { busy, act } = useAct();
-    const confirm = useConfirm();
-    const path = { recipe_id: recipe.id };
-    const again = () =>
-        act(async () => {
-            try {
-                const { data } = await client.POST("/api/v1/dataset-recipes/{recipe_id}/refresh", {
-                    params: { path },
-                    body: {},
-                });
-                if (data) {
-                    sayDone(
-                        `${
-                            count(data.total, "row")
-                        }: ${data.appended} new, ${data.updated} changed, ${data.deleted} gone.`,
-                    );
-                }
-            } finally {
-                await refresh("/api/v1/boards");
-            }
+  const { busy, act } = useAct();
+  const confirm = useConfirm();
+  const path = { recipe_id: recipe.id };
+  const again = () =>
+    act(async () => {
+      try {
+        const { data } = await client.POST("/api/v1/dataset-recipes/{recipe_id}/refresh", {
+          params: { path },
+          body: {},
         });
-    const stop = async () => {
-        const sure = await confirm({
-            title: `Stop filling ${recipe.dataset_name}?`,
-            words: "The automation that refreshes it is archived. The rows stay.",
-            yes: "Stop",
-        });
-        if (!sure) return;
-        await act(async () => {
-            await client.DELETE("/api/v1/dataset-recipes/{recipe_id}", { params: { path } });
-            await refresh("/api/v1/boards");
-        }, "It is no longer filled.");
-    };
-    const when = recipe.refresh_cron
-        ? cronWords(recipe.refresh_cron) ?? recipe.refresh_cron
-        : "by hand";
-    return (
-        <Card bg="var(--soft)" radius="md" p="sm">
-            <Group justify="space-between" gap="xs">
-                <div>
-                    <Text size="sm" fw={600}>{recipe.dataset_name}</Text>
-                    <Text size="sm" c="dimmed" component="div">
-                        {recipe.adapter_op}, refreshed {when}; last{" "}
-                        <Moment at={recipe.last_refreshed_at} />
-                        {recipe.last_rows === null ? "" : `, ${count(recipe.last_rows, "row")}`}
-                        {recipe.automation_id
-                            ? (
-                                <>
-                                    {" · "}
-                                    <Anchor
-                                        component={To}
-                                        size="sm"
-                                        to={`/automations/${recipe.automation_id}`}
-                                    >
-                                        its automation
-                                    </Anchor>
-                                </>
-                            )
-                            : null}
-                    </Text>
-                </div>
-                {mayEdit
-                    ? (
-                        <Group gap="xs">
-                            <Button
-                                size="compact-sm"
-                                variant="default"
-                                leftSection={<RefreshCw size={13} aria-hidden />}
-                                loading={busy}
-                                onClick={() => void again()}
-                                aria-label={`Refresh ${recipe.dataset_name}`}
-                            >
-                                Refresh
-                            </Button>
-                            <Button
-                                size="compact-sm"
-                                variant="subtle"
-                                color="gray"
-                                onClick={() => void stop()}
-                            >
-                                Stop
-                            </Button>
-                        </Group>
-                    )
-                    : null}
+        if (data) {
+          sayDone(
+            `${
+              count(data.total, "row")
+            }: ${data.appended} new, ${data.updated} changed, ${data.deleted} gone.`,
+          );
+        }
+      } finally {
+        await refresh("/api/v1/boards");
+      }
+    });
+  const stop = async () => {
+    const sure = await confirm({
+      title: `Stop filling ${recipe.dataset_name}?`,
+      words: "The automation that refreshes it is archived. The rows stay.",
+      yes: "Stop",
+    });
+    if (!sure) return;
+    await act(async () => {
+      await client.DELETE("/api/v1/dataset-recipes/{recipe_id}", { params: { path } });
+      await refresh("/api/v1/boards");
+    }, "It is no longer filled.");
+  };
+  const when = recipe.refresh_cron
+    ? cronWords(recipe.refresh_cron) ?? recipe.refresh_cron
+    : "by hand";
+  return (
+    <Card bg="var(--soft)" radius="md" p="sm">
+      <Group justify="space-between" gap="xs">
+        <div>
+          <Text size="sm" fw={600}>{recipe.dataset_name}</Text>
+          <Text size="sm" c="dimmed" component="div">
+            {recipe.adapter_op}, refreshed {when}; last <Moment at={recipe.last_refreshed_at} />
+            {recipe.last_rows === null ? "" : `, ${count(recipe.last_rows, "row")}`}
+            {recipe.automation_id
+              ? (
+                <>
+                  {" · "}
+                  <Anchor
+                    component={To}
+                    size="sm"
+                    to={`/automations/${recipe.automation_id}`}
+                  >
+                    its automation
+                  </Anchor>
+                </>
+              )
+              : null}
+          </Text>
+        </div>
+        {mayEdit
+          ? (
+            <Group gap="xs">
+              <Button
+                size="compact-sm"
+                variant="default"
+                leftSection={<RefreshCw size={13} aria-hidden />}
+                loading={busy}
+                onClick={() => void again()}
+                aria-label={`Refresh ${recipe.dataset_name}`}
+              >
+                Refresh
+              </Button>
+              <Button
+                size="compact-sm"
+                variant="subtle"
+                color="gray"
+                onClick={() => void stop()}
+              >
+                Stop
+              </Button>
             </Group>
-            {recipe.last_error
-                ? (
-                    <Alert
-                        color={recipe.failures_in_row ? "red" : "yellow"}
-                        variant="light"
-                        mt="xs"
-                        py="xs"
-                    >
-                        {problemWords(recipe.last_error)}
-                        {recipe.failures_in_row > 1
-                            ? ` Failed ${recipe.failures_in_row} times in a row.`
-                            : ""}
-                    </Alert>
-                )
-                : null}
-        </Card>
-    );
+          )
+          : null}
+      </Group>
+      {recipe.last_error
+        ? (
+          <Alert
+            color={recipe.failures_in_row ? "red" : "yellow"}
+            variant="light"
+            mt="xs"
+            py="xs"
+          >
+            {problemWords(recipe.last_error)}
+            {recipe.failures_in_row > 1 ? ` Failed ${recipe.failures_in_row} times in a row.` : ""}
+          </Alert>
+        )
+        : null}
+    </Card>
+  );
 }
 
 function problemWords(told: Record<string, unknown>): string {
-    const words = [told.detail, told.suggestion].filter((one) => typeof one === "string");
-    return words.join(" ") || "The last refresh did not work.";
+  const words = [told.detail, told.suggestion].filter((one) => typeof one === "string");
+  return words.join(" ") || "The last refresh did not work.";
 }

@@ -8,64 +8,63 @@ import { ProblemNote } from "../../kit/Asked";
 import { asColumns, ColumnFields, NEW_COLUMN, type WrittenColumn } from "./ColumnFields";
 
 export function NewBoard({ opened, close }: { opened: boolean; close: () => void }) {
-    const [name, setName] = useState("");
-    const [description, setDescription] = useState("");
-    const [columns, setColumns] = useState<WrittenColumn[]>([NEW_COLUMN]);
-    const [problem, setProblem] = useState<unknown>(null);
-    const [busy, setBusy] = useState(false);
-    const navigate = useNavigate();
-    const submit = async (event: FormEvent) => {
-        event.preventDefault();
-        setBusy(true);
-        setProblem(null);
-        try {
-            const { data } = await client.POST("/api/v1/boards", {
-                body: {
-                    name: name.trim(),
-                    ...(description.trim() ? { description: description.trim() } : {}),
-                    datasets: [{ name: "default", columns: asColumns(columns) }],
-                },
-            });
-            void refresh("/api/v1/boards");
-            if (data) await navigate({ to: "/boards/$boardId", params: { boardId: data.id } });
-        } catch (refused) {
-            setProblem(refused);
-        } finally {
-            setBusy(false);
-        }
-    };
-    return (
-        <Modal opened={opened} onClose={close} title="A new board" size="lg" centered>
-            <form onSubmit={(event) => void submit(event)}>
-                <Stack gap="sm">
-                    <TextInput
-                        label="Name"
-                        required
-                        data-autofocus
-                        placeholder="Contacts"
-                        value={name}
-                        onChange={(event) => setName(event.currentTarget.value)}
-                    />
-                    <TextInput
-                        label="What it is for"
-                        placeholder="Whom we talk to."
-                        value={description}
-                        onChange={(event) => setDescription(event.currentTarget.value)}
-                    />
-                    <Text size="sm" c="dimmed">
-                        Columns say what a value must be. Rows may have other values too, so none is
-                        needed.
-                    </Text>
-                    <ColumnFields columns={columns} set={setColumns} />
-                    {problem ? <ProblemNote problem={problem} /> : null}
-                    <Group justify="flex-end" gap="xs">
-                        <Button variant="default" onClick={close}>Cancel</Button>
-                        <Button type="submit" loading={busy} disabled={!name.trim()}>
-                            Make the board
-                        </Button>
-                    </Group>
-                </Stack>
-            </form>
-        </Modal>
-    );
+  const [name, setName] = useState("");
+  const [description, setDescription] = useState("");
+  const [columns, setColumns] = useState<WrittenColumn[]>([NEW_COLUMN]);
+  const [problem, setProblem] = useState<unknown>(null);
+  const [busy, setBusy] = useState(false);
+  const navigate = useNavigate();
+  const submit = async (event: FormEvent) => {
+    event.preventDefault();
+    setBusy(true);
+    setProblem(null);
+    try {
+      const { data } = await client.POST("/api/v1/boards", {
+        body: {
+          name: name.trim(),
+          ...(description.trim() ? { description: description.trim() } : {}),
+          datasets: [{ name: "default", columns: asColumns(columns) }],
+        },
+      });
+      void refresh("/api/v1/boards");
+      if (data) await navigate({ to: "/boards/$boardId", params: { boardId: data.id } });
+    } catch (refused) {
+      setProblem(refused);
+    } finally {
+      setBusy(false);
+    }
+  };
+  return (
+    <Modal opened={opened} onClose={close} title="A new board" size="lg" centered>
+      <form onSubmit={(event) => void submit(event)}>
+        <Stack gap="sm">
+          <TextInput
+            label="Name"
+            required
+            data-autofocus
+            placeholder="Contacts"
+            value={name}
+            onChange={(event) => setName(event.currentTarget.value)}
+          />
+          <TextInput
+            label="What it is for"
+            placeholder="Whom we talk to."
+            value={description}
+            onChange={(event) => setDescription(event.currentTarget.value)}
+          />
+          <Text size="sm" c="dimmed">
+            Columns say what a value must be. Rows may have other values too, so none is needed.
+          </Text>
+          <ColumnFields columns={columns} set={setColumns} />
+          {problem ? <ProblemNote problem={problem} /> : null}
+          <Group justify="flex-end" gap="xs">
+            <Button variant="default" onClick={close}>Cancel</Button>
+            <Button type="submit" loading={busy} disabled={!name.trim()}>
+              Make the board
+            </Button>
+          </Group>
+        </Stack>
+      </form>
+    </Modal>
+  );
 }

@@ -9,97 +9,97 @@ import { kindOf, KINDS } from "./kinds";
 type Props = { boardId: string; opened: boolean; close: () => void };
 
 export function NewLink({ boardId, opened, close }: Props) {
-    const [kind, setKind] = useState("github");
-    const [name, setName] = useState("");
-    const [ref, setRef] = useState<Record<string, string>>({});
-    const [own, setOwn] = useState(false);
-    const [problem, setProblem] = useState<unknown>(null);
-    const [busy, setBusy] = useState(false);
-    const known = kindOf(kind)!;
-    const provider = known.connection && (known.connection.needed || own)
-        ? known.connection.source
-        : null;
-    const usual = [ref.owner, ref.repo].filter(Boolean).join("/") || known.label;
+  const [kind, setKind] = useState("github");
+  const [name, setName] = useState("");
+  const [ref, setRef] = useState<Record<string, string>>({});
+  const [own, setOwn] = useState(false);
+  const [problem, setProblem] = useState<unknown>(null);
+  const [busy, setBusy] = useState(false);
+  const known = kindOf(kind)!;
+  const provider = known.connection && (known.connection.needed || own)
+    ? known.connection.source
+    : null;
+  const usual = [ref.owner, ref.repo].filter(Boolean).join("/") || known.label;
 
-    const submit = async (event: FormEvent) => {
-        event.preventDefault();
-        setBusy(true);
-        setProblem(null);
-        const given = Object.fromEntries(
-            known.ref.map(({ name: field }) => [field, (ref[field] ?? "").trim()]).filter((
-                [, value],
-            ) => value),
-        );
-        try {
-            await client.POST("/api/v1/boards/{board_id}/links", {
-                params: { path: { board_id: boardId } },
-                body: {
-                    kind,
-                    ref: given as Record<string, never>,
-                    display_name: name.trim() || usual,
-                    ...(provider ? { integration_provider: provider } : {}),
-                },
-            });
-            await refresh("/api/v1/boards");
-            setRef({});
-            setName("");
-            close();
-        } catch (refused) {
-            setProblem(refused);
-        } finally {
-            setBusy(false);
-        }
-    };
-    return (
-        <Modal opened={opened} onClose={close} title="Follow something outside" centered>
-            <form onSubmit={(event) => void submit(event)}>
-                <Stack gap="sm">
-                    <NativeSelect
-                        label="What"
-                        value={kind}
-                        data={KINDS.map((one) => ({ value: one.kind, label: one.label }))}
-                        onChange={(event) => setKind(event.currentTarget.value)}
-                    />
-                    {known.ref.map((field) => (
-                        <TextInput
-                            key={field.name}
-                            label={field.label}
-                            placeholder={field.placeholder}
-                            required={!field.optional}
-                            value={ref[field.name] ?? ""}
-                            onChange={({ currentTarget }) =>
-                                setRef((before) => ({
-                                    ...before,
-                                    [field.name]: currentTarget.value,
-                                }))}
-                        />
-                    ))}
-                    <TextInput
-                        label="Name here"
-                        placeholder={usual}
-                        value={name}
-                        onChange={(event) => setName(event.currentTarget.value)}
-                    />
-                    {known.connection && !known.connection.needed
-                        ? (
-                            <Switch
-                                label="Read it with my own connection"
-                                checked={own}
-                                onChange={(event) => setOwn(event.currentTarget.checked)}
-                            />
-                        )
-                        : null}
-                    <Text size="sm" c="dimmed">
-                        Nothing is ever written over there. Everybody in the workspace can read a
-                        link, so no key belongs in an address.
-                    </Text>
-                    {problem ? <ProblemNote problem={problem} /> : null}
-                    <Group justify="flex-end" gap="xs">
-                        <Button variant="default" onClick={close}>Cancel</Button>
-                        <Button type="submit" loading={busy}>Follow</Button>
-                    </Group>
-                </Stack>
-            </form>
-        </Modal>
+  const submit = async (event: FormEvent) => {
+    event.preventDefault();
+    setBusy(true);
+    setProblem(null);
+    const given = Object.fromEntries(
+      known.ref.map(({ name: field }) => [field, (ref[field] ?? "").trim()]).filter((
+        [, value],
+      ) => value),
     );
+    try {
+      await client.POST("/api/v1/boards/{board_id}/links", {
+        params: { path: { board_id: boardId } },
+        body: {
+          kind,
+          ref: given as Record<string, never>,
+          display_name: name.trim() || usual,
+          ...(provider ? { integration_provider: provider } : {}),
+        },
+      });
+      await refresh("/api/v1/boards");
+      setRef({});
+      setName("");
+      close();
+    } catch (refused) {
+      setProblem(refused);
+    } finally {
+      setBusy(false);
+    }
+  };
+  return (
+    <Modal opened={opened} onClose={close} title="Follow something outside" centered>
+      <form onSubmit={(event) => void submit(event)}>
+        <Stack gap="sm">
+          <NativeSelect
+            label="What"
+            value={kind}
+            data={KINDS.map((one) => ({ value: one.kind, label: one.label }))}
+            onChange={(event) => setKind(event.currentTarget.value)}
+          />
+          {known.ref.map((field) => (
+            <TextInput
+              key={field.name}
+              label={field.label}
+              placeholder={field.placeholder}
+              required={!field.optional}
+              value={ref[field.name] ?? ""}
+              onChange={({ currentTarget }) =>
+                setRef((before) => ({
+                  ...before,
+                  [field.name]: currentTarget.value,
+                }))}
+            />
+          ))}
+          <TextInput
+            label="Name here"
+            placeholder={usual}
+            value={name}
+            onChange={(event) => setName(event.currentTarget.value)}
+          />
+          {known.connection && !known.connection.needed
+            ? (
+              <Switch
+                label="Read it with my own connection"
+                checked={own}
+                onChange={(event) => setOwn(event.currentTarget.checked)}
+              />
+            )
+            : null}
+          <Text size="sm" c="dimmed">
+            Nothing is ever written over there. Everybody in the workspace can read a link, so no
+            key belongs in an address.
+          </Text>
+          {problem ? <ProblemNote problem={problem} /> : null}
+          <Group justify="flex-end" gap="xs">
+            <Button variant="default" onClick={close}>Cancel</Button>
+            <Button type="submit" loading={busy}>Follow</Button>
+          </Group>
+        </Stack>
+      </form>
+    </Modal>
+  );
 }

@@ -12,117 +12,117 @@ type Link = BoardShown["links"][number];
 type Props = { link: Link; opened: boolean; close: () => void };
 
 const WHEN = [
-    { value: "", label: "by hand alone" },
-    { value: "*/15 * * * *", label: "every 15 minutes" },
-    { value: "0 * * * *", label: "every hour" },
-    { value: "0 6 * * *", label: "every day at 6:00 UTC" },
+  { value: "", label: "by hand alone" },
+  { value: "*/15 * * * *", label: "every 15 minutes" },
+  { value: "0 * * * *", label: "every hour" },
+  { value: "0 6 * * *", label: "every day at 6:00 UTC" },
 ];
 
 export function NewRecipe({ link, opened, close }: Props) {
-    const readings: Reading[] = kindOf(link.kind)?.readings ?? [];
-    const [op, setOp] = useState(readings[0]?.op ?? "");
-    const [dataset, setDataset] = useState("");
-    const [cron, setCron] = useState("");
-    const [params, setParams] = useState(readings[0]?.params ?? "");
-    const [problem, setProblem] = useState<unknown>(null);
-    const [busy, setBusy] = useState(false);
+  const readings: Reading[] = kindOf(link.kind)?.readings ?? [];
+  const [op, setOp] = useState(readings[0]?.op ?? "");
+  const [dataset, setDataset] = useState("");
+  const [cron, setCron] = useState("");
+  const [params, setParams] = useState(readings[0]?.params ?? "");
+  const [problem, setProblem] = useState<unknown>(null);
+  const [busy, setBusy] = useState(false);
 
-    const fill = async () => {
-        const { data } = await client.POST("/api/v1/board-links/{link_id}/recipes", {
-            params: { path: { link_id: link.id } },
-            body: {
-                dataset_name: dataset.trim(),
-                adapter_op: op,
-                ...(params.trim() ? { params: JSON.parse(params) } : {}),
-                refresh_cron: cron || null,
-            },
-        });
-        await refresh("/api/v1/boards");
-        close();
-        if (!data) return;
-        // The recipe is kept; that a first refresh fails is told beside it.
-        await client.POST("/api/v1/dataset-recipes/{recipe_id}/refresh", {
-            params: { path: { recipe_id: data.id } },
-            body: {},
-        }).then(() => sayDone("The dataset is filled."), () => {});
-        await refresh("/api/v1/boards");
-    };
-    const submit = async (event: FormEvent) => {
-        event.preventDefault();
-        setBusy(true);
-        setProblem(null);
-        try {
-            await fill();
-        } catch (refused) {
-            setProblem(
-                refused instanceof SyntaxError ? new Error("The settings are not JSON.") : refused,
-            );
-        } finally {
-            setBusy(false);
-        }
-    };
-    return (
-        <Modal
-            opened={opened}
-            onClose={close}
-            title={`Fill a dataset from ${link.display_name}`}
-            centered
-        >
-            <form onSubmit={(event) => void submit(event)}>
-                <Stack gap="sm">
-                    {readings.length
-                        ? (
-                            <NativeSelect
-                                label="What is read"
-                                value={op}
-                                data={readings.map((one) => ({ value: one.op, label: one.label }))}
-                                onChange={({ currentTarget }) => {
-                                    setOp(currentTarget.value);
-                                    setParams(
-                                        readings.find((one) => one.op === currentTarget.value)
-                                            ?.params ?? "",
-                                    );
-                                }}
-                            />
-                        )
-                        : (
-                            <TextInput
-                                label="What is read"
-                                required
-                                value={op}
-                                onChange={(event) => setOp(event.currentTarget.value)}
-                            />
-                        )}
-                    <TextInput
-                        label="Dataset"
-                        description="It is made when it is not there."
-                        required
-                        placeholder="prs"
-                        value={dataset}
-                        onChange={(event) => setDataset(event.currentTarget.value)}
-                    />
-                    <NativeSelect
-                        label="Refreshed"
-                        value={cron}
-                        data={WHEN}
-                        onChange={(event) => setCron(event.currentTarget.value)}
-                    />
-                    <Textarea
-                        label="Settings"
-                        description="As JSON, if the reading takes any."
-                        autosize
-                        minRows={1}
-                        value={params}
-                        onChange={(event) => setParams(event.currentTarget.value)}
-                        styles={{ input: { fontFamily: "var(--mantine-font-family-monospace)" } }}
-                    />
-                    {problem ? <ProblemNote problem={problem} /> : null}
-                    <Group justify="flex-end" gap="xs">
-                        <Button variant="default" onClick={close}>Cancel</Button>
-                        <Button type="submit" loading={busy}>Fill it</Button>
-                    </Group>
-                </Stack>
-            </form>
-        </Modal>
-    );
+  const fill = async () => {
+    const { data } = await client.POST("/api/v1/board-links/{link_id}/recipes", {
+      params: { path: { link_id: link.id } },
+      body: {
+        dataset_name: dataset.trim(),
+        adapter_op: op,
+        ...(params.trim() ? { params: JSON.parse(params) } : {}),
+        refresh_cron: cron || null,
+      },
+    });
+    await refresh("/api/v1/boards");
+    close();
+    if (!data) return;
+    // The recipe is kept; that a first refresh fails is told beside it.
+    await client.POST("/api/v1/dataset-recipes/{recipe_id}/refresh", {
+      params: { path: { recipe_id: data.id } },
+      body: {},
+    }).then(() => sayDone("The dataset is filled."), () => {});
+    await refresh("/api/v1/boards");
+  };
+  const submit = async (event: FormEvent) => {
+    event.preventDefault();
+    setBusy(true);
+    setProblem(null);
+    try {
+      await fill();
+    } catch (refused) {
+      setProblem(
+        refused instanceof SyntaxError ? new Error("The settings are not JSON.") : refused,
+      );
+    } finally {
+      setBusy(false);
+    }
+  };
+  return (
+    <Modal
+      opened={opened}
+      onClose={close}
+      title={`Fill a dataset from ${link.display_name}`}
+      centered
+    >
+      <form onSubmit={(event) => void submit(event)}>
+        <Stack gap="sm">
+          {readings.length
+            ? (
+              <NativeSelect
+                label="What is read"
+                value={op}
+                data={readings.map((one) => ({ value: one.op, label: one.label }))}
+                onChange={({ currentTarget }) => {
+                  setOp(currentTarget.value);
+                  setParams(
+                    readings.find((one) => one.op === currentTarget.value)
+                      ?.params ?? "",
+                  );
+                }}
+              />
+            )
+            : (
+              <TextInput
+                label="What is read"
+                required
+                value={op}
+                onChange={(event) => setOp(event.currentTarget.value)}
+              />
+            )}
+          <TextInput
+            label="Dataset"
+            description="It is made when it is not there."
+            required
+            placeholder="prs"
+            value={dataset}
+            onChange={(event) => setDataset(event.currentTarget.value)}
+          />
+          <NativeSelect
+            label="Refreshed"
+            value={cron}
+            data={WHEN}
+            onChange={(event) => setCron(event.currentTarget.value)}
+          />
+          <Textarea
+            label="Settings"
+            description="As JSON, if the reading takes any."
+            autosize
+            minRows={1}
+            value={params}
+            onChange={(event) => setParams(event.currentTarget.value)}
+            styles={{ input: { fontFamily: "var(--mantine-font-family-monospace)" } }}
+          />
+          {problem ? <ProblemNote problem={problem} /> : null}
+          <Group justify="flex-end" gap="xs">
+            <Button variant="default" onClick={close}>Cancel</Button>
+            <Button type="submit" loading={busy}>Fill it</Button>
+          </Group>
+        </Stack>
+      </form>
+    </Modal>
+  );
 }

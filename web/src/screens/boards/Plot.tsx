@@ -13,58 +13,58 @@ const number = (value: number) => value.toLocaleString("en", { maximumFractionDi
 
 /** Beside the axis there is room for "45M" only. */
 const short = (value: number) =>
-    value.toLocaleString("en", { notation: "compact", maximumFractionDigits: 1 });
+  value.toLocaleString("en", { notation: "compact", maximumFractionDigits: 1 });
 
 export default function Plot({ kind, name, points }: Props) {
-    const common = {
-        h: 340,
-        data: points as unknown as Record<string, unknown>[],
-        dataKey: "x",
-        series: [{ name: "y", label: name, color: "spring.6" }],
-        valueFormatter: number,
-        gridAxis: "x" as const,
-        yAxisProps: { tickFormatter: short, width: 56 },
-        tickLine: "none" as const,
-    };
-    return (
-        <>
-            <div
-                role="img"
-                aria-label={`${name}: ${points.length} values; the numbers stand below.`}
-            >
-                {kind === "bar"
-                    ? <BarChart {...common} barProps={{ radius: 4, isAnimationActive: false }} />
-                    : kind === "line"
-                    ? <LineChart {...common} curveType="linear" />
-                    : <AreaChart {...common} curveType="linear" />}
-            </div>
-            <Accordion variant="filled" mt="md">
-                <Accordion.Item value="numbers">
-                    <Accordion.Control>The numbers</Accordion.Control>
-                    <Accordion.Panel>
-                        <ScrollArea.Autosize mah={320} viewportProps={{ tabIndex: 0 }}>
-                            <Table>
-                                <Table.Thead>
-                                    <Table.Tr>
-                                        <Table.Th>Group</Table.Th>
-                                        <Table.Th ta="right">{name}</Table.Th>
-                                    </Table.Tr>
-                                </Table.Thead>
-                                <Table.Tbody>
-                                    {points.map(({ x, y }) => (
-                                        <Table.Tr key={x}>
-                                            <Table.Td className="wrap-anywhere">{x}</Table.Td>
-                                            <Table.Td ta="right" className="numbers">
-                                                {number(y)}
-                                            </Table.Td>
-                                        </Table.Tr>
-                                    ))}
-                                </Table.Tbody>
-                            </Table>
-                        </ScrollArea.Autosize>
-                    </Accordion.Panel>
-                </Accordion.Item>
-            </Accordion>
-        </>
-    );
+  const common = {
+    h: 340,
+    data: points as unknown as Record<string, unknown>[],
+    dataKey: "x",
+    series: [{ name: "y", label: name, color: "spring.6" }],
+    valueFormatter: number,
+    gridAxis: "x" as const,
+    yAxisProps: { tickFormatter: short, width: 56 },
+    tickLine: "none" as const,
+  };
+  return (
+    <>
+      <div
+        role="img"
+        aria-label={`${name}: ${points.length} values; the numbers stand below.`}
+      >
+        {kind === "bar"
+          ? <BarChart {...common} barProps={{ radius: 4, isAnimationActive: false }} />
+          : kind === "line"
+          ? <LineChart {...common} curveType="linear" />
+          : <AreaChart {...common} curveType="linear" />}
+      </div>
+      <Accordion variant="filled" mt="md">
+        <Accordion.Item value="numbers">
+          <Accordion.Control>The numbers</Accordion.Control>
+          <Accordion.Panel>
+            <ScrollArea.Autosize mah={320} viewportProps={{ tabIndex: 0 }}>
+              <Table>
+                <Table.Thead>
+                  <Table.Tr>
+                    <Table.Th>Group</Table.Th>
+                    <Table.Th ta="right">{name}</Table.Th>
+                  </Table.Tr>
+                </Table.Thead>
+                <Table.Tbody>
+                  {points.map(({ x, y }) => (
+                    <Table.Tr key={x}>
+                      <Table.Td className="wrap-anywhere">{x}</Table.Td>
+                      <Table.Td ta="right" className="numbers">
+                        {number(y)}
+                      </Table.Td>
+                    </Table.Tr>
+                  ))}
+                </Table.Tbody>
+              </Table>
+            </ScrollArea.Autosize>
+          </Accordion.Panel>
+        </Accordion.Item>
+      </Accordion>
+    </>
+  );
 }

@@ -10,43 +10,43 @@ import { type Column, type Row, sourceWords } from "./rows";
 type Props = { row: Row | undefined; columns: Column[]; close: () => void };
 
 export function RowDetails({ row, columns, close }: Props) {
-    return (
-        <Drawer opened={row !== undefined} onClose={close} position="right" title="Row">
-            {row
-                ? (
-                    <Stack gap="md">
-                        {columns.map(({ key, label }) => (
-                            <Box key={key}>
-                                <Text size="xs" c="dimmed">{label}</Text>
-                                <Text
-                                    size="sm"
-                                    className="wrap-anywhere"
-                                    style={{ whiteSpace: "pre-wrap" }}
-                                >
-                                    {visible(shown(row[key])) || "—"}
-                                </Text>
-                            </Box>
-                        ))}
-                        <Box>
-                            <Text size="xs" c="dimmed">Added by</Text>
-                            <Text size="sm">{sourceWords(row._src)}</Text>
-                            <Text size="xs" c="dimmed" className="mono wrap-anywhere">
-                                {row._src}
-                            </Text>
-                        </Box>
-                        <Box>
-                            <Text size="xs" c="dimmed">Last changed</Text>
-                            <Moment at={row._updated_at} />
-                        </Box>
-                        <Group gap="xs" wrap="nowrap">
-                            <Text size="xs" c="dimmed" className="mono wrap-anywhere">
-                                {row.row_id}
-                            </Text>
-                            <CopyIcon text={row.row_id} label="Copy the id of the row" />
-                        </Group>
-                    </Stack>
-                )
-                : null}
-        </Drawer>
-    );
+  return (
+    <Drawer opened={row !== undefined} onClose={close} position="right" title="Row">
+      {row
+        ? (
+          <Stack gap="md">
+            {columns.map(({ key, label }) => (
+              <Box key={key}>
+                <Text size="xs" c="dimmed">{label}</Text>
+                <Text
+                  size="sm"
+                  className="wrap-anywhere"
+                  style={{ whiteSpace: "pre-wrap" }}
+                >
+                  {visible(shown(row[key])) || "—"}
+                </Text>
+              </Box>
+            ))}
+            <Box>
+              <Text size="xs" c="dimmed">Added by</Text>
+              <Text size="sm">{sourceWords(row._src)}</Text>
+              <Text size="xs" c="dimmed" className="mono wrap-anywhere">
+                {row._src}
+              </Text>
+            </Box>
+            <Box>
+              <Text size="xs" c="dimmed">Last changed</Text>
+              <Moment at={row._updated_at} />
+            </Box>
+            <Group gap="xs" wrap="nowrap">
+              <Text size="xs" c="dimmed" className="mono wrap-anywhere">
+                {row.row_id}
+              </Text>
+              <CopyIcon text={row.row_id} label="Copy the id of the row" />
+            </Group>
+          </Stack>
+        )
+        : null}
+    </Drawer>
+  );
 }

@@ -14,217 +14,217 @@ type Props = { board: BoardShown; mayEdit: boolean };
 const ONE = "/api/v1/boards/{board_id}" as const;
 
 export function Setup({ board, mayEdit }: Props) {
-    const [chosen, setChosen] = useState("default");
-    const datasets = board.schema.datasets;
-    const dataset = datasets.find(({ name }) => name === chosen) ?? datasets[0];
-    if (!mayEdit) return <ReadOnly datasets={datasets} />;
-    return (
-        <Stack gap="md" maw={720}>
-            <Names key={board.updated_at} board={board} />
-            <Card withBorder radius="lg" p="lg">
-                <Group justify="space-between" mb="md" align="flex-end">
-                    <Title order={2} size="h4">Columns</Title>
-                    {datasets.length > 1
-                        ? (
-                            <NativeSelect
-                                aria-label="Dataset"
-                                value={dataset?.name}
-                                data={datasets.map(({ name }) => name)}
-                                onChange={(event) => setChosen(event.currentTarget.value)}
-                            />
-                        )
-                        : null}
-                </Group>
-                {dataset
-                    ? (
-                        <Columns
-                            key={`${dataset.name}${dataset.version}`}
-                            boardId={board.id}
-                            dataset={dataset}
-                        />
-                    )
-                    : null}
-            </Card>
-            <NewDataset boardId={board.id} added={setChosen} />
-            <PutAway board={board} />
-        </Stack>
-    );
+  const [chosen, setChosen] = useState("default");
+  const datasets = board.schema.datasets;
+  const dataset = datasets.find(({ name }) => name === chosen) ?? datasets[0];
+  if (!mayEdit) return <ReadOnly datasets={datasets} />;
+  return (
+    <Stack gap="md" maw={720}>
+      <Names key={board.updated_at} board={board} />
+      <Card withBorder radius="lg" p="lg">
+        <Group justify="space-between" mb="md" align="flex-end">
+          <Title order={2} size="h4">Columns</Title>
+          {datasets.length > 1
+            ? (
+              <NativeSelect
+                aria-label="Dataset"
+                value={dataset?.name}
+                data={datasets.map(({ name }) => name)}
+                onChange={(event) => setChosen(event.currentTarget.value)}
+              />
+            )
+            : null}
+        </Group>
+        {dataset
+          ? (
+            <Columns
+              key={`${dataset.name}${dataset.version}`}
+              boardId={board.id}
+              dataset={dataset}
+            />
+          )
+          : null}
+      </Card>
+      <NewDataset boardId={board.id} added={setChosen} />
+      <PutAway board={board} />
+    </Stack>
+  );
 }
 
 function ReadOnly({ datasets }: { datasets: Dataset[] }) {
-    return (
-        <Stack>
-            {datasets.map(({ name, columns }) => (
-                <Card withBorder radius="lg" key={name}>
-                    <Title order={2} size="h5" mb="xs">{name}</Title>
-                    <Text size="sm" c="dimmed">
-                        {columns.map(({ label, key, field_type }) =>
-                            `${label ?? key} (${field_type})`
-                        ).join(", ") ||
-                            "No columns: rows may have any values."}
-                    </Text>
-                </Card>
-            ))}
-        </Stack>
-    );
+  return (
+    <Stack>
+      {datasets.map(({ name, columns }) => (
+        <Card withBorder radius="lg" key={name}>
+          <Title order={2} size="h5" mb="xs">{name}</Title>
+          <Text size="sm" c="dimmed">
+            {columns.map(({ label, key, field_type }) => `${label ?? key} (${field_type})`).join(
+              ", ",
+            ) ||
+              "No columns: rows may have any values."}
+          </Text>
+        </Card>
+      ))}
+    </Stack>
+  );
 }
 
 function Names({ board }: { board: BoardShown }) {
-    const [name, setName] = useState(board.name);
-    const [description, setDescription] = useState(board.description);
-    const { busy, act } = useAct();
-    const save = async () => {
-        await client.PATCH(ONE, {
-            params: { path: { board_id: board.id } },
-            body: { name, description },
-        });
-        await refresh("/api/v1/boards");
-    };
-    return (
-        <Card withBorder radius="lg" p="lg">
-            <Stack gap="sm">
-                <Title order={2} size="h4">Name</Title>
-                <TextInput
-                    label="Name"
-                    value={name}
-                    onChange={(event) => setName(event.currentTarget.value)}
-                />
-                <TextInput
-                    label="What it is for"
-                    value={description}
-                    onChange={(event) => setDescription(event.currentTarget.value)}
-                />
-                <Group justify="flex-end">
-                    <Button
-                        loading={busy}
-                        disabled={!name.trim() ||
-                            (name === board.name && description === board.description)}
-                        onClick={() => void act(save, "Kept.")}
-                    >
-                        Save
-                    </Button>
-                </Group>
-            </Stack>
-        </Card>
-    );
+  const [name, setName] = useState(board.name);
+  const [description, setDescription] = useState(board.description);
+  const { busy, act } = useAct();
+  const save = async () => {
+    await client.PATCH(ONE, {
+      params: { path: { board_id: board.id } },
+      body: { name, description },
+    });
+    await refresh("/api/v1/boards");
+  };
+  return (
+    <Card withBorder radius="lg" p="lg">
+      <Stack gap="sm">
+        <Title order={2} size="h4">Name</Title>
+        <TextInput
+          label="Name"
+          value={name}
+          onChange={(event) => setName(event.currentTarget.value)}
+        />
+        <TextInput
+          label="What it is for"
+          value={description}
+          onChange={(event) => setDescription(event.currentTarget.value)}
+        />
+        <Group justify="flex-end">
+          <Button
+            loading={busy}
+            disabled={!name.trim() ||
+              (name === board.name && description === board.description)}
+            onClick={() => void act(save, "Kept.")}
+          >
+            Save
+          </Button>
+        </Group>
+      </Stack>
+    </Card>
+  );
 }
 
 function Columns({ boardId, dataset }: { boardId: string; dataset: Dataset }) {
-    const [columns, setColumns] = useState<WrittenColumn[]>(() =>
-        dataset.columns.map((one) => ({
-            key: one.key,
-            label: one.label ?? one.key,
-            type: one.field_type,
-            options: (one.options ?? []).join(", "),
-        }))
-    );
-    const [key, setKey] = useState(dataset.dedupe_key_field ?? "");
-    const [problem, setProblem] = useState<unknown>(null);
-    const [busy, setBusy] = useState(false);
-    const save = async () => {
-        setBusy(true);
-        setProblem(null);
-        try {
-            const changed = {
-                name: dataset.name,
-                columns: asColumns(columns),
-                dedupe_key_field: key || null,
-            };
-            await client.PATCH(ONE, {
-                params: { path: { board_id: boardId } },
-                body: { datasets: [changed] },
-            });
-            sayDone("The columns are kept. The rows stayed as they are.");
-            await refresh("/api/v1/boards");
-        } catch (refused) {
-            setProblem(refused);
-        } finally {
-            setBusy(false);
-        }
-    };
-    const named = asColumns(columns);
-    return (
-        <Stack gap="sm">
-            <ColumnFields columns={columns} set={setColumns} />
-            <NativeSelect
-                label="Recognise a row by"
-                description="A row whose value is there already is not appended again."
-                value={key}
-                data={[
-                    { value: "", label: "nothing: every row is new" },
-                    ...named.map((one) => ({ value: one.key, label: one.label })),
-                    ...(key && !named.some((one) => one.key === key) ? [key] : []),
-                ]}
-                onChange={(event) => setKey(event.currentTarget.value)}
-            />
-            {problem ? <ProblemNote problem={problem} /> : null}
-            <Group justify="flex-end">
-                <Button loading={busy} onClick={() => void save()}>Save the columns</Button>
-            </Group>
-        </Stack>
-    );
+  const [columns, setColumns] = useState<WrittenColumn[]>(() =>
+    dataset.columns.map((one) => ({
+      key: one.key,
+      label: one.label ?? one.key,
+      type: one.field_type,
+      options: (one.options ?? []).join(", "),
+    }))
+  );
+  const [key, setKey] = useState(dataset.dedupe_key_field ?? "");
+  const [problem, setProblem] = useState<unknown>(null);
+  const [busy, setBusy] = useState(false);
+  const save = async () => {
+    setBusy(true);
+    setProblem(null);
+    try {
+      const changed = {
+        name: dataset.name,
+        columns: asColumns(columns),
+        dedupe_key_field: key || null,
+      };
+      await client.PATCH(ONE, {
+        params: { path: { board_id: boardId } },
+        body: { datasets: [changed] },
+      });
+      sayDone("The columns are kept. The rows stayed as they are.");
+      await refresh("/api/v1/boards");
+    } catch (refused) {
+      setProblem(refused);
+    } finally {
+      setBusy(false);
+    }
+  };
+  const named = asColumns(columns);
+  return (
+    <Stack gap="sm">
+      <ColumnFields columns={columns} set={setColumns} />
+      <NativeSelect
+        label="Recognise a row by"
+        description="A row whose value is there already is not appended again."
+        value={key}
+        data={[
+          { value: "", label: "nothing: every row is new" },
+          ...named.map((one) => ({ value: one.key, label: one.label })),
+          ...(key && !named.some((one) => one.key === key) ? [key] : []),
+        ]}
+        onChange={(event) => setKey(event.currentTarget.value)}
+      />
+      {problem ? <ProblemNote problem={problem} /> : null}
+      <Group justify="flex-end">
+        <Button loading={busy} onClick={() => void save()}>Save the columns</Button>
+      </Group>
+    </Stack>
+  );
 }
 
 function NewDataset({ boardId, added }: { boardId: string; added: (name: string) => void }) {
-    const [name, setName] = useState("");
-    const { busy, act } = useAct();
-    const add = async () => {
-        const path = { board_id: boardId };
-        await client.PATCH(ONE, { params: { path }, body: { datasets: [{ name: name.trim() }] } });
-        await refresh("/api/v1/boards");
-        added(name.trim());
-        setName("");
-    };
-    return (
-        <Card withBorder radius="lg" p="lg">
-            <Title order={2} size="h4" mb="sm">Another dataset</Title>
-            <Group align="flex-end" gap="xs">
-                <TextInput
-                    label="Name"
-                    placeholder="contacts"
-                    value={name}
-                    onChange={(event) => setName(event.currentTarget.value)}
-                    style={{ flex: 1 }}
-                />
-                <Button
-                    variant="default"
-                    loading={busy}
-                    disabled={!name.trim()}
-                    onClick={() => void act(add, "The dataset is there.")}
-                >
-                    Add
-                </Button>
-            </Group>
-        </Card>
-    );
+  const [name, setName] = useState("");
+  const { busy, act } = useAct();
+  const add = async () => {
+    const path = { board_id: boardId };
+    await client.PATCH(ONE, { params: { path }, body: { datasets: [{ name: name.trim() }] } });
+    await refresh("/api/v1/boards");
+    added(name.trim());
+    setName("");
+  };
+  return (
+    <Card withBorder radius="lg" p="lg">
+      <Title order={2} size="h4" mb="sm">Another dataset</Title>
+      <Group align="flex-end" gap="xs">
+        <TextInput
+          label="Name"
+          placeholder="contacts"
+          value={name}
+          onChange={(event) => setName(event.currentTarget.value)}
+          style={{ flex: 1 }}
+        />
+        <Button
+          variant="default"
+          loading={busy}
+          disabled={!name.trim()}
+          onClick={() => void act(add, "The dataset is there.")}
+        >
+          Add
+        </Button>
+      </Group>
+    </Card>
+  );
 }
 
 function PutAway({ board }: { board: BoardShown }) {
-    const confirm = useConfirm();
-    const navigate = useNavigate();
-    const { busy, act } = useAct();
-    const archive = async () => {
-        const sure = await confirm({
-            title: "Archive this board?",
-            words:
-                "It leaves the list and can no longer be changed. Its rows stay, and it can be brought back.",
-            yes: "Archive",
-        });
-        if (!sure) return;
-        const done = await act(
-            () => client.DELETE(ONE, { params: { path: { board_id: board.id } } }),
-            "The board is archived.",
-        );
-        if (done) {
-            await refresh("/api/v1/boards");
-            await navigate({ to: "/boards" });
-        }
-    };
-    return (
-        <Group>
-            <Button variant="default" loading={busy} onClick={() => void archive()}>
-                Archive the board
-            </Button>
-        </Group>
+  const confirm = useConfirm();
+  const navigate = useNavigate();
+  const { busy, act } = useAct();
+  const archive = async () => {
+    const sure = await confirm({
+      title: "Archive this board?",
+      words:
+        "It leaves the list and can no longer be changed. Its rows stay, and it can be brought back.",
+      yes: "Archive",
+    });
+    if (!sure) return;
+    const done = await act(
+      () => client.DELETE(ONE, { params: { path: { board_id: board.id } } }),
+      "The board is archived.",
     );
+    if (done) {
+      await refresh("/api/v1/boards");
+      await navigate({ to: "/boards" });
+    }
+  };
+  return (
+    <Group>
+      <Button variant="default" loading={busy} onClick={() => void archive()}>
+        Archive the board
+      </Button>
+    </Group>
+  );
 }

@@ -12,83 +12,83 @@ import { RowForm } from "./RowForm";
 import type { Column, Dataset, Look } from "./rows";
 
 type Props = {
-    boardId: string;
-    dataset: Dataset;
-    columns: Column[];
-    look: Look;
-    mayEdit: boolean;
-    selected: number;
-    add: (rows: Record<string, unknown>[]) => Promise<unknown>;
-    remove: () => Promise<unknown>;
-    reload: () => Promise<unknown>;
-    details: () => void;
+  boardId: string;
+  dataset: Dataset;
+  columns: Column[];
+  look: Look;
+  mayEdit: boolean;
+  selected: number;
+  add: (rows: Record<string, unknown>[]) => Promise<unknown>;
+  remove: () => Promise<unknown>;
+  reload: () => Promise<unknown>;
+  details: () => void;
 };
 
 export function Toolbar(props: Props) {
-    const { boardId, dataset, columns, look, mayEdit, selected, add, remove, reload, details } =
-        props;
-    const [values, change] = useAddress();
-    const [adding, setAdding] = useState(false);
-    const { busy, act } = useAct();
-    return (
-        <Group gap="xs" align="flex-start">
-            <TextInput
-                aria-label="Search in the rows"
-                placeholder="Search in the rows"
-                leftSection={<Search size={15} aria-hidden />}
-                value={values.q ?? ""}
-                onChange={(event) => change({ q: event.currentTarget.value || undefined })}
-                style={{ flex: "1 1 12rem", maxWidth: 320 }}
-            />
-            <Filters columns={columns} filters={look.filters} change={(f) => change({ f })} />
-            <Group gap="xs" ml="auto">
-                {selected && mayEdit
-                    ? (
-                        <Button
-                            color="red.9"
-                            variant="light"
-                            leftSection={<Trash2 size={15} aria-hidden />}
-                            loading={busy}
-                            onClick={() => void act(remove)}
-                        >
-                            Delete {count(selected, "row")}
-                        </Button>
-                    )
-                    : null}
-                <Icon label="Show the whole row" onClick={details} icon={Info} />
-                <Icon
-                    label="Ask for the rows again"
-                    onClick={() => void act(reload)}
-                    icon={RefreshCw}
-                />
-                <Export boardId={boardId} dataset={dataset} columns={columns} look={look} />
-                {mayEdit
-                    ? (
-                        <Button
-                            leftSection={<Plus size={16} aria-hidden />}
-                            onClick={() => setAdding(true)}
-                        >
-                            Add a row
-                        </Button>
-                    )
-                    : null}
-            </Group>
-            <Modal opened={adding} onClose={() => setAdding(false)} title="A new row" centered>
-                <RowForm
-                    fields={(columns.length ? columns : [FIRST]).map((column) => ({
-                        column,
-                        label: column.label,
-                        required: column.key === dataset.dedupe_key_field,
-                    }))}
-                    send={async (row) => {
-                        await add([row]);
-                        setAdding(false);
-                        sayDone("The row is added.");
-                    }}
-                />
-            </Modal>
-        </Group>
-    );
+  const { boardId, dataset, columns, look, mayEdit, selected, add, remove, reload, details } =
+    props;
+  const [values, change] = useAddress();
+  const [adding, setAdding] = useState(false);
+  const { busy, act } = useAct();
+  return (
+    <Group gap="xs" align="flex-start">
+      <TextInput
+        aria-label="Search in the rows"
+        placeholder="Search in the rows"
+        leftSection={<Search size={15} aria-hidden />}
+        value={values.q ?? ""}
+        onChange={(event) => change({ q: event.currentTarget.value || undefined })}
+        style={{ flex: "1 1 12rem", maxWidth: 320 }}
+      />
+      <Filters columns={columns} filters={look.filters} change={(f) => change({ f })} />
+      <Group gap="xs" ml="auto">
+        {selected && mayEdit
+          ? (
+            <Button
+              color="red.9"
+              variant="light"
+              leftSection={<Trash2 size={15} aria-hidden />}
+              loading={busy}
+              onClick={() => void act(remove)}
+            >
+              Delete {count(selected, "row")}
+            </Button>
+          )
+          : null}
+        <Icon label="Show the whole row" onClick={details} icon={Info} />
+        <Icon
+          label="Ask for the rows again"
+          onClick={() => void act(reload)}
+          icon={RefreshCw}
+        />
+        <Export boardId={boardId} dataset={dataset} columns={columns} look={look} />
+        {mayEdit
+          ? (
+            <Button
+              leftSection={<Plus size={16} aria-hidden />}
+              onClick={() => setAdding(true)}
+            >
+              Add a row
+            </Button>
+          )
+          : null}
+      </Group>
+      <Modal opened={adding} onClose={() => setAdding(false)} title="A new row" centered>
+        <RowForm
+          fields={(columns.length ? columns : [FIRST]).map((column) => ({
+            column,
+            label: column.label,
+            required: column.key === dataset.dedupe_key_field,
+          }))}
+          send={async (row) => {
+            await add([row]);
+            setAdding(false);
+            sayDone("The row is added.");
+          }}
+        />
+      </Modal>
+    </Group>
+  );
 }
 
 // A dataset without columns takes any key; a first row needs some.
@@ -97,36 +97,36 @@ const FIRST: Column = { key: "name", label: "name", type: "text" };
 type IconProps = { label: string; onClick: () => void; icon: typeof Info };
 
 function Icon({ label, onClick, icon: Shape }: IconProps) {
-    return (
-        <Tooltip label={label}>
-            <ActionIcon variant="default" size={36} aria-label={label} onClick={onClick}>
-                <Shape size={16} />
-            </ActionIcon>
-        </Tooltip>
-    );
+  return (
+    <Tooltip label={label}>
+      <ActionIcon variant="default" size={36} aria-label={label} onClick={onClick}>
+        <Shape size={16} />
+      </ActionIcon>
+    </Tooltip>
+  );
 }
 
 function Export(
-    { boardId, dataset, columns, look }: Pick<Props, "boardId" | "dataset" | "columns" | "look">,
+  { boardId, dataset, columns, look }: Pick<Props, "boardId" | "dataset" | "columns" | "look">,
 ) {
-    const [share, setShare] = useState<number | null>(null);
-    const { act } = useAct();
-    const work = async () => {
-        setShare(0);
-        try {
-            await exported(boardId, dataset.name, columns, look, setShare);
-        } finally {
-            setShare(null);
-        }
-    };
-    return (
-        <Button
-            variant="default"
-            leftSection={<Download size={15} aria-hidden />}
-            disabled={share !== null}
-            onClick={() => void act(work)}
-        >
-            {share === null ? "CSV" : `${Math.round(share * 100)} %`}
-        </Button>
-    );
+  const [share, setShare] = useState<number | null>(null);
+  const { act } = useAct();
+  const work = async () => {
+    setShare(0);
+    try {
+      await exported(boardId, dataset.name, columns, look, setShare);
+    } finally {
+      setShare(null);
+    }
+  };
+  return (
+    <Button
+      variant="default"
+      leftSection={<Download size={15} aria-hidden />}
+      disabled={share !== null}
+      onClick={() => void act(work)}
+    >
+      {share === null ? "CSV" : `${Math.round(share * 100)} %`}
+    </Button>
+  );
 }

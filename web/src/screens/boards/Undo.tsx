@@ -4,18 +4,18 @@ import { Button, Group, Text } from "@mantine/core";
 import { useAct } from "../../kit/acting";
 
 export function Undo({ words, undo }: { words: string; undo: () => Promise<unknown> }) {
-    const { busy, act } = useAct();
-    return (
-        <Group justify="space-between" wrap="nowrap">
-            <Text size="sm">{words}</Text>
-            <Button
-                size="compact-sm"
-                variant="default"
-                loading={busy}
-                onClick={() => void act(undo)}
-            >
-                Undo
-            </Button>
-        </Group>
-    );
+  const { busy, act } = useAct();
+  return (
+    <Group justify="space-between" wrap="nowrap">
+      <Text size="sm">{words}</Text>
+      <Button
+        size="compact-sm"
+        variant="default"
+        loading={busy}
+        onClick={() => void act(undo)}
+      >
+        Undo
+      </Button>
+    </Group>
+  );
 }

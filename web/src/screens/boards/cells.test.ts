@@ -4,49 +4,49 @@ import { cellsOf, csv, tabbed } from "./csv";
 import { type Column, filtersFrom, filtersText, lookQuery } from "./rows";
 
 const column = (type: Column["type"], more: Partial<Column> = {}): Column => ({
-    key: "k",
-    label: "K",
-    type,
-    ...more,
+  key: "k",
+  label: "K",
+  type,
+  ...more,
 });
 
 test("a text becomes a value of its column, or a sentence says why not", () => {
-    expect(parsed(column("number"), " 1 250.5 ")).toEqual({ value: 1250.5 });
-    expect(parsed(column("number"), "1e400")).toHaveProperty("problem");
-    expect(parsed(column("number"), "12px")).toHaveProperty("problem");
-    expect(parsed(column("number"), "")).toEqual({ value: null });
-    expect(parsed(column("date"), "2026-02-31")).toHaveProperty("problem");
-    expect(parsed(column("date"), "2026-02-28")).toEqual({ value: "2026-02-28" });
-    expect(parsed(column("select", { options: ["open", "won"] }), "WON")).toEqual({ value: "won" });
-    expect(parsed(column("select", { options: ["open"] }), "x")).toHaveProperty("problem");
-    expect(parsed(column("tags"), "a, b,,a")).toEqual({ value: ["a", "b"] });
-    expect(parsed(column("text"), "007")).toEqual({ value: "007" });
-    expect(parsed(column("text", { free: true }), "8", 7)).toEqual({ value: 8 });
-    expect(parsed(column("text", { free: true }), "{", {})).toHaveProperty("problem");
-    expect(shown({ a: 1 })).toBe('{"a":1}');
+  expect(parsed(column("number"), " 1 250.5 ")).toEqual({ value: 1250.5 });
+  expect(parsed(column("number"), "1e400")).toHaveProperty("problem");
+  expect(parsed(column("number"), "12px")).toHaveProperty("problem");
+  expect(parsed(column("number"), "")).toEqual({ value: null });
+  expect(parsed(column("date"), "2026-02-31")).toHaveProperty("problem");
+  expect(parsed(column("date"), "2026-02-28")).toEqual({ value: "2026-02-28" });
+  expect(parsed(column("select", { options: ["open", "won"] }), "WON")).toEqual({ value: "won" });
+  expect(parsed(column("select", { options: ["open"] }), "x")).toHaveProperty("problem");
+  expect(parsed(column("tags"), "a, b,,a")).toEqual({ value: ["a", "b"] });
+  expect(parsed(column("text"), "007")).toEqual({ value: "007" });
+  expect(parsed(column("text", { free: true }), "8", 7)).toEqual({ value: 8 });
+  expect(parsed(column("text", { free: true }), "{", {})).toHaveProperty("problem");
+  expect(shown({ a: 1 })).toBe('{"a":1}');
 });
 
 test("CSV keeps commas, quotes and lines, and no cell becomes a formula", () => {
-    const columns = [
-        column("text", { key: "a", label: "A" }),
-        column("number", { key: "b", label: "B" }),
-    ];
-    const rows = [{ row_id: "1", a: 'x,"y"\nz', b: -5 }, {
-        row_id: "2",
-        a: "=HYPERLINK(1)",
-        b: null,
-    }];
-    expect(csv(columns, rows)).toBe('A,B\r\n"x,""y""\nz",-5\r\n\'=HYPERLINK(1),\r\n');
-    expect(cellsOf(tabbed(columns, rows))).toEqual([['x,"y"\nz', "-5"], ["=HYPERLINK(1)", ""]]);
-    expect(cellsOf("a\tb\r\nc\td\r\n")).toEqual([["a", "b"], ["c", "d"]]);
+  const columns = [
+    column("text", { key: "a", label: "A" }),
+    column("number", { key: "b", label: "B" }),
+  ];
+  const rows = [{ row_id: "1", a: 'x,"y"\nz', b: -5 }, {
+    row_id: "2",
+    a: "=HYPERLINK(1)",
+    b: null,
+  }];
+  expect(csv(columns, rows)).toBe('A,B\r\n"x,""y""\nz",-5\r\n\'=HYPERLINK(1),\r\n');
+  expect(cellsOf(tabbed(columns, rows))).toEqual([['x,"y"\nz', "-5"], ["=HYPERLINK(1)", ""]]);
+  expect(cellsOf("a\tb\r\nc\td\r\n")).toEqual([["a", "b"], ["c", "d"]]);
 });
 
 test("filters go into the address and come back", () => {
-    const filters = [
-        { field: "a:b;c", op: "is" as const, value: "x;y:%" },
-        { field: "d", op: "empty" as const },
-    ];
-    expect(filtersFrom(filtersText(filters))).toEqual(filters);
-    expect(filtersFrom("nonsense;a:like:b;%:is:1")).toEqual([{ field: "%", op: "is", value: "1" }]);
-    expect(lookQuery({ filters: [] })).toEqual({});
+  const filters = [
+    { field: "a:b;c", op: "is" as const, value: "x;y:%" },
+    { field: "d", op: "empty" as const },
+  ];
+  expect(filtersFrom(filtersText(filters))).toEqual(filters);
+  expect(filtersFrom("nonsense;a:like:b;%:is:1")).toEqual([{ field: "%", op: "is", value: "1" }]);
+  expect(lookQuery({ filters: [] })).toEqual({});
 });

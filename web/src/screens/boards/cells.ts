@@ -4,12 +4,12 @@ import type { Column } from "./rows";
 
 /** A value as it stands in a cell. */
 export function shown(value: unknown): string {
-    if (value === null || value === undefined) return "";
-    if (typeof value === "string") return value;
-    if (Array.isArray(value) && value.every((one) => typeof one === "string")) {
-        return value.join(", ");
-    }
-    return typeof value === "object" ? JSON.stringify(value) : String(value);
+  if (value === null || value === undefined) return "";
+  if (typeof value === "string") return value;
+  if (Array.isArray(value) && value.every((one) => typeof one === "string")) {
+    return value.join(", ");
+  }
+  return typeof value === "object" ? JSON.stringify(value) : String(value);
 }
 
 export type Parsed = { value: unknown } | { problem: string };
@@ -19,64 +19,64 @@ const DATE = /^\d{4}-\d{2}-\d{2}([T ].+)?$/;
 
 /** The value that a text means in a column; nothing written is no value. */
 export function parsed(column: Column, text: string, before?: unknown): Parsed {
-    const trimmed = text.trim();
-    if (!trimmed) return { value: null };
-    switch (column.type) {
-        case "number":
-            return numberOf(trimmed);
-        case "date":
-            return DATE.test(trimmed) && isDay(trimmed)
-                ? { value: trimmed }
-                : { problem: "This must be a date, as in 2026-01-31." };
-        case "select":
-            return optionOf(column, trimmed);
-        case "tags":
-            return {
-                value: [...new Set(trimmed.split(",").map((tag) => tag.trim()).filter(Boolean))],
-            };
-        default:
-            return column.free ? freeOf(text, before) : { value: text };
-    }
+  const trimmed = text.trim();
+  if (!trimmed) return { value: null };
+  switch (column.type) {
+    case "number":
+      return numberOf(trimmed);
+    case "date":
+      return DATE.test(trimmed) && isDay(trimmed)
+        ? { value: trimmed }
+        : { problem: "This must be a date, as in 2026-01-31." };
+    case "select":
+      return optionOf(column, trimmed);
+    case "tags":
+      return {
+        value: [...new Set(trimmed.split(",").map((tag) => tag.trim()).filter(Boolean))],
+      };
+    default:
+      return column.free ? freeOf(text, before) : { value: text };
+  }
 }
 
 function numberOf(text: string): Parsed {
-    const plain = text.replace(/[\s_']/g, "");
-    const value = Number(plain);
-    return NUMBER.test(plain) && Number.isFinite(value)
-        ? { value }
-        : { problem: "This must be a number, as in 12.5." };
+  const plain = text.replace(/[\s_']/g, "");
+  const value = Number(plain);
+  return NUMBER.test(plain) && Number.isFinite(value)
+    ? { value }
+    : { problem: "This must be a number, as in 12.5." };
 }
 
 function isDay(text: string): boolean {
-    const day = text.slice(0, 10);
-    const read = new Date(`${day}T00:00:00Z`);
-    return !Number.isNaN(read.getTime()) && read.toISOString().startsWith(day);
+  const day = text.slice(0, 10);
+  const read = new Date(`${day}T00:00:00Z`);
+  return !Number.isNaN(read.getTime()) && read.toISOString().startsWith(day);
 }
 
 function optionOf(column: Column, text: string): Parsed {
-    const options = column.options ?? [];
-    const found = options.find((one) => one === text) ??
-        options.find((one) => one.toLowerCase() === text.toLowerCase());
-    return found === undefined
-        ? { problem: `This must be one of: ${options.slice(0, 8).join(", ")}.` }
-        : { value: found };
+  const options = column.options ?? [];
+  const found = options.find((one) => one === text) ??
+    options.find((one) => one.toLowerCase() === text.toLowerCase());
+  return found === undefined
+    ? { problem: `This must be one of: ${options.slice(0, 8).join(", ")}.` }
+    : { value: found };
 }
 
 /** A key without a column keeps the kind of value that it had. */
 function freeOf(text: string, before: unknown): Parsed {
-    if (typeof before === "number") {
-        const read = numberOf(text.trim());
-        return "value" in read ? read : { value: text };
+  if (typeof before === "number") {
+    const read = numberOf(text.trim());
+    return "value" in read ? read : { value: text };
+  }
+  if (typeof before === "boolean" && /^(true|false)$/.test(text.trim())) {
+    return { value: text.trim() === "true" };
+  }
+  if (before !== null && typeof before === "object") {
+    try {
+      return { value: JSON.parse(text) };
+    } catch {
+      return { problem: "This value is JSON, and what is written is not." };
     }
-    if (typeof before === "boolean" && /^(true|false)$/.test(text.trim())) {
-        return { value: text.trim() === "true" };
-    }
-    if (before !== null && typeof before === "object") {
-        try {
-            return { value: JSON.parse(text) };
-        } catch {
-            return { problem: "This value is JSON, and what is written is not." };
-        }
-    }
-    return { value: text };
+  }
+  return { value: text };
 }

@@ -8,52 +8,52 @@ const FORMULA = /^[=+\-@\t\r]/;
 const IS_NUMBER = /^-?\d+(\.\d+)?(e[+-]?\d+)?$/i;
 
 function quoted(value: unknown): string {
-    let text = shown(value);
-    if (typeof value !== "number" && FORMULA.test(text) && !IS_NUMBER.test(text)) text = `'${text}`;
-    return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  let text = shown(value);
+  if (typeof value !== "number" && FORMULA.test(text) && !IS_NUMBER.test(text)) text = `'${text}`;
+  return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
 export function csvLine(values: unknown[]): string {
-    return values.map(quoted).join(",") + "\r\n";
+  return values.map(quoted).join(",") + "\r\n";
 }
 
 export function csv(columns: Column[], rows: Row[]): string {
-    return csvLine(columns.map(({ label }) => label)) +
-        rows.map((row) => csvLine(columns.map(({ key }) => row[key]))).join("");
+  return csvLine(columns.map(({ label }) => label)) +
+    rows.map((row) => csvLine(columns.map(({ key }) => row[key]))).join("");
 }
 
 export function tabbed(columns: Column[], rows: Row[]): string {
-    return rows.map((row) => columns.map(({ key }) => tabbedCell(shown(row[key]))).join("\t")).join(
-        "\n",
-    );
+  return rows.map((row) => columns.map(({ key }) => tabbedCell(shown(row[key]))).join("\t")).join(
+    "\n",
+  );
 }
 
 const tabbedCell = (text: string) =>
-    /[\t\n"]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  /[\t\n"]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 
 /** The cells of a pasted text, line by line; a quoted cell may hold tabs and lines. */
 export function cellsOf(text: string): string[][] {
-    const lines: string[][] = [[]];
-    let cell = "";
-    let inside = false;
-    const end = () => {
-        lines[lines.length - 1]!.push(cell);
-        cell = "";
-    };
-    for (let at = 0; at < text.length; at++) {
-        const sign = text[at]!;
-        if (inside) {
-            if (sign !== '"') cell += sign;
-            else if (text[at + 1] === '"') cell += text[at++];
-            else inside = false;
-        } else if (sign === '"' && cell === "") inside = true;
-        else if (sign === "\t") end();
-        else if (sign === "\n") {
-            end();
-            lines.push([]);
-        } else if (sign !== "\r") cell += sign;
-    }
-    end();
-    if (lines.length > 1 && lines.at(-1)!.length === 1 && lines.at(-1)![0] === "") lines.pop();
-    return lines;
+  const lines: string[][] = [[]];
+  let cell = "";
+  let inside = false;
+  const end = () => {
+    lines[lines.length - 1]!.push(cell);
+    cell = "";
+  };
+  for (let at = 0; at < text.length; at++) {
+    const sign = text[at]!;
+    if (inside) {
+      if (sign !== '"') cell += sign;
+      else if (text[at + 1] === '"') cell += text[at++];
+      else inside = false;
+    } else if (sign === '"' && cell === "") inside = true;
+    else if (sign === "\t") end();
+    else if (sign === "\n") {
+      end();
+      lines.push([]);
+    } else if (sign !== "\r") cell += sign;
+  }
+  end();
+  if (lines.length > 1 && lines.at(-1)!.length === 1 && lines.at(-1)![0] === "") lines.pop();
+  return lines;
 }

@@ -6,46 +6,46 @@ export type Place = { row: number; column: number };
 type Key = { key: string; ctrlKey: boolean; metaKey: boolean; shiftKey: boolean };
 
 const within = (place: Place, rows: number, columns: number): Place => ({
-    row: Math.max(0, Math.min(rows - 1, place.row)),
-    column: Math.max(0, Math.min(columns - 1, place.column)),
+  row: Math.max(0, Math.min(rows - 1, place.row)),
+  column: Math.max(0, Math.min(columns - 1, place.column)),
 });
 
 /** The place that a key leads to; null: it is no key that moves. Tab leaves the table. */
 export function moved(
-    { row, column }: Place,
-    { key, ctrlKey, metaKey }: Key,
-    rows: number,
-    columns: number,
-    page: number,
+  { row, column }: Place,
+  { key, ctrlKey, metaKey }: Key,
+  rows: number,
+  columns: number,
+  page: number,
 ): Place | null {
-    const far = ctrlKey || metaKey;
-    const places: Record<string, Place> = {
-        ArrowUp: { row: far ? 0 : row - 1, column },
-        ArrowDown: { row: far ? rows - 1 : row + 1, column },
-        ArrowLeft: { row, column: far ? 0 : column - 1 },
-        ArrowRight: { row, column: far ? columns - 1 : column + 1 },
-        PageUp: { row: row - page, column },
-        PageDown: { row: row + page, column },
-        Home: far ? { row: 0, column: 0 } : { row, column: 0 },
-        End: far ? { row: rows - 1, column: columns - 1 } : { row, column: columns - 1 },
-    };
-    const place = places[key];
-    return place ? within(place, rows, columns) : null;
+  const far = ctrlKey || metaKey;
+  const places: Record<string, Place> = {
+    ArrowUp: { row: far ? 0 : row - 1, column },
+    ArrowDown: { row: far ? rows - 1 : row + 1, column },
+    ArrowLeft: { row, column: far ? 0 : column - 1 },
+    ArrowRight: { row, column: far ? columns - 1 : column + 1 },
+    PageUp: { row: row - page, column },
+    PageDown: { row: row + page, column },
+    Home: far ? { row: 0, column: 0 } : { row, column: 0 },
+    End: far ? { row: rows - 1, column: columns - 1 } : { row, column: columns - 1 },
+  };
+  const place = places[key];
+  return place ? within(place, rows, columns) : null;
 }
 
 /** Where one is after a cell was written. */
 export function landing(place: Place, step: Step, rows: number, columns: number): Place {
-    const { row, column } = place;
-    if (step === "down") return within({ row: row + 1, column }, rows, columns);
-    if (step === "right") {
-        return column + 1 < columns
-            ? { row, column: column + 1 }
-            : within({ row: row + 1, column: 0 }, rows, columns);
-    }
-    if (step === "left") {
-        return column > 0
-            ? { row, column: column - 1 }
-            : within({ row: row - 1, column: columns - 1 }, rows, columns);
-    }
-    return place;
+  const { row, column } = place;
+  if (step === "down") return within({ row: row + 1, column }, rows, columns);
+  if (step === "right") {
+    return column + 1 < columns
+      ? { row, column: column + 1 }
+      : within({ row: row + 1, column: 0 }, rows, columns);
+  }
+  if (step === "left") {
+    return column > 0
+      ? { row, column: column - 1 }
+      : within({ row: row - 1, column: columns - 1 }, rows, columns);
+  }
+  return place;
 }

@@ -7,25 +7,25 @@ export type BoardShown = Answer<"get_board">;
 export type Dataset = BoardShown["schema"]["datasets"][number];
 export type FieldType = Dataset["columns"][number]["field_type"];
 export type Column = {
-    key: string;
-    label: string;
-    type: FieldType;
-    options?: string[];
-    /** No column of the dataset speaks of this key; a row may have it all the same. */
-    free?: boolean;
+  key: string;
+  label: string;
+  type: FieldType;
+  options?: string[];
+  /** No column of the dataset speaks of this key; a row may have it all the same. */
+  free?: boolean;
 };
 export type Row = { row_id: string; _src?: string; _updated_at?: string } & Record<string, unknown>;
 
 export const OPS = {
-    contains: "contains",
-    is: "is",
-    is_not: "is not",
-    above: "is above",
-    below: "is below",
-    from: "is from",
-    until: "is until",
-    empty: "is empty",
-    filled: "is filled",
+  contains: "contains",
+  is: "is",
+  is_not: "is not",
+  above: "is above",
+  below: "is below",
+  from: "is from",
+  until: "is until",
+  empty: "is empty",
+  filled: "is filled",
 } as const;
 export type Op = keyof typeof OPS;
 export type Filter = { field: string; op: Op; value?: string };
@@ -35,86 +35,86 @@ export const needsValue = (op: Op) => op !== "empty" && op !== "filled";
 
 /** The ways to filter that make sense for a type, the most usual first. */
 export function opsFor(type: FieldType): Op[] {
-    if (type === "number") return ["above", "below", "is", "is_not", "empty", "filled"];
-    if (type === "date") return ["from", "until", "is", "empty", "filled"];
-    if (type === "select") return ["is", "is_not", "empty", "filled"];
-    return ["contains", "is", "is_not", "empty", "filled"];
+  if (type === "number") return ["above", "below", "is", "is_not", "empty", "filled"];
+  if (type === "date") return ["from", "until", "is", "empty", "filled"];
+  if (type === "select") return ["is", "is_not", "empty", "filled"];
+  return ["contains", "is", "is_not", "empty", "filled"];
 }
 
 const SERVER_KEYS = new Set(["row_id", "_src", "_updated_at", "_deleted_at"]);
 const MOST_FREE = 40;
 
 export function columnsOf(dataset: Dataset | undefined, rows: Row[]): Column[] {
-    const known = (dataset?.columns ?? []).map((one) => ({
-        key: one.key,
-        label: one.label ?? one.key,
-        type: one.field_type,
-        options: one.options,
-    }));
-    const named = new Set(known.map(({ key }) => key));
-    const free = new Set<string>();
-    for (const row of rows) {
-        for (const key of Object.keys(row)) {
-            if (!named.has(key) && !SERVER_KEYS.has(key) && free.size < MOST_FREE) free.add(key);
-        }
+  const known = (dataset?.columns ?? []).map((one) => ({
+    key: one.key,
+    label: one.label ?? one.key,
+    type: one.field_type,
+    options: one.options,
+  }));
+  const named = new Set(known.map(({ key }) => key));
+  const free = new Set<string>();
+  for (const row of rows) {
+    for (const key of Object.keys(row)) {
+      if (!named.has(key) && !SERVER_KEYS.has(key) && free.size < MOST_FREE) free.add(key);
     }
-    return [
-        ...known,
-        ...[...free].map((key) => ({ key, label: key, type: "text" as const, free: true })),
-    ];
+  }
+  return [
+    ...known,
+    ...[...free].map((key) => ({ key, label: key, type: "text" as const, free: true })),
+  ];
 }
 
 /** Filters as one word of the address: `state:is:won;price:above:10`. */
 export function filtersText(filters: Filter[]): string | undefined {
-    if (!filters.length) return undefined;
-    return filters.map(({ field, op, value }) =>
-        [field, op, value ?? ""].map(encodeURIComponent).join(":")
-    ).join(";");
+  if (!filters.length) return undefined;
+  return filters.map(({ field, op, value }) =>
+    [field, op, value ?? ""].map(encodeURIComponent).join(":")
+  ).join(";");
 }
 
 export function filtersFrom(text: string | undefined): Filter[] {
-    const found: Filter[] = [];
-    for (const piece of (text ?? "").split(";")) {
-        const [field, op, value] = piece.split(":").map(decoded);
-        if (field && op && op in OPS) {
-            const known = op as Op;
-            found.push(needsValue(known) ? { field, op: known, value } : { field, op: known });
-        }
+  const found: Filter[] = [];
+  for (const piece of (text ?? "").split(";")) {
+    const [field, op, value] = piece.split(":").map(decoded);
+    if (field && op && op in OPS) {
+      const known = op as Op;
+      found.push(needsValue(known) ? { field, op: known, value } : { field, op: known });
     }
-    return found.slice(0, 10);
+  }
+  return found.slice(0, 10);
 }
 
 function decoded(text: string): string {
-    try {
-        return decodeURIComponent(text);
-    } catch {
-        return text;
-    }
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }
 
 /** What the server is asked besides the place; each filter is written as JSON of its own. */
 export function lookQuery({ search, sort, descending, filters }: Look) {
-    return {
-        ...(search ? { search } : {}),
-        ...(sort ? { sort, descending: Boolean(descending) } : {}),
-        ...(filters.length
-            ? { filters: filters.map((one) => JSON.stringify(one)) as unknown as never[] }
-            : {}),
-    };
+  return {
+    ...(search ? { search } : {}),
+    ...(sort ? { sort, descending: Boolean(descending) } : {}),
+    ...(filters.length
+      ? { filters: filters.map((one) => JSON.stringify(one)) as unknown as never[] }
+      : {}),
+  };
 }
 
 export const isLooking = ({ search, sort, filters }: Look) =>
-    Boolean(search || sort || filters.length);
+  Boolean(search || sort || filters.length);
 
 /** Who brought a row, in words: `run:0190…` → "a run". */
 export function sourceWords(src: string | undefined): string {
-    const kind = (src ?? "").split(":")[0];
-    const words: Record<string, string> = {
-        member: "a member",
-        run: "a run",
-        client: "a program with a token",
-        refresh: "a refresh from outside",
-        link: "a refresh from outside",
-    };
-    return words[kind ?? ""] ?? (src || "nobody knows");
+  const kind = (src ?? "").split(":")[0];
+  const words: Record<string, string> = {
+    member: "a member",
+    run: "a run",
+    client: "a program with a token",
+    refresh: "a refresh from outside",
+    link: "a refresh from outside",
+  };
+  return words[kind ?? ""] ?? (src || "nobody knows");
 }

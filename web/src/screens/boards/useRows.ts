@@ -11,50 +11,50 @@ const LOOKED_FOR = 1000;
 
 /** One window, also where a page of the server ends early because its rows are large. */
 export function loadRows(boardId: string, dataset: string, look: Look): Load {
-    return async (offset, limit, signal) => {
-        const rows: Row[] = [];
-        let total = 0;
-        while (rows.length < limit) {
-            const { data } = await client.GET("/api/v1/boards/{board_id}/rows", {
-                params: {
-                    path: { board_id: boardId },
-                    query: {
-                        dataset,
-                        offset: offset + rows.length,
-                        limit: limit - rows.length,
-                        ...lookQuery(look),
-                    },
-                },
-                signal,
-            });
-            const page = data?.data.datasets[dataset];
-            if (!page) break;
-            rows.push(...page.rows as unknown as Row[]);
-            total = page.total;
-            if (page.next_offset === null || page.next_offset === undefined) break;
-        }
-        return { rows, total };
-    };
+  return async (offset, limit, signal) => {
+    const rows: Row[] = [];
+    let total = 0;
+    while (rows.length < limit) {
+      const { data } = await client.GET("/api/v1/boards/{board_id}/rows", {
+        params: {
+          path: { board_id: boardId },
+          query: {
+            dataset,
+            offset: offset + rows.length,
+            limit: limit - rows.length,
+            ...lookQuery(look),
+          },
+        },
+        signal,
+      });
+      const page = data?.data.datasets[dataset];
+      if (!page) break;
+      rows.push(...page.rows as unknown as Row[]);
+      total = page.total;
+      if (page.next_offset === null || page.next_offset === undefined) break;
+    }
+    return { rows, total };
+  };
 }
 
 export function useRows(boardId: string, dataset: string, look: Look): RowWindows {
-    const said = JSON.stringify(look);
-    const windows = useMemo(() => {
-        const asked = JSON.parse(said) as Look;
-        return new RowWindows(
-            loadRows(boardId, dataset, asked),
-            isLooking(asked) ? LOOKED_FOR : IN_PLACE,
-            isLooking(asked) ? 12 : 40,
-            isLooking(asked) ? 120 : 40,
-        );
-    }, [boardId, dataset, said]);
-    const before = useRef<RowWindows | null>(null);
-    useEffect(() => {
-        before.current?.stop();
-        before.current = windows;
-        windows.want(0, 60);
-        return () => windows.stop();
-    }, [windows]);
-    useSyncExternalStore(windows.subscribe, () => windows.version);
-    return windows;
+  const said = JSON.stringify(look);
+  const windows = useMemo(() => {
+    const asked = JSON.parse(said) as Look;
+    return new RowWindows(
+      loadRows(boardId, dataset, asked),
+      isLooking(asked) ? LOOKED_FOR : IN_PLACE,
+      isLooking(asked) ? 12 : 40,
+      isLooking(asked) ? 120 : 40,
+    );
+  }, [boardId, dataset, said]);
+  const before = useRef<RowWindows | null>(null);
+  useEffect(() => {
+    before.current?.stop();
+    before.current = windows;
+    windows.want(0, 60);
+    return () => windows.stop();
+  }, [windows]);
+  useSyncExternalStore(windows.subscribe, () => windows.version);
+  return windows;
 }

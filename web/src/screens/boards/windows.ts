@@ -10,137 +10,137 @@ export type Load = (offset: number, limit: number, signal: AbortSignal) => Promi
 type Pending = { stop: AbortController; timer?: ReturnType<typeof setTimeout> };
 
 export class RowWindows {
-    total: number | null = null;
-    problem: unknown = null;
-    /** Counts changes, for whoever watches. */
-    version = 0;
-    private windows = new Map<number, Row[]>();
-    private pending = new Map<number, Pending>();
-    private watchers = new Set<() => void>();
-    private era = 0;
+  total: number | null = null;
+  problem: unknown = null;
+  /** Counts changes, for whoever watches. */
+  version = 0;
+  private windows = new Map<number, Row[]>();
+  private pending = new Map<number, Pending>();
+  private watchers = new Set<() => void>();
+  private era = 0;
 
-    constructor(
-        private readonly load: Load,
-        readonly size = 200,
-        private readonly most = 30,
-        /** How long to wait before asking: a quick scroll passes over most windows. */
-        private readonly patience = 40,
-    ) {}
+  constructor(
+    private readonly load: Load,
+    readonly size = 200,
+    private readonly most = 30,
+    /** How long to wait before asking: a quick scroll passes over most windows. */
+    private readonly patience = 40,
+  ) {}
 
-    subscribe = (watcher: () => void) => {
-        this.watchers.add(watcher);
-        return () => {
-            this.watchers.delete(watcher);
-        };
+  subscribe = (watcher: () => void) => {
+    this.watchers.add(watcher);
+    return () => {
+      this.watchers.delete(watcher);
     };
+  };
 
-    row(index: number): Row | undefined {
-        return this.windows.get(Math.floor(index / this.size))?.[index % this.size];
+  row(index: number): Row | undefined {
+    return this.windows.get(Math.floor(index / this.size))?.[index % this.size];
+  }
+
+  get held(): number {
+    return this.windows.size;
+  }
+
+  /** The first rows that are here: what columns are guessed from. */
+  first(): Row[] {
+    return this.windows.get(0) ?? this.windows.values().next().value ?? [];
+  }
+
+  /** What is looked at now: asks for what is missing, and gives up what is not looked at. */
+  want(first: number, last: number): void {
+    const end = this.total === null ? last : Math.min(last, this.total - 1);
+    const from = Math.max(0, Math.floor(first / this.size));
+    const to = Math.max(from, Math.floor(Math.max(0, end) / this.size));
+    for (const [at, { stop, timer }] of this.pending) {
+      if (at < from || at > to) {
+        clearTimeout(timer);
+        stop.abort();
+        this.pending.delete(at);
+      }
     }
-
-    get held(): number {
-        return this.windows.size;
+    for (let at = from; at <= to; at++) {
+      const held = this.windows.get(at);
+      if (held) {
+        this.windows.delete(at);
+        this.windows.set(at, held);
+      } else if (!this.pending.has(at)) this.ask(at);
     }
+  }
 
-    /** The first rows that are here: what columns are guessed from. */
-    first(): Row[] {
-        return this.windows.get(0) ?? this.windows.values().next().value ?? [];
+  private ask(at: number): void {
+    const pending: Pending = { stop: new AbortController() };
+    this.pending.set(at, pending);
+    const begin = () => void this.fetch(at, pending, this.era);
+    if (this.total === null || !this.patience) begin();
+    else pending.timer = setTimeout(begin, this.patience);
+  }
+
+  private async fetch(at: number, pending: Pending, era: number): Promise<void> {
+    try {
+      const page = await this.load(at * this.size, this.size, pending.stop.signal);
+      if (pending.stop.signal.aborted || era !== this.era) return;
+      this.windows.set(at, page.rows);
+      this.total = page.total;
+      this.problem = null;
+      for (const old of this.windows.keys()) {
+        if (this.windows.size <= this.most) break;
+        this.windows.delete(old);
+      }
+    } catch (problem) {
+      if (pending.stop.signal.aborted || era !== this.era) return;
+      this.problem = problem;
+    } finally {
+      if (this.pending.get(at) === pending) this.pending.delete(at);
     }
+    this.tell();
+  }
 
-    /** What is looked at now: asks for what is missing, and gives up what is not looked at. */
-    want(first: number, last: number): void {
-        const end = this.total === null ? last : Math.min(last, this.total - 1);
-        const from = Math.max(0, Math.floor(first / this.size));
-        const to = Math.max(from, Math.floor(Math.max(0, end) / this.size));
-        for (const [at, { stop, timer }] of this.pending) {
-            if (at < from || at > to) {
-                clearTimeout(timer);
-                stop.abort();
-                this.pending.delete(at);
-            }
-        }
-        for (let at = from; at <= to; at++) {
-            const held = this.windows.get(at);
-            if (held) {
-                this.windows.delete(at);
-                this.windows.set(at, held);
-            } else if (!this.pending.has(at)) this.ask(at);
-        }
-    }
-
-    private ask(at: number): void {
-        const pending: Pending = { stop: new AbortController() };
-        this.pending.set(at, pending);
-        const begin = () => void this.fetch(at, pending, this.era);
-        if (this.total === null || !this.patience) begin();
-        else pending.timer = setTimeout(begin, this.patience);
-    }
-
-    private async fetch(at: number, pending: Pending, era: number): Promise<void> {
-        try {
-            const page = await this.load(at * this.size, this.size, pending.stop.signal);
-            if (pending.stop.signal.aborted || era !== this.era) return;
-            this.windows.set(at, page.rows);
-            this.total = page.total;
-            this.problem = null;
-            for (const old of this.windows.keys()) {
-                if (this.windows.size <= this.most) break;
-                this.windows.delete(old);
-            }
-        } catch (problem) {
-            if (pending.stop.signal.aborted || era !== this.era) return;
-            this.problem = problem;
-        } finally {
-            if (this.pending.get(at) === pending) this.pending.delete(at);
-        }
+  /** Another value for a row that is here; the server has taken it already. */
+  patch(rowId: string, change: Record<string, unknown>): void {
+    for (const [at, rows] of this.windows) {
+      const place = rows.findIndex((row) => row.row_id === rowId);
+      if (place >= 0) {
+        const next = [...rows];
+        next[place] = { ...rows[place]!, ...change };
+        this.windows.set(at, next);
         this.tell();
+        return;
+      }
     }
+  }
 
-    /** Another value for a row that is here; the server has taken it already. */
-    patch(rowId: string, change: Record<string, unknown>): void {
-        for (const [at, rows] of this.windows) {
-            const place = rows.findIndex((row) => row.row_id === rowId);
-            if (place >= 0) {
-                const next = [...rows];
-                next[place] = { ...rows[place]!, ...change };
-                this.windows.set(at, next);
-                this.tell();
-                return;
-            }
-        }
+  /** Everything anew, because rows came or went. What is shown stays until it is replaced. */
+  async reload(first: number, last: number): Promise<void> {
+    this.stop();
+    this.era += 1;
+    const stop = new AbortController();
+    const era = this.era;
+    const from = Math.floor(Math.max(0, first) / this.size);
+    try {
+      const page = await this.load(from * this.size, this.size, stop.signal);
+      if (era !== this.era) return;
+      this.windows = new Map([[from, page.rows]]);
+      this.total = page.total;
+      this.problem = null;
+    } catch (problem) {
+      if (era !== this.era) return;
+      this.problem = problem;
     }
+    this.tell();
+    this.want(first, last);
+  }
 
-    /** Everything anew, because rows came or went. What is shown stays until it is replaced. */
-    async reload(first: number, last: number): Promise<void> {
-        this.stop();
-        this.era += 1;
-        const stop = new AbortController();
-        const era = this.era;
-        const from = Math.floor(Math.max(0, first) / this.size);
-        try {
-            const page = await this.load(from * this.size, this.size, stop.signal);
-            if (era !== this.era) return;
-            this.windows = new Map([[from, page.rows]]);
-            this.total = page.total;
-            this.problem = null;
-        } catch (problem) {
-            if (era !== this.era) return;
-            this.problem = problem;
-        }
-        this.tell();
-        this.want(first, last);
+  stop(): void {
+    for (const { stop, timer } of this.pending.values()) {
+      clearTimeout(timer);
+      stop.abort();
     }
+    this.pending.clear();
+  }
 
-    stop(): void {
-        for (const { stop, timer } of this.pending.values()) {
-            clearTimeout(timer);
-            stop.abort();
-        }
-        this.pending.clear();
-    }
-
-    private tell(): void {
-        this.version += 1;
-        for (const watcher of this.watchers) watcher();
-    }
+  private tell(): void {
+    this.version += 1;
+    for (const watcher of this.watchers) watcher();
+  }
 }

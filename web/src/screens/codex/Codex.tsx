@@ -1,17 +1,17 @@
 // The codex: recipes to choose from, what is installed, and what can still be brought back.
 
 import {
-    Anchor,
-    Badge,
-    Box,
-    Card,
-    Group,
-    Select,
-    SimpleGrid,
-    Stack,
-    Tabs,
-    Text,
-    TextInput,
+  Anchor,
+  Badge,
+  Box,
+  Card,
+  Group,
+  Select,
+  SimpleGrid,
+  Stack,
+  Tabs,
+  Text,
+  TextInput,
 } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
 import { Link } from "@tanstack/react-router";
@@ -31,149 +31,148 @@ import { Uninstalled } from "./Uninstalled";
 const MOST = 100;
 
 export default function Codex() {
-    const [{ tab = "recipes" }, change] = useAddress();
-    const installs = api.useQuery("get", "/api/v1/installs");
-    const gone = api.useQuery("get", "/api/v1/uninstalled");
-    const updates =
-        installs.data?.installs.filter((one) => one.update_available && !one.bundle).length ?? 0;
-    return (
-        <>
-            <PageHead
-                title="Codex"
-                sub="Recipes that work as they are. Each names everything it may do; nothing runs before you agree."
-                right={
-                    <CopyAs
-                        operations={[{
-                            label: "List recipes",
-                            operation: {
-                                method: "GET",
-                                path: "/api/v1/recipes",
-                                tool: "list_starter_recipes",
-                            },
-                        }]}
-                    />
-                }
-            />
-            <Tabs
-                value={tab}
-                onChange={(value) =>
-                    change({ tab: value === "recipes" ? undefined : value ?? undefined })}
-            >
-                <Tabs.List mb="md">
-                    <Tabs.Tab value="recipes">Recipes</Tabs.Tab>
-                    <Tabs.Tab
-                        value="installed"
-                        rightSection={updates
-                            ? (
-                                <Badge size="sm" circle aria-label={`${updates} updates`}>
-                                    {updates}
-                                </Badge>
-                            )
-                            : null}
-                    >
-                        Installed
-                    </Tabs.Tab>
-                    <Tabs.Tab value="gone">Taken away</Tabs.Tab>
-                </Tabs.List>
-                <Tabs.Panel value="recipes">
-                    <Shelf />
-                </Tabs.Panel>
-                <Tabs.Panel value="installed">
-                    <Asked of={installs}>{({ installs: held }) => <Installs held={held} />}</Asked>
-                </Tabs.Panel>
-                <Tabs.Panel value="gone">
-                    <Asked of={gone}>
-                        {({ uninstalled }) => <Uninstalled held={uninstalled} />}
-                    </Asked>
-                </Tabs.Panel>
-            </Tabs>
-        </>
-    );
+  const [{ tab = "recipes" }, change] = useAddress();
+  const installs = api.useQuery("get", "/api/v1/installs");
+  const gone = api.useQuery("get", "/api/v1/uninstalled");
+  const updates =
+    installs.data?.installs.filter((one) => one.update_available && !one.bundle).length ?? 0;
+  return (
+    <>
+      <PageHead
+        title="Codex"
+        sub="Recipes that work as they are. Each names everything it may do; nothing runs before you agree."
+        right={
+          <CopyAs
+            operations={[{
+              label: "List recipes",
+              operation: {
+                method: "GET",
+                path: "/api/v1/recipes",
+                tool: "list_starter_recipes",
+              },
+            }]}
+          />
+        }
+      />
+      <Tabs
+        value={tab}
+        onChange={(value) => change({ tab: value === "recipes" ? undefined : value ?? undefined })}
+      >
+        <Tabs.List mb="md">
+          <Tabs.Tab value="recipes">Recipes</Tabs.Tab>
+          <Tabs.Tab
+            value="installed"
+            rightSection={updates
+              ? (
+                <Badge size="sm" circle aria-label={`${updates} updates`}>
+                  {updates}
+                </Badge>
+              )
+              : null}
+          >
+            Installed
+          </Tabs.Tab>
+          <Tabs.Tab value="gone">Taken away</Tabs.Tab>
+        </Tabs.List>
+        <Tabs.Panel value="recipes">
+          <Shelf />
+        </Tabs.Panel>
+        <Tabs.Panel value="installed">
+          <Asked of={installs}>{({ installs: held }) => <Installs held={held} />}</Asked>
+        </Tabs.Panel>
+        <Tabs.Panel value="gone">
+          <Asked of={gone}>
+            {({ uninstalled }) => <Uninstalled held={uninstalled} />}
+          </Asked>
+        </Tabs.Panel>
+      </Tabs>
+    </>
+  );
 }
 
 function Shelf() {
-    const [{ search = "", kind, category }, change] = useAddress();
-    const [words] = useDebouncedValue(search.trim(), 200);
-    const all = api.useQuery("get", "/api/v1/recipes", { params: { query: { limit: MOST } } });
-    const found = api.useQuery("get", "/api/v1/recipes", {
-        params: {
-            query: {
-                limit: MOST,
-                search: words || undefined,
-                kind: KINDS.find((one) => one === kind),
-                category,
-            },
-        },
-    }, { placeholderData: (before) => before });
-    const categories = [...new Set(all.data?.recipes.map((one) => one.category).filter(Boolean))]
-        .sort();
-    return (
-        <>
-            <Group mb="md" gap="sm">
-                <TextInput
-                    flex="1 1 14rem"
-                    leftSection={<Search size={15} aria-hidden />}
-                    placeholder="What should it do?"
-                    aria-label="Search recipes"
-                    value={search}
-                    onChange={(event) => change({ search: event.currentTarget.value })}
-                />
-                <Select
-                    aria-label="Kind"
-                    placeholder="Any kind"
-                    clearable
-                    data={KINDS.map((value) => ({ value, label: capital(value) }))}
-                    value={kind ?? null}
-                    onChange={(value) => change({ kind: value ?? undefined })}
-                />
-                <Select
-                    aria-label="Category"
-                    placeholder="Any category"
-                    clearable
-                    data={categories}
-                    value={category ?? null}
-                    onChange={(value) => change({ category: value ?? undefined })}
-                />
-            </Group>
-            <Asked of={found} lines={6}>
-                {({ recipes }) =>
-                    recipes.length
-                        ? (
-                            <SimpleGrid cols={{ base: 1, sm: 2, lg: 3 }}>
-                                {recipes.map((one) => <Entry key={one.id} one={one} />)}
-                            </SimpleGrid>
-                        )
-                        : (
-                            <Empty icon={BookOpen} title="No recipe fits">
-                                Try fewer words, or{" "}
-                                <Anchor component={Link} to="/new">describe it in your own</Anchor>.
-                            </Empty>
-                        )}
-            </Asked>
-        </>
-    );
+  const [{ search = "", kind, category }, change] = useAddress();
+  const [words] = useDebouncedValue(search.trim(), 200);
+  const all = api.useQuery("get", "/api/v1/recipes", { params: { query: { limit: MOST } } });
+  const found = api.useQuery("get", "/api/v1/recipes", {
+    params: {
+      query: {
+        limit: MOST,
+        search: words || undefined,
+        kind: KINDS.find((one) => one === kind),
+        category,
+      },
+    },
+  }, { placeholderData: (before) => before });
+  const categories = [...new Set(all.data?.recipes.map((one) => one.category).filter(Boolean))]
+    .sort();
+  return (
+    <>
+      <Group mb="md" gap="sm">
+        <TextInput
+          flex="1 1 14rem"
+          leftSection={<Search size={15} aria-hidden />}
+          placeholder="What should it do?"
+          aria-label="Search recipes"
+          value={search}
+          onChange={(event) => change({ search: event.currentTarget.value })}
+        />
+        <Select
+          aria-label="Kind"
+          placeholder="Any kind"
+          clearable
+          data={KINDS.map((value) => ({ value, label: capital(value) }))}
+          value={kind ?? null}
+          onChange={(value) => change({ kind: value ?? undefined })}
+        />
+        <Select
+          aria-label="Category"
+          placeholder="Any category"
+          clearable
+          data={categories}
+          value={category ?? null}
+          onChange={(value) => change({ category: value ?? undefined })}
+        />
+      </Group>
+      <Asked of={found} lines={6}>
+        {({ recipes }) =>
+          recipes.length
+            ? (
+              <SimpleGrid cols={{ base: 1, sm: 2, lg: 3 }}>
+                {recipes.map((one) => <Entry key={one.id} one={one} />)}
+              </SimpleGrid>
+            )
+            : (
+              <Empty icon={BookOpen} title="No recipe fits">
+                Try fewer words, or{" "}
+                <Anchor component={Link} to="/new">describe it in your own</Anchor>.
+              </Empty>
+            )}
+      </Asked>
+    </>
+  );
 }
 
 function Entry({ one }: { one: Recipe }) {
-    return (
-        <Card withBorder radius="lg" p="md">
-            <Stack gap={6} h="100%">
-                <Group justify="space-between" wrap="nowrap" align="flex-start">
-                    <Anchor component={Link} to={`/codex/${one.slug}`} fw={650}>{one.name}</Anchor>
-                    {one.update_available
-                        ? <Status value="waiting" words="update available" />
-                        : one.installed > 0
-                        ? <Status value="ok" words="installed" />
-                        : null}
-                </Group>
-                <Text size="sm" c="dimmed" lineClamp={3} flex={1}>{one.description_excerpt}</Text>
-                <Box>
-                    <Text size="xs" c="dimmed">
-                        {[capital(one.kind), one.category, `${one.version} by ${one.author}`]
-                            .filter(Boolean).join(" · ")}
-                    </Text>
-                </Box>
-            </Stack>
-        </Card>
-    );
+  return (
+    <Card withBorder radius="lg" p="md">
+      <Stack gap={6} h="100%">
+        <Group justify="space-between" wrap="nowrap" align="flex-start">
+          <Anchor component={Link} to={`/codex/${one.slug}`} fw={650}>{one.name}</Anchor>
+          {one.update_available
+            ? <Status value="waiting" words="update available" />
+            : one.installed > 0
+            ? <Status value="ok" words="installed" />
+            : null}
+        </Group>
+        <Text size="sm" c="dimmed" lineClamp={3} flex={1}>{one.description_excerpt}</Text>
+        <Box>
+          <Text size="xs" c="dimmed">
+            {[capital(one.kind), one.category, `${one.version} by ${one.author}`]
+              .filter(Boolean).join(" · ")}
+          </Text>
+        </Box>
+      </Stack>
+    </Card>
+  );
 }

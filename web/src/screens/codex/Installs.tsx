@@ -15,142 +15,142 @@ import { type Install, placeOf } from "./kinds";
 import { Upgrade } from "./Upgrade";
 
 export function Installs({ held }: { held: Install[] }) {
-    if (!held.length) {
-        return (
-            <Empty
-                icon={PackageOpen}
-                title="Nothing is installed from a recipe"
-                actions={<Button component={Link} to="/codex">Look at the recipes</Button>}
-            >
-                What you install keeps a tie to its recipe: newer versions are offered here, with
-                what they would change and what they would ask for.
-            </Empty>
-        );
-    }
-    return <Stack gap="sm">{held.map((one) => <Row key={one.id} one={one} />)}</Stack>;
+  if (!held.length) {
+    return (
+      <Empty
+        icon={PackageOpen}
+        title="Nothing is installed from a recipe"
+        actions={<Button component={Link} to="/codex">Look at the recipes</Button>}
+      >
+        What you install keeps a tie to its recipe: newer versions are offered here, with what they
+        would change and what they would ask for.
+      </Empty>
+    );
+  }
+  return <Stack gap="sm">{held.map((one) => <Row key={one.id} one={one} />)}</Stack>;
 }
 
 function Row({ one }: { one: Install }) {
-    const may = useMay("editor");
-    const [open, setOpen] = useState(false);
-    const place = placeOf(one);
-    const bundle = one.bundle as { name?: string } | null;
-    return (
-        <Card withBorder radius="lg" p="md">
-            <Group justify="space-between">
-                <Stack gap={2} style={{ minWidth: 0 }}>
-                    {place
-                        ? <Anchor component={Link} to={place} fw={650}>{one.name}</Anchor>
-                        : <Text fw={650}>{one.name}</Text>}
-                    <Text size="sm" c="dimmed">
-                        {one.kind}
-                        {bundle?.name ? `, comes with ${bundle.name}` : ""} · version{" "}
-                        {one.source_recipe_version} of{" "}
-                        <Anchor component={Link} to={`/codex/${one.source_recipe_slug}`} size="sm">
-                            {one.source_recipe_slug}
-                        </Anchor>
-                    </Text>
-                </Stack>
-                <Group gap="xs">
-                    {one.update_available
-                        ? (
-                            <Status
-                                value="waiting"
-                                words={`update available: ${one.latest_version}`}
-                            />
-                        )
-                        : null}
-                    {may && !bundle
-                        ? (
-                            <>
-                                {one.update_available
-                                    ? (
-                                        <Button
-                                            size="xs"
-                                            variant="default"
-                                            onClick={() => setOpen(!open)}
-                                            aria-expanded={open}
-                                            aria-label={`See the upgrade of ${one.name}`}
-                                        >
-                                            See the upgrade
-                                        </Button>
-                                    )
-                                    : null}
-                                <Uninstall one={one} />
-                            </>
-                        )
-                        : null}
-                </Group>
-            </Group>
-            <Collapse expanded={open}>
-                {open ? <Upgrade one={one} onDone={() => setOpen(false)} /> : null}
-            </Collapse>
-        </Card>
-    );
+  const may = useMay("editor");
+  const [open, setOpen] = useState(false);
+  const place = placeOf(one);
+  const bundle = one.bundle as { name?: string } | null;
+  return (
+    <Card withBorder radius="lg" p="md">
+      <Group justify="space-between">
+        <Stack gap={2} style={{ minWidth: 0 }}>
+          {place
+            ? <Anchor component={Link} to={place} fw={650}>{one.name}</Anchor>
+            : <Text fw={650}>{one.name}</Text>}
+          <Text size="sm" c="dimmed">
+            {one.kind}
+            {bundle?.name ? `, comes with ${bundle.name}` : ""} · version{" "}
+            {one.source_recipe_version} of{" "}
+            <Anchor component={Link} to={`/codex/${one.source_recipe_slug}`} size="sm">
+              {one.source_recipe_slug}
+            </Anchor>
+          </Text>
+        </Stack>
+        <Group gap="xs">
+          {one.update_available
+            ? (
+              <Status
+                value="waiting"
+                words={`update available: ${one.latest_version}`}
+              />
+            )
+            : null}
+          {may && !bundle
+            ? (
+              <>
+                {one.update_available
+                  ? (
+                    <Button
+                      size="xs"
+                      variant="default"
+                      onClick={() => setOpen(!open)}
+                      aria-expanded={open}
+                      aria-label={`See the upgrade of ${one.name}`}
+                    >
+                      See the upgrade
+                    </Button>
+                  )
+                  : null}
+                <Uninstall one={one} />
+              </>
+            )
+            : null}
+        </Group>
+      </Group>
+      <Collapse expanded={open}>
+        {open ? <Upgrade one={one} onDone={() => setOpen(false)} /> : null}
+      </Collapse>
+    </Card>
+  );
 }
 
 function Uninstall({ one }: { one: Install }) {
-    const confirm = useConfirm();
-    const { busy, act } = useAct();
-    const at = { path: { entity_id: one.id } };
-    const remove = () =>
-        act(async () => {
-            // What goes and who uses it is shown first.
-            const { data } = await client.DELETE("/api/v1/installs/{entity_id}", {
-                params: { ...at, query: { dry_run: true } },
-            });
-            const also = data?.uninstalled.filter((each) => each.id !== one.id) ?? [];
-            const sure = await confirm({
-                title: `Uninstall ${one.name}?`,
-                words: (
-                    <Stack gap="xs">
-                        <Text size="sm">
-                            It stops at once, and can be recovered for seven days.
-                        </Text>
-                        <Named title="These go with it:" held={also} />
-                        <Named
-                            title="These use it and cannot work without it:"
-                            held={data?.still_needed_by ?? []}
-                        />
-                    </Stack>
-                ),
-                yes: also.length ? `Uninstall ${count(also.length + 1, "thing")}` : "Uninstall",
-                dangerous: true,
-            });
-            if (!sure) return;
-            await client.DELETE("/api/v1/installs/{entity_id}", { params: at });
-            await refresh(
-                "/api/v1/installs",
-                "/api/v1/uninstalled",
-                "/api/v1/recipes",
-                "/api/v1/automations",
-                "/api/v1/boards",
-            );
-        });
-    return (
-        <Button
-            size="xs"
-            variant="subtle"
-            color="red"
-            loading={busy}
-            onClick={() => void remove()}
-            aria-label={`Uninstall ${one.name}`}
-        >
-            Uninstall
-        </Button>
-    );
+  const confirm = useConfirm();
+  const { busy, act } = useAct();
+  const at = { path: { entity_id: one.id } };
+  const remove = () =>
+    act(async () => {
+      // What goes and who uses it is shown first.
+      const { data } = await client.DELETE("/api/v1/installs/{entity_id}", {
+        params: { ...at, query: { dry_run: true } },
+      });
+      const also = data?.uninstalled.filter((each) => each.id !== one.id) ?? [];
+      const sure = await confirm({
+        title: `Uninstall ${one.name}?`,
+        words: (
+          <Stack gap="xs">
+            <Text size="sm">
+              It stops at once, and can be recovered for seven days.
+            </Text>
+            <Named title="These go with it:" held={also} />
+            <Named
+              title="These use it and cannot work without it:"
+              held={data?.still_needed_by ?? []}
+            />
+          </Stack>
+        ),
+        yes: also.length ? `Uninstall ${count(also.length + 1, "thing")}` : "Uninstall",
+        dangerous: true,
+      });
+      if (!sure) return;
+      await client.DELETE("/api/v1/installs/{entity_id}", { params: at });
+      await refresh(
+        "/api/v1/installs",
+        "/api/v1/uninstalled",
+        "/api/v1/recipes",
+        "/api/v1/automations",
+        "/api/v1/boards",
+      );
+    });
+  return (
+    <Button
+      size="xs"
+      variant="subtle"
+      color="red"
+      loading={busy}
+      onClick={() => void remove()}
+      aria-label={`Uninstall ${one.name}`}
+    >
+      Uninstall
+    </Button>
+  );
 }
 
 function Named(
-    { title, held }: { title: string; held: { id: string; name: string; kind: string }[] },
+  { title, held }: { title: string; held: { id: string; name: string; kind: string }[] },
 ) {
-    if (!held.length) return null;
-    return (
-        <>
-            <Text size="sm" fw={600}>{title}</Text>
-            <List size="sm">
-                {held.map((one) => <List.Item key={one.id}>{one.name}, {one.kind}</List.Item>)}
-            </List>
-        </>
-    );
+  if (!held.length) return null;
+  return (
+    <>
+      <Text size="sm" fw={600}>{title}</Text>
+      <List size="sm">
+        {held.map((one) => <List.Item key={one.id}>{one.name}, {one.kind}</List.Item>)}
+      </List>
+    </>
+  );
 }

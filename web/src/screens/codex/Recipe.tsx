@@ -15,155 +15,154 @@ import { type Setting, spelt } from "./kinds";
 type Named = { name: string; reason?: string };
 /** A recipe as it is published; the description of the API leaves its inside open. */
 export type Published = {
-    slug: string;
-    name: string;
-    kind: string;
-    version: string;
-    description: string;
-    publisher?: string;
-    preview?: string;
-    may?: string[];
-    hosts?: string[];
-    requires?: {
-        secrets?: Named[];
-        publisher_secrets?: Named[];
-        connections?: { integration: string; reason?: string }[];
-    };
-    settings?: Setting[];
-    template?: unknown;
+  slug: string;
+  name: string;
+  kind: string;
+  version: string;
+  description: string;
+  publisher?: string;
+  preview?: string;
+  may?: string[];
+  hosts?: string[];
+  requires?: {
+    secrets?: Named[];
+    publisher_secrets?: Named[];
+    connections?: { integration: string; reason?: string }[];
+  };
+  settings?: Setting[];
+  template?: unknown;
 };
 type Dependencies = Answer<"check_recipe_dependencies">;
 
 const BACK = { to: "/codex", label: "Codex" };
 
 export default function Recipe() {
-    const { slug } = useParams({ strict: false }) as { slug: string };
-    const at = { params: { path: { slug } } };
-    const found = api.useQuery("get", "/api/v1/recipes/{slug}", at);
-    const dependencies = api.useQuery("get", "/api/v1/recipes/{slug}/dependencies", at);
-    const known = found.data?.recipe as Published | undefined;
-    return (
-        <>
-            <PageHead
-                back={BACK}
-                title={known?.name ?? slug}
-                sub={known
-                    ? `${known.kind}, version ${known.version}, by ${known.publisher ?? "somebody"}`
-                    : undefined}
-                right={
-                    <CopyAs
-                        operations={[{
-                            label: "Install it",
-                            operation: {
-                                method: "POST",
-                                path: `/api/v1/recipes/${slug}/apply`,
-                                body: {},
-                                tool: "apply_starter_recipe",
-                                arguments: { slug },
-                            },
-                        }]}
-                    />
-                }
-            />
-            <Asked of={found}>
-                {() => (
-                    <Asked of={dependencies}>
-                        {(needed) => known ? <Found recipe={known} needed={needed} /> : null}
-                    </Asked>
-                )}
-            </Asked>
-        </>
-    );
+  const { slug } = useParams({ strict: false }) as { slug: string };
+  const at = { params: { path: { slug } } };
+  const found = api.useQuery("get", "/api/v1/recipes/{slug}", at);
+  const dependencies = api.useQuery("get", "/api/v1/recipes/{slug}/dependencies", at);
+  const known = found.data?.recipe as Published | undefined;
+  return (
+    <>
+      <PageHead
+        back={BACK}
+        title={known?.name ?? slug}
+        sub={known
+          ? `${known.kind}, version ${known.version}, by ${known.publisher ?? "somebody"}`
+          : undefined}
+        right={
+          <CopyAs
+            operations={[{
+              label: "Install it",
+              operation: {
+                method: "POST",
+                path: `/api/v1/recipes/${slug}/apply`,
+                body: {},
+                tool: "apply_starter_recipe",
+                arguments: { slug },
+              },
+            }]}
+          />
+        }
+      />
+      <Asked of={found}>
+        {() => (
+          <Asked of={dependencies}>
+            {(needed) => known ? <Found recipe={known} needed={needed} /> : null}
+          </Asked>
+        )}
+      </Asked>
+    </>
+  );
 }
 
 function Found({ recipe, needed }: { recipe: Published; needed: Dependencies }) {
-    return (
-        <Grid gap="lg">
-            <Grid.Col span={{ base: 12, md: 7 }}>
-                <Stack gap="lg">
-                    <Card withBorder radius="lg" p="lg">
-                        <Text>{recipe.description}</Text>
-                        {recipe.preview ? <Markdown text={recipe.preview} /> : null}
-                    </Card>
-                    <Accordion variant="separated">
-                        <Accordion.Item value="data">
-                            <Accordion.Control>All of it, as data</Accordion.Control>
-                            <Accordion.Panel>
-                                <Json
-                                    value={recipe.template}
-                                    label="The recipe as data"
-                                    most={560}
-                                />
-                            </Accordion.Panel>
-                        </Accordion.Item>
-                    </Accordion>
-                </Stack>
-            </Grid.Col>
-            <Grid.Col span={{ base: 12, md: 5 }}>
-                <Stack gap="lg">
-                    <Needs recipe={recipe} needed={needed} />
-                    <Installing recipe={recipe} problems={needed.problems} />
-                </Stack>
-            </Grid.Col>
-        </Grid>
-    );
+  return (
+    <Grid gap="lg">
+      <Grid.Col span={{ base: 12, md: 7 }}>
+        <Stack gap="lg">
+          <Card withBorder radius="lg" p="lg">
+            <Text>{recipe.description}</Text>
+            {recipe.preview ? <Markdown text={recipe.preview} /> : null}
+          </Card>
+          <Accordion variant="separated">
+            <Accordion.Item value="data">
+              <Accordion.Control>All of it, as data</Accordion.Control>
+              <Accordion.Panel>
+                <Json
+                  value={recipe.template}
+                  label="The recipe as data"
+                  most={560}
+                />
+              </Accordion.Panel>
+            </Accordion.Item>
+          </Accordion>
+        </Stack>
+      </Grid.Col>
+      <Grid.Col span={{ base: 12, md: 5 }}>
+        <Stack gap="lg">
+          <Needs recipe={recipe} needed={needed} />
+          <Installing recipe={recipe} problems={needed.problems} />
+        </Stack>
+      </Grid.Col>
+    </Grid>
+  );
 }
 
 /** Everything that it may do and needs: what a person agrees to. */
 function Needs({ recipe, needed }: { recipe: Published; needed: Dependencies }) {
-    const { secrets = [], publisher_secrets: keys = [], connections = [] } = recipe.requires ?? {};
-    const missing = new Set(needed.missing.map((one) => one.slug));
-    const parts: [string, ReactNode[]][] = [
-        ["What it may do, once you agree", recipe.may ?? []],
-        [
-            "Where it may go",
-            (recipe.hosts ?? []).map((host) => <Code key={host}>{spelt(host)}</Code>),
-        ],
-        [
-            "Accounts it uses",
-            connections.map((one) => (
-                <span key={one.integration}>
-                    <Anchor component={Link} to={`/integrations/${one.integration}`} size="sm">
-                        {one.integration}
-                    </Anchor>{" "}
-                    {one.reason}
-                </span>
-            )),
-        ],
-        [
-            "Secrets it uses",
-            [...secrets, ...keys].map((one) => (
-                <span key={one.name}>
-                    <Code>{one.name}</Code> {one.reason}
-                </span>
-            )),
-        ],
-        [
-            "Recipes it needs",
-            needed.declared.map((one) => (
-                <span key={one.slug}>
-                    <Anchor component={Link} to={`/codex/${one.slug}`} size="sm">{one.slug}</Anchor>
-                    {missing.has(one.slug) ? " is installed with it." : " is here."} {one.reason}
-                </span>
-            )),
-        ],
-    ];
-    const shown = parts.filter(([, held]) => held.length);
-    if (!shown.length) return null;
-    return (
-        <Card withBorder radius="lg" p="lg">
-            <Stack gap="md">
-                {shown.map(([title, held]) => (
-                    <section key={title}>
-                        <Text component="h2" fw={650} mb={4}>{title}</Text>
-                        <List size="sm" spacing={4}>
-                            {held.map((one, at) => (
-                                <List.Item key={at} className="wrap-anywhere">{one}</List.Item>
-                            ))}
-                        </List>
-                    </section>
-                ))}
-            </Stack>
-        </Card>
-    );
+  const { secrets = [], publisher_secrets: keys = [], connections = [] } = recipe.requires ?? {};
+  const missing = new Set(needed.missing.map((one) => one.slug));
+  const parts: [string, ReactNode[]][] = [
+    ["What it may do, once you agree", recipe.may ?? []],
+    [
+      "Where it may go",
+      (recipe.hosts ?? []).map((host) => <Code key={host}>{spelt(host)}</Code>),
+    ],
+    [
+      "Accounts it uses",
+      connections.map((one) => (
+        <span key={one.integration}>
+          <Anchor component={Link} to={`/integrations/${one.integration}`} size="sm">
+            {one.integration}
+          </Anchor>{" "}
+          {one.reason}
+        </span>
+      )),
+    ],
+    [
+      "Secrets it uses",
+      [...secrets, ...keys].map((one) => (
+        <span key={one.name}>
+          <Code>{one.name}</Code> {one.reason}
+        </span>
+      )),
+    ],
+    [
+      "Recipes it needs",
+      needed.declared.map((one) => (
+        <span key={one.slug}>
+          <Anchor component={Link} to={`/codex/${one.slug}`} size="sm">{one.slug}</Anchor>
+          {missing.has(one.slug) ? " is installed with it." : " is here."} {one.reason}
+        </span>
+      )),
+    ],
+  ];
+  const shown = parts.filter(([, held]) => held.length);
+  if (!shown.length) return null;
+  return (
+    <Card withBorder radius="lg" p="lg">
+      <Stack gap="md">
+        {shown.map(([title, held]) => (
+          <section key={title}>
+            <Text component="h2" fw={650} mb={4}>{title}</Text>
+            <List size="sm" spacing={4}>
+              {held.map((one, at) => <List.Item key={at} className="wrap-anywhere">{one}
+              </List.Item>)}
+            </List>
+          </section>
+        ))}
+      </Stack>
+    </Card>
+  );
 }

@@ -10,58 +10,57 @@ import { Moment } from "../../kit/Moment";
 import type { Gone } from "./kinds";
 
 export function Uninstalled({ held }: { held: Gone[] }) {
-    const may = useMay("editor");
-    const { busy, act } = useAct();
-    const recover = (one: Gone) =>
-        act(async () => {
-            await client.POST("/api/v1/uninstalled/{entity_id}/recover", {
-                params: { path: { entity_id: one.id } },
-                body: {},
-            });
-            await refresh(
-                "/api/v1/installs",
-                "/api/v1/uninstalled",
-                "/api/v1/recipes",
-                "/api/v1/automations",
-                "/api/v1/boards",
-            );
-            sayDone(`${one.name} is back${one.kind === "automation" ? ", paused" : ""}.`);
-        });
-    if (!held.length) {
-        return (
-            <Empty icon={Archive} title="Nothing was taken away">
-                What you uninstall stands here for seven days and can be recovered with everything
-                it knew.
-            </Empty>
-        );
-    }
+  const may = useMay("editor");
+  const { busy, act } = useAct();
+  const recover = (one: Gone) =>
+    act(async () => {
+      await client.POST("/api/v1/uninstalled/{entity_id}/recover", {
+        params: { path: { entity_id: one.id } },
+        body: {},
+      });
+      await refresh(
+        "/api/v1/installs",
+        "/api/v1/uninstalled",
+        "/api/v1/recipes",
+        "/api/v1/automations",
+        "/api/v1/boards",
+      );
+      sayDone(`${one.name} is back${one.kind === "automation" ? ", paused" : ""}.`);
+    });
+  if (!held.length) {
     return (
-        <Stack gap="sm">
-            {held.map((one) => (
-                <Card key={one.id} withBorder radius="lg" p="md">
-                    <Group justify="space-between">
-                        <Stack gap={2}>
-                            <Text fw={650}>{one.name}</Text>
-                            <Text size="sm" c="dimmed" component="div">
-                                {one.kind} · can be recovered until <Moment at={one.expires_at} />
-                            </Text>
-                        </Stack>
-                        {may
-                            ? (
-                                <Button
-                                    size="xs"
-                                    variant="default"
-                                    loading={busy}
-                                    onClick={() => void recover(one)}
-                                    aria-label={`Recover ${one.name}`}
-                                >
-                                    Recover
-                                </Button>
-                            )
-                            : null}
-                    </Group>
-                </Card>
-            ))}
-        </Stack>
+      <Empty icon={Archive} title="Nothing was taken away">
+        What you uninstall stands here for seven days and can be recovered with everything it knew.
+      </Empty>
     );
+  }
+  return (
+    <Stack gap="sm">
+      {held.map((one) => (
+        <Card key={one.id} withBorder radius="lg" p="md">
+          <Group justify="space-between">
+            <Stack gap={2}>
+              <Text fw={650}>{one.name}</Text>
+              <Text size="sm" c="dimmed" component="div">
+                {one.kind} · can be recovered until <Moment at={one.expires_at} />
+              </Text>
+            </Stack>
+            {may
+              ? (
+                <Button
+                  size="xs"
+                  variant="default"
+                  loading={busy}
+                  onClick={() => void recover(one)}
+                  aria-label={`Recover ${one.name}`}
+                >
+                  Recover
+                </Button>
+              )
+              : null}
+          </Group>
+        </Card>
+      ))}
+    </Stack>
+  );
 }

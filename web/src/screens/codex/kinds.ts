@@ -9,44 +9,44 @@ export type Gone = Answer<"list_uninstalled">["uninstalled"][number];
 export const KINDS = ["automation", "integration", "workflow", "board", "bundle"] as const;
 
 const PLACES: Record<string, string> = {
-    automation: "/automations",
-    board: "/boards",
-    workflow: "/workflows",
+  automation: "/automations",
+  board: "/boards",
+  workflow: "/workflows",
 };
 
 /** The screen of what was installed; a bundle has none of its own. */
 export const placeOf = (one: { kind: string; id: string }): string | null =>
-    PLACES[one.kind] ? `${PLACES[one.kind]}/${one.id}` : null;
+  PLACES[one.kind] ? `${PLACES[one.kind]}/${one.id}` : null;
 
 /** What is filled in at the install, as a word: a setting by its name. */
 export const spelt = (text: string): string =>
-    text.replace(
-        /\{\{\s*install\.(?:settings\.)?([a-z0-9_.]+)\s*\}\}/g,
-        (_, words: string) => `<${words.replaceAll(".", " ")}>`,
-    );
+  text.replace(
+    /\{\{\s*install\.(?:settings\.)?([a-z0-9_.]+)\s*\}\}/g,
+    (_, words: string) => `<${words.replaceAll(".", " ")}>`,
+  );
 
 export type Setting = {
-    name: string;
-    label?: string;
-    type?: "string" | "number" | "boolean";
-    default?: string | number | boolean;
-    required?: boolean;
+  name: string;
+  label?: string;
+  type?: "string" | "number" | "boolean";
+  default?: string | number | boolean;
+  required?: boolean;
 };
 export type Value = string | number | boolean;
 
 /** What a form begins with: what the recipe says, else nothing. */
 export const beginnings = (settings: Setting[]): Record<string, Value> =>
-    Object.fromEntries(
-        settings.map((one) => [one.name, one.default ?? (one.type === "boolean" ? false : "")]),
-    );
+  Object.fromEntries(
+    settings.map((one) => [one.name, one.default ?? (one.type === "boolean" ? false : "")]),
+  );
 
 /** What is sent: a field that was left empty is left to the recipe. */
 export function filled(settings: Setting[], values: Record<string, Value>): Record<string, Value> {
-    const sent: Record<string, Value> = {};
-    for (const { name, type } of settings) {
-        const value = values[name] ?? "";
-        if (type === "boolean") sent[name] = value === true;
-        else if (value !== "") sent[name] = type === "number" ? Number(value) : value;
-    }
-    return sent;
+  const sent: Record<string, Value> = {};
+  for (const { name, type } of settings) {
+    const value = values[name] ?? "";
+    if (type === "boolean") sent[name] = value === true;
+    else if (value !== "") sent[name] = type === "number" ? Number(value) : value;
+  }
+  return sent;
 }

@@ -13,83 +13,83 @@ import { KnownClients } from "./KnownClients";
 import { TokenForm } from "./TokenForm";
 
 export default function Connect() {
-    const who = useWho();
-    const connected = api.useQuery("get", "/api/v1/oauth/clients");
-    return (
-        <Box>
-            <PageHead
-                title="Connect an MCP client"
-                sub={`An assistant that is connected can do in ${who.workspace.name} what you let it do, as you.`}
-                right={
-                    <CopyAs
-                        operations={[
-                            {
-                                label: "List connected clients",
-                                operation: { method: "GET", path: "/api/v1/oauth/clients" },
-                            },
-                            {
-                                label: "Make a token",
-                                operation: {
-                                    method: "POST",
-                                    path: "/api/v1/tokens",
-                                    body: { name: "assistant", role: "viewer" },
-                                },
-                            },
-                        ]}
-                    />
-                }
-            />
-            <Asked of={connected} lines={8}>
-                {({ address, clients }) => (
-                    <Stack gap="xl">
-                        <HowTo address={address} />
-                        <ConnectedClients clients={clients} />
-                    </Stack>
-                )}
-            </Asked>
-        </Box>
-    );
+  const who = useWho();
+  const connected = api.useQuery("get", "/api/v1/oauth/clients");
+  return (
+    <Box>
+      <PageHead
+        title="Connect an MCP client"
+        sub={`An assistant that is connected can do in ${who.workspace.name} what you let it do, as you.`}
+        right={
+          <CopyAs
+            operations={[
+              {
+                label: "List connected clients",
+                operation: { method: "GET", path: "/api/v1/oauth/clients" },
+              },
+              {
+                label: "Make a token",
+                operation: {
+                  method: "POST",
+                  path: "/api/v1/tokens",
+                  body: { name: "assistant", role: "viewer" },
+                },
+              },
+            ]}
+          />
+        }
+      />
+      <Asked of={connected} lines={8}>
+        {({ address, clients }) => (
+          <Stack gap="xl">
+            <HowTo address={address} />
+            <ConnectedClients clients={clients} />
+          </Stack>
+        )}
+      </Asked>
+    </Box>
+  );
 }
 
 function HowTo({ address }: { address: string }) {
-    const [asked, set] = useAddress();
-    const [token, setToken] = useState<string | null>(null);
-    const withToken = asked.with === "token";
-    return (
-        <Stack gap="md" component="section" aria-labelledby="how-to">
-            <Card withBorder radius="lg" p="lg">
-                <Group justify="space-between" gap="sm">
-                    <Box style={{ minWidth: 0 }}>
-                        <Title order={2} size="h5" id="how-to">The address of this server</Title>
-                        <Code fz="md" mt={6} display="inline-block" className="wrap-anywhere">
-                            {address}
-                        </Code>
-                    </Box>
-                    <CopyButton text={address} label="Copy the address" />
-                </Group>
-                <Text size="sm" c="dimmed" mt="sm">
-                    Most clients need nothing else: they open your browser, you sign in and choose
-                    what they may do.
-                </Text>
-            </Card>
-            <SegmentedControl
-                aria-label="How the client shows who it is"
-                value={withToken ? "token" : "sign-in"}
-                onChange={(chosen) => set({ with: chosen === "token" ? "token" : undefined })}
-                data={[
-                    { value: "sign-in", label: "You sign in and agree" },
-                    { value: "token", label: "With a token" },
-                ]}
-                style={{ alignSelf: "flex-start", maxWidth: "100%" }}
-            />
-            {withToken ? <TokenForm token={token} onMade={setToken} /> : null}
-            {withToken && !token ? null : (
-                <KnownClients
-                    told={{ address, token: withToken ? token : null }}
-                    chosen={asked.client}
-                    onChoose={(client) => set({ client })}
-                />
-            )}
-        </Stack>
-    );
+  const [asked, set] = useAddress();
+  const [token, setToken] = useState<string | null>(null);
+  const withToken = asked.with === "token";
+  return (
+    <Stack gap="md" component="section" aria-labelledby="how-to">
+      <Card withBorder radius="lg" p="lg">
+        <Group justify="space-between" gap="sm">
+          <Box style={{ minWidth: 0 }}>
+            <Title order={2} size="h5" id="how-to">The address of this server</Title>
+            <Code fz="md" mt={6} display="inline-block" className="wrap-anywhere">
+              {address}
+            </Code>
+          </Box>
+          <CopyButton text={address} label="Copy the address" />
+        </Group>
+        <Text size="sm" c="dimmed" mt="sm">
+          Most clients need nothing else: they open your browser, you sign in and choose what they
+          may do.
+        </Text>
+      </Card>
+      <SegmentedControl
+        aria-label="How the client shows who it is"
+        value={withToken ? "token" : "sign-in"}
+        onChange={(chosen) => set({ with: chosen === "token" ? "token" : undefined })}
+        data={[
+          { value: "sign-in", label: "You sign in and agree" },
+          { value: "token", label: "With a token" },
+        ]}
+        style={{ alignSelf: "flex-start", maxWidth: "100%" }}
+      />
+      {withToken ? <TokenForm token={token} onMade={setToken} /> : null}
+      {withToken && !token ? null : (
+        <KnownClients
+          told={{ address, token: withToken ? token : null }}
+          chosen={asked.client}
+          onChoose={(client) => set({ client })}
+        />
+      )}
+    </Stack>
+  );
 }

@@ -8,55 +8,53 @@ import { type Known, knownClients, type Told } from "./snippets";
 type Props = { told: Told; chosen: string | undefined; onChoose: (id: string) => void };
 
 export function KnownClients({ told, chosen, onChoose }: Props) {
-    const clients = knownClients(told);
-    const shown = clients.some((one) => one.id === chosen) ? chosen : clients[0]?.id;
-    return (
-        <Card withBorder radius="lg" p="lg">
-            <Tabs value={shown} onChange={(id) => id && onChoose(id)} keepMounted={false}>
-                <Tabs.List aria-label="Clients">
-                    {clients.map((one) => (
-                        <Tabs.Tab key={one.id} value={one.id}>{one.label}</Tabs.Tab>
-                    ))}
-                </Tabs.List>
-                {clients.map((one) => (
-                    <Tabs.Panel key={one.id} value={one.id} pt="md">
-                        <Steps of={one} />
-                    </Tabs.Panel>
-                ))}
-            </Tabs>
-        </Card>
-    );
+  const clients = knownClients(told);
+  const shown = clients.some((one) => one.id === chosen) ? chosen : clients[0]?.id;
+  return (
+    <Card withBorder radius="lg" p="lg">
+      <Tabs value={shown} onChange={(id) => id && onChoose(id)} keepMounted={false}>
+        <Tabs.List aria-label="Clients">
+          {clients.map((one) => <Tabs.Tab key={one.id} value={one.id}>{one.label}</Tabs.Tab>)}
+        </Tabs.List>
+        {clients.map((one) => (
+          <Tabs.Panel key={one.id} value={one.id} pt="md">
+            <Steps of={one} />
+          </Tabs.Panel>
+        ))}
+      </Tabs>
+    </Card>
+  );
 }
 
 function Steps({ of: known }: { of: Known }) {
-    return (
-        <Stack gap="md">
-            {known.steps.length > 1
-                ? (
-                    <List type="ordered" size="sm" spacing={4}>
-                        {known.steps.map((words) => <List.Item key={words}>{words}</List.Item>)}
-                    </List>
-                )
-                : <Text size="sm">{known.steps[0]}</Text>}
-            {known.link
-                ? (
-                    <Button
-                        component="a"
-                        href={known.link.href}
-                        leftSection={<Plus size={16} />}
-                        style={{ alignSelf: "flex-start" }}
-                    >
-                        {known.link.label}
-                    </Button>
-                )
-                : null}
-            {known.snippets.map((one) => (
-                <Stack key={one.title} gap={4}>
-                    <Text size="xs" fw={600} c="dimmed">{one.title}</Text>
-                    <Json value={one.text} label={`${known.label}: ${one.title}`} />
-                </Stack>
-            ))}
-            {known.note ? <Text size="sm" c="dimmed">{known.note}</Text> : null}
+  return (
+    <Stack gap="md">
+      {known.steps.length > 1
+        ? (
+          <List type="ordered" size="sm" spacing={4}>
+            {known.steps.map((words) => <List.Item key={words}>{words}</List.Item>)}
+          </List>
+        )
+        : <Text size="sm">{known.steps[0]}</Text>}
+      {known.link
+        ? (
+          <Button
+            component="a"
+            href={known.link.href}
+            leftSection={<Plus size={16} />}
+            style={{ alignSelf: "flex-start" }}
+          >
+            {known.link.label}
+          </Button>
+        )
+        : null}
+      {known.snippets.map((one) => (
+        <Stack key={one.title} gap={4}>
+          <Text size="xs" fw={600} c="dimmed">{one.title}</Text>
+          <Json value={one.text} label={`${known.label}: ${one.title}`} />
         </Stack>
-    );
+      ))}
+      {known.note ? <Text size="sm" c="dimmed">{known.note}</Text> : null}
+    </Stack>
+  );
 }

@@ -5,47 +5,47 @@ const FAR = "https://spring.example.org/mcp";
 const all = (told: { address: string; token: string | null }) => knownClients(told);
 
 test("every client is told the address, and no token that nobody made", () => {
-    for (const known of all({ address: FAR, token: null })) {
-        const texts = known.snippets.map((one) => one.text).join("\n");
-        expect(texts, known.id).toContain(FAR);
-        expect(texts, known.id).not.toContain("Authorization");
-    }
+  for (const known of all({ address: FAR, token: null })) {
+    const texts = known.snippets.map((one) => one.text).join("\n");
+    expect(texts, known.id).toContain(FAR);
+    expect(texts, known.id).not.toContain("Authorization");
+  }
 });
 
 test("a token stands in the texts and never in a link", () => {
-    const known = all({ address: FAR, token: "msk_secret" });
-    expect(known.filter((one) => one.link)).toEqual([]);
-    expect(known.find((one) => one.id === "cursor")?.snippets[0]?.text).toContain(
-        "Bearer msk_secret",
-    );
+  const known = all({ address: FAR, token: "msk_secret" });
+  expect(known.filter((one) => one.link)).toEqual([]);
+  expect(known.find((one) => one.id === "cursor")?.snippets[0]?.text).toContain(
+    "Bearer msk_secret",
+  );
 });
 
 test("links open the client with the very same server", () => {
-    const [cursor, code] = ["cursor", "vs-code"].map((id) =>
-        all({ address: FAR, token: null }).find((one) => one.id === id)!.link!.href
-    );
-    expect(JSON.parse(atob(new URL(cursor!).searchParams.get("config")!))).toEqual({ url: FAR });
-    expect(JSON.parse(decodeURIComponent(code!.split("?")[1]!))).toMatchObject({
-        url: FAR,
-        type: "http",
-    });
+  const [cursor, code] = ["cursor", "vs-code"].map((id) =>
+    all({ address: FAR, token: null }).find((one) => one.id === id)!.link!.href
+  );
+  expect(JSON.parse(atob(new URL(cursor!).searchParams.get("config")!))).toEqual({ url: FAR });
+  expect(JSON.parse(decodeURIComponent(code!.split("?")[1]!))).toMatchObject({
+    url: FAR,
+    type: "http",
+  });
 });
 
 test("what stands in a snippet can be pasted: JSON is JSON, and a quote ends nothing", () => {
-    for (const known of all({ address: "https://it's.example/mcp", token: null })) {
-        for (const { language, text } of known.snippets) {
-            if (language === "json") expect(() => JSON.parse(text)).not.toThrow();
-        }
+  for (const known of all({ address: "https://it's.example/mcp", token: null })) {
+    for (const { language, text } of known.snippets) {
+      if (language === "json") expect(() => JSON.parse(text)).not.toThrow();
     }
-    const command = all({ address: "https://it's.example/mcp", token: null })
-        .find((one) => one.id === "vs-code")!.snippets[1]!.text;
-    expect(command).toContain(`it'\\''s`);
+  }
+  const command = all({ address: "https://it's.example/mcp", token: null })
+    .find((one) => one.id === "vs-code")!.snippets[1]!.text;
+  expect(command).toContain(`it'\\''s`);
 });
 
 test("Claude is given a program where it could not reach the address", () => {
-    expect(isLocal("http://127.0.0.1:8420/mcp") && isLocal("http://[::1]:1/mcp")).toBe(true);
-    expect(isLocal(FAR) || isLocal("https://localhost.example/mcp")).toBe(false);
-    const claude = all({ address: "http://localhost:8420/mcp", token: null })
-        .find((one) => one.id === "claude")!;
-    expect(JSON.parse(claude.snippets[0]!.text).mcpServers.mainspring.args).toEqual(["mcp"]);
+  expect(isLocal("http://127.0.0.1:8420/mcp") && isLocal("http://[::1]:1/mcp")).toBe(true);
+  expect(isLocal(FAR) || isLocal("https://localhost.example/mcp")).toBe(false);
+  const claude = all({ address: "http://localhost:8420/mcp", token: null })
+    .find((one) => one.id === "claude")!;
+  expect(JSON.parse(claude.snippets[0]!.text).mcpServers.mainspring.args).toEqual(["mcp"]);
 });

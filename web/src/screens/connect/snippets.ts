@@ -7,141 +7,139 @@ export type Told = { address: string; token: string | null };
 /** One way to tell a client: a text to copy, and where it goes. */
 export type Snippet = { title: string; text: string; language: "json" | "sh" };
 export type Known = {
-    id: string;
-    label: string;
-    /** What to do, in order; the snippets belong to the last step. */
-    steps: string[];
-    snippets: Snippet[];
-    /** Opens the client and adds the server to it. A link with a token would end up in histories. */
-    link?: { label: string; href: string };
-    note?: string;
+  id: string;
+  label: string;
+  /** What to do, in order; the snippets belong to the last step. */
+  steps: string[];
+  snippets: Snippet[];
+  /** Opens the client and adds the server to it. A link with a token would end up in histories. */
+  link?: { label: string; href: string };
+  note?: string;
 };
 
 const json = (value: unknown) => JSON.stringify(value, null, 2);
 const quoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`;
 
 function entry({ address, token }: Told): Record<string, unknown> {
-    const server = { type: "http", url: address };
-    return token ? { ...server, headers: { Authorization: `Bearer ${token}` } } : server;
+  const server = { type: "http", url: address };
+  return token ? { ...server, headers: { Authorization: `Bearer ${token}` } } : server;
 }
 
 const base64 = (text: string) => btoa(String.fromCharCode(...new TextEncoder().encode(text)));
 
 /** Whether only programs on the same machine can reach it. */
 export function isLocal(address: string): boolean {
-    try {
-        return /^(localhost|127(\.\d+){3}|\[::1\])$/.test(new URL(address).hostname);
-    } catch {
-        return false;
-    }
+  try {
+    return /^(localhost|127(\.\d+){3}|\[::1\])$/.test(new URL(address).hostname);
+  } catch {
+    return false;
+  }
 }
 
 function claudeCode(told: Told): Known {
-    const header = told.token ? ` --header ${quoted(`Authorization: Bearer ${told.token}`)}` : "";
-    return {
-        id: "claude-code",
-        label: "Claude Code",
-        steps: [
-            "Run this in a terminal.",
-            ...(told.token
-                ? []
-                : ["Then write /mcp in Claude Code, choose mainspring, and sign in."]),
-        ],
-        snippets: [{
-            title: "In a terminal",
-            text: `claude mcp add --transport http ${ENTRY} ${told.address}${header}`,
-            language: "sh",
-        }],
-    };
+  const header = told.token ? ` --header ${quoted(`Authorization: Bearer ${told.token}`)}` : "";
+  return {
+    id: "claude-code",
+    label: "Claude Code",
+    steps: [
+      "Run this in a terminal.",
+      ...(told.token ? [] : ["Then write /mcp in Claude Code, choose mainspring, and sign in."]),
+    ],
+    snippets: [{
+      title: "In a terminal",
+      text: `claude mcp add --transport http ${ENTRY} ${told.address}${header}`,
+      language: "sh",
+    }],
+  };
 }
 
 function claude(told: Told): Known {
-    const local = isLocal(told.address);
-    const program = { command: "mainspring", args: ["mcp"] };
-    return {
-        id: "claude",
-        label: "Claude",
-        steps: local
-            ? [
-                "Claude reaches servers over the internet; this one is on your own computer.",
-                "In Claude Desktop open Settings, Developer, Edit Config, and add this program, which Claude starts by itself.",
-            ]
-            : [
-                "Open Settings, Connectors, and choose “Add custom connector”.",
-                "Give it this address, and press Connect. Claude brings you here to agree.",
-            ],
-        snippets: local
-            ? [{
-                title: "claude_desktop_config.json",
-                text: json({ mcpServers: { [ENTRY]: program } }),
-                language: "json",
-            }]
-            : [{ title: "Address", text: told.address, language: "sh" }],
-        note: local
-            ? "“mainspring mcp --show-config” prints the same with the whole path. It acts as the owner of the data folder unless MAINSPRING_TOKEN says otherwise."
-            : undefined,
-    };
+  const local = isLocal(told.address);
+  const program = { command: "mainspring", args: ["mcp"] };
+  return {
+    id: "claude",
+    label: "Claude",
+    steps: local
+      ? [
+        "Claude reaches servers over the internet; this one is on your own computer.",
+        "In Claude Desktop open Settings, Developer, Edit Config, and add this program, which Claude starts by itself.",
+      ]
+      : [
+        "Open Settings, Connectors, and choose “Add custom connector”.",
+        "Give it this address, and press Connect. Claude brings you here to agree.",
+      ],
+    snippets: local
+      ? [{
+        title: "claude_desktop_config.json",
+        text: json({ mcpServers: { [ENTRY]: program } }),
+        language: "json",
+      }]
+      : [{ title: "Address", text: told.address, language: "sh" }],
+    note: local
+      ? "“mainspring mcp --show-config” prints the same with the whole path. It acts as the owner of the data folder unless MAINSPRING_TOKEN says otherwise."
+      : undefined,
+  };
 }
 
 function cursor(told: Told): Known {
-    const { type: _, ...server } = entry(told);
-    const config = encodeURIComponent(base64(JSON.stringify({ url: told.address })));
-    return {
-        id: "cursor",
-        label: "Cursor",
-        steps: ["Add it with one press, or put this into ~/.cursor/mcp.json."],
-        snippets: [{
-            title: "~/.cursor/mcp.json",
-            text: json({ mcpServers: { [ENTRY]: server } }),
-            language: "json",
-        }],
-        link: told.token ? undefined : {
-            label: "Add to Cursor",
-            href: `cursor://anysphere.cursor-deeplink/mcp/install?name=${ENTRY}&config=${config}`,
-        },
-    };
+  const { type: _, ...server } = entry(told);
+  const config = encodeURIComponent(base64(JSON.stringify({ url: told.address })));
+  return {
+    id: "cursor",
+    label: "Cursor",
+    steps: ["Add it with one press, or put this into ~/.cursor/mcp.json."],
+    snippets: [{
+      title: "~/.cursor/mcp.json",
+      text: json({ mcpServers: { [ENTRY]: server } }),
+      language: "json",
+    }],
+    link: told.token ? undefined : {
+      label: "Add to Cursor",
+      href: `cursor://anysphere.cursor-deeplink/mcp/install?name=${ENTRY}&config=${config}`,
+    },
+  };
 }
 
 function vsCode(told: Told): Known {
-    const named = { name: ENTRY, ...entry(told) };
-    return {
-        id: "vs-code",
-        label: "VS Code",
-        steps: ["Add it with one press, or put this into .vscode/mcp.json, or run the command."],
-        snippets: [
-            {
-                title: ".vscode/mcp.json",
-                text: json({ servers: { [ENTRY]: entry(told) } }),
-                language: "json",
-            },
-            {
-                title: "In a terminal",
-                text: `code --add-mcp ${quoted(JSON.stringify(named))}`,
-                language: "sh",
-            },
-        ],
-        link: told.token ? undefined : {
-            label: "Add to VS Code",
-            href: `vscode:mcp/install?${encodeURIComponent(JSON.stringify(named))}`,
-        },
-    };
+  const named = { name: ENTRY, ...entry(told) };
+  return {
+    id: "vs-code",
+    label: "VS Code",
+    steps: ["Add it with one press, or put this into .vscode/mcp.json, or run the command."],
+    snippets: [
+      {
+        title: ".vscode/mcp.json",
+        text: json({ servers: { [ENTRY]: entry(told) } }),
+        language: "json",
+      },
+      {
+        title: "In a terminal",
+        text: `code --add-mcp ${quoted(JSON.stringify(named))}`,
+        language: "sh",
+      },
+    ],
+    link: told.token ? undefined : {
+      label: "Add to VS Code",
+      href: `vscode:mcp/install?${encodeURIComponent(JSON.stringify(named))}`,
+    },
+  };
 }
 
 function anyOther(told: Told): Known {
-    return {
-        id: "other",
-        label: "Any other",
-        steps: ["Most clients take this in their settings. The transport is streamable HTTP."],
-        snippets: [{
-            title: "Settings",
-            text: json({ mcpServers: { [ENTRY]: entry(told) } }),
-            language: "json",
-        }],
-        note: told.token
-            ? undefined
-            : "A client without OAuth needs a token; a client that can only start a command runs “mainspring mcp --url”, with the token in MAINSPRING_TOKEN.",
-    };
+  return {
+    id: "other",
+    label: "Any other",
+    steps: ["Most clients take this in their settings. The transport is streamable HTTP."],
+    snippets: [{
+      title: "Settings",
+      text: json({ mcpServers: { [ENTRY]: entry(told) } }),
+      language: "json",
+    }],
+    note: told.token
+      ? undefined
+      : "A client without OAuth needs a token; a client that can only start a command runs “mainspring mcp --url”, with the token in MAINSPRING_TOKEN.",
+  };
 }
 
 export const knownClients = (told: Told): Known[] =>
-    [claudeCode, claude, cursor, vsCode, anyOther].map((make) => make(told));
+  [claudeCode, claude, cursor, vsCode, anyOther].map((make) => make(told));

@@ -1,14 +1,14 @@
 // Where the money went, one line each; a line leads to the asks behind it.
 
 import {
-    Anchor,
-    Button,
-    Card,
-    Group,
-    Progress,
-    SegmentedControl,
-    Table,
-    Text,
+  Anchor,
+  Button,
+  Card,
+  Group,
+  Progress,
+  SegmentedControl,
+  Table,
+  Text,
 } from "@mantine/core";
 import { Download } from "lucide-react";
 import { useAddress } from "../../kit/address";
@@ -17,112 +17,112 @@ import { usd } from "../../kit/words";
 import { type By, type Line, linesOf, shareOf, type Sum, tokensOf, type Usage } from "./sums";
 
 const WAYS: { value: By; label: string }[] = [
-    { value: "automation", label: "Automation" },
-    { value: "model", label: "Model" },
-    { value: "day", label: "Day" },
-    { value: "caller", label: "Caller" },
+  { value: "automation", label: "Automation" },
+  { value: "model", label: "Model" },
+  { value: "day", label: "Day" },
+  { value: "caller", label: "Caller" },
 ];
 
 const HEAD = [
-    "asks",
-    "input_tokens",
-    "output_tokens",
-    "cached_tokens",
-    "cost_usd",
-    "reported_usd",
+  "asks",
+  "input_tokens",
+  "output_tokens",
+  "cached_tokens",
+  "cost_usd",
+  "reported_usd",
 ] as const;
 
 export function Breakdown({ usage }: { usage: Usage }) {
-    const [address, change] = useAddress();
-    const by = WAYS.find((one) => one.value === address.by)?.value ?? "automation";
-    const lines = linesOf(usage, by);
-    const save = () => {
-        const rows = lines.map(({ label, sum }) => [label, ...HEAD.map((name) => sum[name])]);
-        download(`costs-${by}-${usage.from}-${usage.to}.csv`, csv([by, ...HEAD], rows), "text/csv");
-    };
-    return (
-        <Card withBorder radius="lg" p="lg">
-            <Group justify="space-between" mb="sm">
-                <SegmentedControl
-                    aria-label="Add up by"
-                    value={by}
-                    onChange={(value) => change({ by: value })}
-                    data={WAYS}
-                />
-                <Button variant="default" leftSection={<Download size={15} />} onClick={save}>
-                    Export as CSV
-                </Button>
-            </Group>
-            <Table.ScrollContainer minWidth={520}>
-                <Table verticalSpacing="xs">
-                    <Table.Thead>
-                        <Table.Tr>
-                            <Table.Th>{WAYS.find((one) => one.value === by)!.label}</Table.Th>
-                            <Table.Th ta="right">Asks</Table.Th>
-                            <Table.Th ta="right">Tokens</Table.Th>
-                            <Table.Th ta="right">Cost</Table.Th>
-                            <Table.Th w={140}>Share</Table.Th>
-                        </Table.Tr>
-                    </Table.Thead>
-                    <Table.Tbody>
-                        {lines.map((line) => (
-                            <OneLine
-                                key={line.key}
-                                line={line}
-                                total={usage.total}
-                                onChoose={() => change(line.only)}
-                            />
-                        ))}
-                    </Table.Tbody>
-                    <Table.Tfoot>
-                        <Table.Tr>
-                            <Table.Th>All of it</Table.Th>
-                            <Table.Th ta="right" className="numbers">
-                                {usage.total.asks.toLocaleString("en")}
-                            </Table.Th>
-                            <Table.Th ta="right" className="numbers">
-                                {tokensOf(usage.total).toLocaleString("en")}
-                            </Table.Th>
-                            <Table.Th ta="right" className="numbers">
-                                {usd(usage.total.cost_usd)}
-                            </Table.Th>
-                            <Table.Td />
-                        </Table.Tr>
-                    </Table.Tfoot>
-                </Table>
-            </Table.ScrollContainer>
-        </Card>
-    );
+  const [address, change] = useAddress();
+  const by = WAYS.find((one) => one.value === address.by)?.value ?? "automation";
+  const lines = linesOf(usage, by);
+  const save = () => {
+    const rows = lines.map(({ label, sum }) => [label, ...HEAD.map((name) => sum[name])]);
+    download(`costs-${by}-${usage.from}-${usage.to}.csv`, csv([by, ...HEAD], rows), "text/csv");
+  };
+  return (
+    <Card withBorder radius="lg" p="lg">
+      <Group justify="space-between" mb="sm">
+        <SegmentedControl
+          aria-label="Add up by"
+          value={by}
+          onChange={(value) => change({ by: value })}
+          data={WAYS}
+        />
+        <Button variant="default" leftSection={<Download size={15} />} onClick={save}>
+          Export as CSV
+        </Button>
+      </Group>
+      <Table.ScrollContainer minWidth={520}>
+        <Table verticalSpacing="xs">
+          <Table.Thead>
+            <Table.Tr>
+              <Table.Th>{WAYS.find((one) => one.value === by)!.label}</Table.Th>
+              <Table.Th ta="right">Asks</Table.Th>
+              <Table.Th ta="right">Tokens</Table.Th>
+              <Table.Th ta="right">Cost</Table.Th>
+              <Table.Th w={140}>Share</Table.Th>
+            </Table.Tr>
+          </Table.Thead>
+          <Table.Tbody>
+            {lines.map((line) => (
+              <OneLine
+                key={line.key}
+                line={line}
+                total={usage.total}
+                onChoose={() => change(line.only)}
+              />
+            ))}
+          </Table.Tbody>
+          <Table.Tfoot>
+            <Table.Tr>
+              <Table.Th>All of it</Table.Th>
+              <Table.Th ta="right" className="numbers">
+                {usage.total.asks.toLocaleString("en")}
+              </Table.Th>
+              <Table.Th ta="right" className="numbers">
+                {tokensOf(usage.total).toLocaleString("en")}
+              </Table.Th>
+              <Table.Th ta="right" className="numbers">
+                {usd(usage.total.cost_usd)}
+              </Table.Th>
+              <Table.Td />
+            </Table.Tr>
+          </Table.Tfoot>
+        </Table>
+      </Table.ScrollContainer>
+    </Card>
+  );
 }
 
 function OneLine({ line, total, onChoose }: { line: Line; total: Sum; onChoose: () => void }) {
-    const share = shareOf(line.sum.cost_usd, total.cost_usd);
-    const leads = Object.keys(line.only).length > 0;
-    return (
-        <Table.Tr>
-            <Table.Td className="wrap-anywhere">
-                {leads
-                    ? (
-                        <Anchor
-                            component="button"
-                            type="button"
-                            size="sm"
-                            onClick={onChoose}
-                            ta="left"
-                        >
-                            {line.label}
-                        </Anchor>
-                    )
-                    : <Text size="sm">{line.label}</Text>}
-            </Table.Td>
-            <Table.Td ta="right" className="numbers">{line.sum.asks.toLocaleString("en")}</Table.Td>
-            <Table.Td ta="right" className="numbers">
-                {tokensOf(line.sum).toLocaleString("en")}
-            </Table.Td>
-            <Table.Td ta="right" className="numbers">{usd(line.sum.cost_usd)}</Table.Td>
-            <Table.Td>
-                <Progress value={share} aria-label={`${share} % of the cost`} />
-            </Table.Td>
-        </Table.Tr>
-    );
+  const share = shareOf(line.sum.cost_usd, total.cost_usd);
+  const leads = Object.keys(line.only).length > 0;
+  return (
+    <Table.Tr>
+      <Table.Td className="wrap-anywhere">
+        {leads
+          ? (
+            <Anchor
+              component="button"
+              type="button"
+              size="sm"
+              onClick={onChoose}
+              ta="left"
+            >
+              {line.label}
+            </Anchor>
+          )
+          : <Text size="sm">{line.label}</Text>}
+      </Table.Td>
+      <Table.Td ta="right" className="numbers">{line.sum.asks.toLocaleString("en")}</Table.Td>
+      <Table.Td ta="right" className="numbers">
+        {tokensOf(line.sum).toLocaleString("en")}
+      </Table.Td>
+      <Table.Td ta="right" className="numbers">{usd(line.sum.cost_usd)}</Table.Td>
+      <Table.Td>
+        <Progress value={share} aria-label={`${share} % of the cost`} />
+      </Table.Td>
+    </Table.Tr>
+  );
 }

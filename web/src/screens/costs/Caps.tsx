@@ -9,84 +9,80 @@ import { usd } from "../../kit/words";
 import { dayOf, shareOf, spentOn } from "./sums";
 
 export function Caps() {
-    const { workspace } = useWho();
-    const [address] = useAddress();
-    const today = dayOf(Date.now());
-    const usage = api.useQuery("get", "/api/v1/usage", {
-        params: { query: { from: today, to: today } },
-    });
-    const spent = usage.data ? spentOn(usage.data.days, today) : 0;
-    return (
-        <Card withBorder radius="lg" p="lg">
-            <Stack gap="md">
-                <Cap
-                    label={`Today, all of ${workspace.name}`}
-                    spent={spent}
-                    cap={workspace.cost_cap_daily_usd}
-                />
-                {address.automation
-                    ? <AutomationCap id={address.automation} today={today} />
-                    : null}
-            </Stack>
-        </Card>
-    );
+  const { workspace } = useWho();
+  const [address] = useAddress();
+  const today = dayOf(Date.now());
+  const usage = api.useQuery("get", "/api/v1/usage", {
+    params: { query: { from: today, to: today } },
+  });
+  const spent = usage.data ? spentOn(usage.data.days, today) : 0;
+  return (
+    <Card withBorder radius="lg" p="lg">
+      <Stack gap="md">
+        <Cap
+          label={`Today, all of ${workspace.name}`}
+          spent={spent}
+          cap={workspace.cost_cap_daily_usd}
+        />
+        {address.automation ? <AutomationCap id={address.automation} today={today} /> : null}
+      </Stack>
+    </Card>
+  );
 }
 
 function AutomationCap({ id, today }: { id: string; today: string }) {
-    const usage = api.useQuery("get", "/api/v1/usage", {
-        params: { query: { from: today, to: today, automation_id: id } },
-    });
-    const forecast = api.useQuery("get", "/api/v1/automations/{automation_id}/forecast", {
-        params: { path: { automation_id: id } },
-    });
-    const caps = forecast.data?.caps;
-    if (!usage.data || !caps) return null;
-    return (
-        <Cap
-            label="Today, this automation"
-            spent={spentOn(usage.data.days, today)}
-            cap={Number(caps.usd_per_day)}
-        />
-    );
+  const usage = api.useQuery("get", "/api/v1/usage", {
+    params: { query: { from: today, to: today, automation_id: id } },
+  });
+  const forecast = api.useQuery("get", "/api/v1/automations/{automation_id}/forecast", {
+    params: { path: { automation_id: id } },
+  });
+  const caps = forecast.data?.caps;
+  if (!usage.data || !caps) return null;
+  return (
+    <Cap
+      label="Today, this automation"
+      spent={spentOn(usage.data.days, today)}
+      cap={Number(caps.usd_per_day)}
+    />
+  );
 }
 
 function Cap({ label, spent, cap }: { label: string; spent: number; cap: number | null }) {
-    const mayOwn = useMay("owner");
-    const share = cap === null ? 0 : shareOf(spent, cap);
-    return (
-        <Stack gap={6}>
-            <Group justify="space-between">
-                <Text size="sm" fw={600}>{label}</Text>
-                <Text size="sm" className="numbers">
-                    {cap === null
-                        ? `${usd(spent)} spent`
-                        : `${usd(spent)} of ${usd(cap)}, ${share} %`}
-                </Text>
-            </Group>
-            {cap === null
-                ? (
-                    <Text size="sm" c="dimmed">
-                        The workspace has no daily cap of its own; each automation has one. {mayOwn
-                            ? (
-                                <Anchor
-                                    component={Link}
-                                    to="/settings/workspace"
-                                    size="sm"
-                                    underline="always"
-                                >
-                                    Set a cap
-                                </Anchor>
-                            )
-                            : null}
-                    </Text>
-                )
-                : (
-                    <Progress
-                        value={share}
-                        color={share >= 90 ? "red" : share >= 70 ? "yellow" : "spring"}
-                        aria-label={`${label}: ${share} % of the cap`}
-                    />
-                )}
-        </Stack>
-    );
+  const mayOwn = useMay("owner");
+  const share = cap === null ? 0 : shareOf(spent, cap);
+  return (
+    <Stack gap={6}>
+      <Group justify="space-between">
+        <Text size="sm" fw={600}>{label}</Text>
+        <Text size="sm" className="numbers">
+          {cap === null ? `${usd(spent)} spent` : `${usd(spent)} of ${usd(cap)}, ${share} %`}
+        </Text>
+      </Group>
+      {cap === null
+        ? (
+          <Text size="sm" c="dimmed">
+            The workspace has no daily cap of its own; each automation has one. {mayOwn
+              ? (
+                <Anchor
+                  component={Link}
+                  to="/settings/workspace"
+                  size="sm"
+                  underline="always"
+                >
+                  Set a cap
+                </Anchor>
+              )
+              : null}
+          </Text>
+        )
+        : (
+          <Progress
+            value={share}
+            color={share >= 90 ? "red" : share >= 70 ? "yellow" : "spring"}
+            aria-label={`${label}: ${share} % of the cap`}
+          />
+        )}
+    </Stack>
+  );
 }

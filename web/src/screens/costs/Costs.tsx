@@ -19,114 +19,114 @@ import { everyDay, rangeIn, tokensOf, type Usage } from "./sums";
 const DayChart = lazy(() => import("./DayChart"));
 
 export default function Costs() {
-    const [address] = useAddress();
-    const { from, to } = rangeIn(address);
-    const query = {
-        from,
-        to,
-        ...(address.automation ? { automation_id: address.automation } : {}),
-    };
-    const usage = api.useQuery("get", "/api/v1/usage", { params: { query } });
-    const path = `/api/v1/usage?${new URLSearchParams(query)}`;
-    return (
-        <>
-            <PageHead
-                title="Costs"
-                sub="What models were asked and what it came to. A day is a day in UTC."
-                right={
-                    <CopyAs
-                        operations={[
-                            {
-                                label: "Add up the costs",
-                                operation: {
-                                    method: "GET",
-                                    path,
-                                    tool: "get_usage",
-                                    arguments: query,
-                                },
-                            },
-                            {
-                                label: "List single asks",
-                                operation: {
-                                    method: "GET",
-                                    path: `/api/v1/usage/calls?from=${from}&to=${to}`,
-                                },
-                            },
-                        ]}
-                    />
-                }
-            />
-            <Stack>
-                <RangePicker />
-                <Asked of={usage} lines={6}>
-                    {(found) => <Sums usage={found} />}
-                </Asked>
-            </Stack>
-        </>
-    );
+  const [address] = useAddress();
+  const { from, to } = rangeIn(address);
+  const query = {
+    from,
+    to,
+    ...(address.automation ? { automation_id: address.automation } : {}),
+  };
+  const usage = api.useQuery("get", "/api/v1/usage", { params: { query } });
+  const path = `/api/v1/usage?${new URLSearchParams(query)}`;
+  return (
+    <>
+      <PageHead
+        title="Costs"
+        sub="What models were asked and what it came to. A day is a day in UTC."
+        right={
+          <CopyAs
+            operations={[
+              {
+                label: "Add up the costs",
+                operation: {
+                  method: "GET",
+                  path,
+                  tool: "get_usage",
+                  arguments: query,
+                },
+              },
+              {
+                label: "List single asks",
+                operation: {
+                  method: "GET",
+                  path: `/api/v1/usage/calls?from=${from}&to=${to}`,
+                },
+              },
+            ]}
+          />
+        }
+      />
+      <Stack>
+        <RangePicker />
+        <Asked of={usage} lines={6}>
+          {(found) => <Sums usage={found} />}
+        </Asked>
+      </Stack>
+    </>
+  );
 }
 
 function Sums({ usage }: { usage: Usage }) {
-    const { total } = usage;
-    return (
-        <Stack>
-            <SimpleGrid cols={{ base: 2, md: 4 }}>
-                <Figure label="Spent" value={usd(total.cost_usd)} />
-                <Figure label="Asks" value={total.asks.toLocaleString("en")} />
-                <Figure label="Tokens" value={tokensOf(total).toLocaleString("en")} />
-                <Figure
-                    label="Said by scripts"
-                    value={usd(total.reported_usd)}
-                    words="of models of their own"
-                />
-            </SimpleGrid>
-            <Caps />
-            {total.asks
-                ? <Spent usage={usage} />
-                : (
-                    <Empty icon={ChartColumn} title="No model was asked in these days">
-                        Steps that run without a model cost nothing. What an automation will cost is
-                        said before it is set going, and every ask of a model is listed here.
-                    </Empty>
-                )}
-        </Stack>
-    );
+  const { total } = usage;
+  return (
+    <Stack>
+      <SimpleGrid cols={{ base: 2, md: 4 }}>
+        <Figure label="Spent" value={usd(total.cost_usd)} />
+        <Figure label="Asks" value={total.asks.toLocaleString("en")} />
+        <Figure label="Tokens" value={tokensOf(total).toLocaleString("en")} />
+        <Figure
+          label="Said by scripts"
+          value={usd(total.reported_usd)}
+          words="of models of their own"
+        />
+      </SimpleGrid>
+      <Caps />
+      {total.asks
+        ? <Spent usage={usage} />
+        : (
+          <Empty icon={ChartColumn} title="No model was asked in these days">
+            Steps that run without a model cost nothing. What an automation will cost is said before
+            it is set going, and every ask of a model is listed here.
+          </Empty>
+        )}
+    </Stack>
+  );
 }
 
 function Spent({ usage }: { usage: Usage }) {
-    const bars = everyDay(usage.days, usage.from, usage.to);
-    return (
-        <>
-            {bars.length > 1
-                ? (
-                    <Card withBorder radius="lg" p="lg">
-                        <Group justify="space-between" mb="md">
-                            <Text fw={600}>Cost a day</Text>
-                            <Text size="sm" c="dimmed">{count(bars.length, "day")}</Text>
-                        </Group>
-                        <Suspense fallback={<Skeleton height={220} radius="md" />}>
-                            <Box
-                                role="img"
-                                aria-label={`Cost a day from ${usage.from} to ${usage.to}; the same numbers stand in the table of days.`}
-                            >
-                                <DayChart bars={bars} />
-                            </Box>
-                        </Suspense>
-                    </Card>
-                )
-                : null}
-            <Breakdown usage={usage} />
-            <Asks />
-        </>
-    );
+  const bars = everyDay(usage.days, usage.from, usage.to);
+  return (
+    <>
+      {bars.length > 1
+        ? (
+          <Card withBorder radius="lg" p="lg">
+            <Group justify="space-between" mb="md">
+              <Text fw={600}>Cost a day</Text>
+              <Text size="sm" c="dimmed">{count(bars.length, "day")}</Text>
+            </Group>
+            <Suspense fallback={<Skeleton height={220} radius="md" />}>
+              <Box
+                role="img"
+                aria-label={`Cost a day from ${usage.from} to ${usage.to}; the same numbers stand in the table of days.`}
+              >
+                <DayChart bars={bars} />
+              </Box>
+            </Suspense>
+          </Card>
+        )
+        : null}
+      <Breakdown usage={usage} />
+      <Asks />
+    </>
+  );
 }
 
 function Figure({ label, value, words }: { label: string; value: string; words?: string }) {
-    return (
-        <Card withBorder radius="lg" p="md">
-            <Text size="sm" c="dimmed">{label}</Text>
-            <Text fz={26} fw={650} className="numbers">{value}</Text>
-            {words ? <Text size="xs" c="dimmed">{words}</Text> : null}
-        </Card>
-    );
+  return (
+    <Card withBorder radius="lg" p="md">
+      <Text size="sm" c="dimmed">{label}</Text>
+      <Text fz={26} fw={650} className="numbers">{value}</Text>
+      {words ? <Text size="xs" c="dimmed">{words}</Text> : null}
+    </Card>
+  );
 }

@@ -7,21 +7,21 @@ import { usd } from "../../kit/words";
 type Bar = { day: string; usd: number; asks: number };
 
 const short = (day: string) =>
-    new Date(`${day}T12:00:00Z`).toLocaleDateString(undefined, { day: "numeric", month: "short" });
+  new Date(`${day}T12:00:00Z`).toLocaleDateString(undefined, { day: "numeric", month: "short" });
 
 export default function DayChart({ bars }: { bars: Bar[] }) {
-    return (
-        <BarChart
-            h={220}
-            data={bars.map((one) => ({ ...one, day: short(one.day) }))}
-            dataKey="day"
-            series={[{ name: "usd", label: "Cost", color: "spring.6" }]}
-            valueFormatter={usd}
-            tickLine="none"
-            gridAxis="x"
-            maxBarWidth={36}
-            yAxisProps={{ width: 72 }}
-            barProps={{ radius: [4, 4, 0, 0] }}
-        />
-    );
+  return (
+    <BarChart
+      h={220}
+      data={bars.map((one) => ({ ...one, day: short(one.day) }))}
+      dataKey="day"
+      series={[{ name: "usd", label: "Cost", color: "spring.6" }]}
+      valueFormatter={usd}
+      tickLine="none"
+      gridAxis="x"
+      maxBarWidth={36}
+      yAxisProps={{ width: 72 }}
+      barProps={{ radius: [4, 4, 0, 0] }}
+    />
+  );
 }

@@ -6,69 +6,65 @@ import { useAddress } from "../../kit/address";
 import { rangeIn, RANGES } from "./sums";
 
 export function RangePicker() {
-    const [address, change] = useAddress();
-    const { from, to } = rangeIn(address);
-    const own = Boolean(address.from && address.to);
-    return (
-        <Group gap="sm" align="flex-end">
-            <SegmentedControl
-                aria-label="Days"
-                value={own
-                    ? ""
-                    : RANGES.some((one) => one.value === address.range)
-                    ? address.range!
-                    : "30"}
-                onChange={(range) => change({ range, from: undefined, to: undefined })}
-                data={[...RANGES]}
-                style={{ maxWidth: "100%", overflowX: "auto" }}
-            />
-            <TextInput
-                label="From"
-                type="date"
-                value={from}
-                max={to}
-                onChange={(event) =>
-                    change({ from: event.currentTarget.value || undefined, to, range: undefined })}
-            />
-            <TextInput
-                label="To"
-                type="date"
-                value={to}
-                min={from}
-                onChange={(event) =>
-                    change({ to: event.currentTarget.value || undefined, from, range: undefined })}
-            />
-            <Only name="automation" words={<AutomationName id={address.automation} />} />
-            <Only name="model" words={address.model} />
-            <Only name="caller" words={address.caller} />
-        </Group>
-    );
+  const [address, change] = useAddress();
+  const { from, to } = rangeIn(address);
+  const own = Boolean(address.from && address.to);
+  return (
+    <Group gap="sm" align="flex-end">
+      <SegmentedControl
+        aria-label="Days"
+        value={own ? "" : RANGES.some((one) => one.value === address.range) ? address.range! : "30"}
+        onChange={(range) => change({ range, from: undefined, to: undefined })}
+        data={[...RANGES]}
+        style={{ maxWidth: "100%", overflowX: "auto" }}
+      />
+      <TextInput
+        label="From"
+        type="date"
+        value={from}
+        max={to}
+        onChange={(event) =>
+          change({ from: event.currentTarget.value || undefined, to, range: undefined })}
+      />
+      <TextInput
+        label="To"
+        type="date"
+        value={to}
+        min={from}
+        onChange={(event) =>
+          change({ to: event.currentTarget.value || undefined, from, range: undefined })}
+      />
+      <Only name="automation" words={<AutomationName id={address.automation} />} />
+      <Only name="model" words={address.model} />
+      <Only name="caller" words={address.caller} />
+    </Group>
+  );
 }
 
 function AutomationName({ id }: { id: string | undefined }) {
-    const found = api.useQuery("get", "/api/v1/automations/{automation_id}", {
-        params: { path: { automation_id: id ?? "" } },
-    }, { enabled: Boolean(id) });
-    return <>{found.data?.name ?? "one automation"}</>;
+  const found = api.useQuery("get", "/api/v1/automations/{automation_id}", {
+    params: { path: { automation_id: id ?? "" } },
+  }, { enabled: Boolean(id) });
+  return <>{found.data?.name ?? "one automation"}</>;
 }
 
 function Only({ name, words }: { name: string; words: React.ReactNode }) {
-    const [address, change] = useAddress();
-    if (!address[name]) return null;
-    return (
-        <Badge
-            size="lg"
-            variant="light"
-            tt="none"
-            rightSection={
-                <CloseButton
-                    size="xs"
-                    aria-label={`Not only this ${name}`}
-                    onClick={() => change({ [name]: undefined })}
-                />
-            }
-        >
-            {name}: {words}
-        </Badge>
-    );
+  const [address, change] = useAddress();
+  if (!address[name]) return null;
+  return (
+    <Badge
+      size="lg"
+      variant="light"
+      tt="none"
+      rightSection={
+        <CloseButton
+          size="xs"
+          aria-label={`Not only this ${name}`}
+          onClick={() => change({ [name]: undefined })}
+        />
+      }
+    >
+      {name}: {words}
+    </Badge>
+  );
 }

@@ -13,124 +13,124 @@ import type { Verdict } from "./verdict";
 const spelt = (value: unknown) => JSON.stringify(value, null, 2);
 
 type ActionsProps = {
-    automation: Schemas["AutomationDetail"] | undefined;
-    /** What is written now; what is copied for programs is what was judged last. */
-    current: () => unknown;
-    isDirty: boolean;
-    verdict: Verdict;
-    broken: string | null;
-    compared: unknown;
-    busy: boolean;
-    onSave: () => void;
+  automation: Schemas["AutomationDetail"] | undefined;
+  /** What is written now; what is copied for programs is what was judged last. */
+  current: () => unknown;
+  isDirty: boolean;
+  verdict: Verdict;
+  broken: string | null;
+  compared: unknown;
+  busy: boolean;
+  onSave: () => void;
 };
 
 export const Actions = memo(function Actions(
-    { automation, current, isDirty, verdict, broken, compared, busy, onSave }: ActionsProps,
+  { automation, current, isDirty, verdict, broken, compared, busy, onSave }: ActionsProps,
 ) {
-    const may = useMay("editor");
-    const [isAsking, ask] = useState(false);
-    const path = automation ? `/api/v1/automations/${automation.id}` : "/api/v1/automations";
-    const operations = [
-        {
-            label: "Save it",
-            operation: {
-                method: automation ? "PUT" as const : "POST" as const,
-                path,
-                body: verdict.of,
-            },
-        },
-        {
-            label: "Judge it",
-            operation: {
-                method: "POST" as const,
-                path: "/api/v1/validate",
-                body: verdict.of,
-            },
-        },
-    ];
-    const isBad = verdict.state === "bad" || broken !== null;
-    return (
-        <>
-            <CopyAs operations={operations} />
-            {may
-                ? (
-                    <Button
-                        disabled={!isDirty || isBad}
-                        loading={busy}
-                        onClick={() => (automation ? ask(true) : onSave())}
-                    >
-                        {automation ? "Save as new version" : "Save automation"}
-                    </Button>
-                )
-                : null}
-            <Modal
-                opened={isAsking}
-                onClose={() => ask(false)}
-                title="Save as new version"
-                size="xl"
+  const may = useMay("editor");
+  const [isAsking, ask] = useState(false);
+  const path = automation ? `/api/v1/automations/${automation.id}` : "/api/v1/automations";
+  const operations = [
+    {
+      label: "Save it",
+      operation: {
+        method: automation ? "PUT" as const : "POST" as const,
+        path,
+        body: verdict.of,
+      },
+    },
+    {
+      label: "Judge it",
+      operation: {
+        method: "POST" as const,
+        path: "/api/v1/validate",
+        body: verdict.of,
+      },
+    },
+  ];
+  const isBad = verdict.state === "bad" || broken !== null;
+  return (
+    <>
+      <CopyAs operations={operations} />
+      {may
+        ? (
+          <Button
+            disabled={!isDirty || isBad}
+            loading={busy}
+            onClick={() => (automation ? ask(true) : onSave())}
+          >
+            {automation ? "Save as new version" : "Save automation"}
+          </Button>
+        )
+        : null}
+      <Modal
+        opened={isAsking}
+        onClose={() => ask(false)}
+        title="Save as new version"
+        size="xl"
+      >
+        <Stack>
+          <Text size="sm" c="dimmed">What is different from the version in force:</Text>
+          {isAsking
+            ? (
+              <Diff
+                before={spelt(compared)}
+                after={spelt(current())}
+                label="What changed"
+              />
+            )
+            : null}
+          <Group justify="flex-end" gap="xs">
+            <Button variant="default" onClick={() => ask(false)}>Keep writing</Button>
+            <Button
+              data-autofocus
+              onClick={() => {
+                ask(false);
+                onSave();
+              }}
             >
-                <Stack>
-                    <Text size="sm" c="dimmed">What is different from the version in force:</Text>
-                    {isAsking
-                        ? (
-                            <Diff
-                                before={spelt(compared)}
-                                after={spelt(current())}
-                                label="What changed"
-                            />
-                        )
-                        : null}
-                    <Group justify="flex-end" gap="xs">
-                        <Button variant="default" onClick={() => ask(false)}>Keep writing</Button>
-                        <Button
-                            data-autofocus
-                            onClick={() => {
-                                ask(false);
-                                onSave();
-                            }}
-                        >
-                            Save
-                        </Button>
-                    </Group>
-                </Stack>
-            </Modal>
-        </>
-    );
+              Save
+            </Button>
+          </Group>
+        </Stack>
+      </Modal>
+    </>
+  );
 });
 
 /** One line that says whether it would be taken as it stands. */
 export const Judgement = memo(
-    function Judgement({ verdict, broken }: { verdict: Verdict; broken: string | null }) {
-        const errors = verdict.findings.filter((one) => one.level === "error").length;
-        const warnings = verdict.findings.filter((one) => one.level === "warning").length;
-        const [words, Icon, color] = broken
-            ? [broken, CircleAlert, "var(--bad)"] as const
-            : verdict.state === "bad"
-            ? [
-                `${count(errors, "place")} to mend before it can be saved.`,
-                CircleAlert,
-                "var(--bad)",
-            ] as const
-            : verdict.state === "good"
-            ? [
-                warnings
-                    ? `It can be saved, with ${count(warnings, "warning")}.`
-                    : "It can be saved as it stands.",
-                Check,
-                "var(--good)",
-            ] as const
-            : verdict.state === "asking"
-            ? ["Being judged …", Loader, "var(--quiet)"] as const
-            : [
-                "The server did not answer; it is judged again when you write on.",
-                CircleAlert,
-                "var(--busy)",
-            ] as const;
-        return (
-            <Group gap="xs" wrap="nowrap" c={color} role="status" px={4}>
-                <Icon size={16} aria-hidden style={{ flex: "none" }} />
-                <Text size="sm" c="inherit">{words}</Text>
-            </Group>
-        );
-    },
+  function Judgement({ verdict, broken }: { verdict: Verdict; broken: string | null }) {
+    const errors = verdict.findings.filter((one) => one.level === "error").length;
+    const warnings = verdict.findings.filter((one) => one.level === "warning").length;
+    const [words, Icon, color] = broken
+      ? [broken, CircleAlert, "var(--bad)"] as const
+      : verdict.state === "bad"
+      ? [
+        `${count(errors, "place")} to mend before it can be saved.`,
+        CircleAlert,
+        "var(--bad)",
+      ] as const
+      : verdict.state === "good"
+      ? [
+        warnings
+          ? `It can be saved, with ${count(warnings, "warning")}.`
+          : "It can be saved as it stands.",
+        Check,
+        "var(--good)",
+      ] as const
+      : verdict.state === "asking"
+      ? ["Being judged …", Loader, "var(--quiet)"] as const
+      : [
+        "The server did not answer; it is judged again when you write on.",
+        CircleAlert,
+        "var(--busy)",
+      ] as const;
+    return (
+      <Group gap="xs" wrap="nowrap" c={color} role="status" px={4}>
+        <Icon size={16} aria-hidden style={{ flex: "none" }} />
+        <Text size="sm" c="inherit">{words}</Text>
+      </Group>
+    );
+  },
 );

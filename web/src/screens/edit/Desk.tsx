@@ -1,9 +1,9 @@
 // The desk of the editor: the form, what the server says of it, and saving it as a version.
 
 import { Alert, Anchor, Button, Grid, Group, Stack, Text } from "@mantine/core";
-import { Link, useBlocker, useNavigate } from "@tanstack/react-router";
+import { Link, type ShouldBlockFn, useBlocker, useNavigate } from "@tanstack/react-router";
 import { History } from "lucide-react";
-import { useMemo, useState } from "react";
+import { useCallback, useMemo, useRef, useState } from "react";
 import type { Schemas } from "../../api/client";
 import { Problem } from "../../api/problem";
 import { useMay } from "../../api/session";
@@ -19,180 +19,186 @@ import { useSaving } from "./saving";
 import { useVerdict } from "./verdict";
 
 type Props = {
-    automation?: Schemas["AutomationDetail"];
-    start: unknown;
-    samples?: Samples;
-    from?: { run: string; version: number };
-    kind?: "json" | "script";
+  automation?: Schemas["AutomationDetail"];
+  start: unknown;
+  samples?: Samples;
+  from?: { run: string; version: number };
+  kind?: "json" | "script";
 };
 
 function useLeaving(isDirty: boolean) {
-    const confirm = useConfirm();
-    useBlocker({
-        shouldBlockFn: async ({ current, next }) => {
-            if (current.pathname === next.pathname) return false;
-            return !(await confirm({
-                title: "Leave without saving?",
-                words: "What you wrote is kept in this tab and waits for you here.",
-                yes: "Leave",
-            }));
-        },
-        enableBeforeUnload: false,
-        disabled: !isDirty,
-    });
+  const confirm = useConfirm();
+  const asks = useCallback<ShouldBlockFn>(async ({ current, next }) => {
+    if (current.pathname === next.pathname) return false;
+    return !(await confirm({
+      title: "Leave without saving?",
+      words: "What you wrote is kept in this tab and waits for you here.",
+      yes: "Leave",
+    }));
+  }, [confirm]);
+  useBlocker({
+    shouldBlockFn: asks,
+    enableBeforeUnload: false,
+    disabled: !isDirty,
+  });
 }
 
 function refusals(problem: unknown): Finding[] {
-    if (!(problem instanceof Problem) || problem.status !== 422) return [];
-    return problem.findings.map((one) => ({
-        pointer: one.pointer,
-        detail: one.detail,
-        level: "error",
-        suggestion: one.suggestion,
-    }));
+  if (!(problem instanceof Problem) || problem.status !== 422) return [];
+  return problem.findings.map((one) => ({
+    pointer: one.pointer,
+    detail: one.detail,
+    level: "error",
+    suggestion: one.suggestion,
+  }));
 }
 
 export function Desk({ automation, start, samples, from, kind }: Props) {
-    const key = `mainspring.edit.${automation?.id ?? `new-${kind}`}${from ? `.${from.run}` : ""}`;
-    const inForce = automation?.definition;
-    const draft = useDraft(key, start);
-    const [version, setVersion] = useState(automation?.version ?? 0);
-    const [compared, setCompared] = useState<unknown>(inForce ?? undefined);
-    const [broken, setBroken] = useState<string | null>(null);
-    const may = useMay("editor");
-    const verdict = useVerdict(draft.definition);
-    const review = useReview(automation?.id);
-    const saving = useSaving(automation?.id);
-    const isDirty = draft.isDirty || from !== undefined || !automation;
-    useLeaving(draft.isDirty && !saving.busy);
-    const findings = useMemo(() => {
-        const said = verdict.state === "asking"
-            ? [...verdict.findings, ...refusals(saving.problem)]
-            : verdict.findings;
-        return [...said, ...flagsOf(review.told)];
-    }, [verdict, review.told, saving.problem]);
-    const navigate = useNavigate();
-    const save = async (on = version) => {
-        const written = draft.definition;
-        const made = await saving.save(written as Json, on);
-        if (!made) return;
-        draft.settle(written);
-        setVersion(made.version);
-        setCompared(written);
-        if (!automation) {
-            void navigate({ to: "/automations/$automationId", params: { automationId: made.id } });
+  const key = `mainspring.edit.${automation?.id ?? `new-${kind}`}${from ? `.${from.run}` : ""}`;
+  const inForce = automation?.definition;
+  const draft = useDraft(key, start);
+  const [version, setVersion] = useState(automation?.version ?? 0);
+  const [compared, setCompared] = useState<unknown>(inForce ?? undefined);
+  const [broken, setBroken] = useState<string | null>(null);
+  const may = useMay("editor");
+  const verdict = useVerdict(draft.definition);
+  const review = useReview(automation?.id);
+  const saving = useSaving(automation?.id);
+  const isDirty = draft.isDirty || from !== undefined || !automation;
+  useLeaving(draft.isDirty && !saving.busy);
+  const findings = useMemo(() => {
+    const said = verdict.state === "asking"
+      ? [...verdict.findings, ...refusals(saving.problem)]
+      : verdict.findings;
+    return [...said, ...flagsOf(review.told)];
+  }, [verdict, review.told, saving.problem]);
+  const navigate = useNavigate();
+  const save = async (on = version) => {
+    const written = draft.definition;
+    const made = await saving.save(written as Json, on);
+    if (!made) return;
+    draft.settle(written);
+    setVersion(made.version);
+    setCompared(written);
+    if (!automation) {
+      void navigate({ to: "/automations/$automationId", params: { automationId: made.id } });
+    }
+  };
+  // The same for good, so that what stands around the form is not drawn with every key.
+  const live = useRef({ save, definition: draft.definition });
+  live.current = { save, definition: draft.definition };
+  const saveNow = useCallback(() => void live.current.save(), []);
+  const current = useCallback(() => live.current.definition, []);
+  const title = automation
+    ? `Edit ${automation.name}`
+    : kind === "script"
+    ? "New script"
+    : "New automation";
+  return (
+    <>
+      <PageHead
+        title={title}
+        back={automation
+          ? { to: `/automations/${automation.id}`, label: automation.name }
+          : { to: "/new", label: "New" }}
+        sub={automation
+          ? `Version ${version} is in force. Saving makes a new version; the old ones stay.`
+          : "It is saved paused: nothing starts before you say so."}
+        right={
+          <Actions
+            automation={automation}
+            current={current}
+            isDirty={isDirty}
+            verdict={verdict}
+            broken={broken}
+            compared={compared}
+            busy={saving.busy}
+            onSave={saveNow}
+          />
         }
-    };
-    const title = automation
-        ? `Edit ${automation.name}`
-        : kind === "script"
-        ? "New script"
-        : "New automation";
-    return (
-        <>
-            <PageHead
-                title={title}
-                back={automation
-                    ? { to: `/automations/${automation.id}`, label: automation.name }
-                    : { to: "/new", label: "New" }}
-                sub={automation
-                    ? `Version ${version} is in force. Saving makes a new version; the old ones stay.`
-                    : "It is saved paused: nothing starts before you say so."}
-                right={
-                    <Actions
-                        automation={automation}
-                        draft={draft}
-                        isDirty={isDirty}
-                        verdict={verdict}
-                        broken={broken}
-                        compared={compared}
-                        busy={saving.busy}
-                        onSave={() => void save()}
-                    />
-                }
+      />
+      <Grid gap="lg">
+        <Grid.Col span={{ base: 12, lg: 8 }}>
+          <Stack gap="md">
+            <Kept draft={draft} from={from} />
+            {saving.saved && !draft.isDirty ? <SavedNote saved={saving.saved} /> : null}
+            {saving.clash
+              ? (
+                <ClashNote
+                  clash={saving.clash}
+                  base={compared}
+                  onBuildOn={(on, definition) => {
+                    setVersion(on);
+                    setCompared(definition);
+                    void save(on);
+                  }}
+                />
+              )
+              : null}
+            {saving.problem && !saving.clash
+              ? (
+                <RefusedNote
+                  problem={saving.problem}
+                  findings={refusals(saving.problem).length}
+                />
+              )
+              : null}
+            <DefinitionEditor
+              value={draft.definition}
+              onChange={draft.setDefinition}
+              findings={findings}
+              samples={samples}
+              readOnly={!may}
+              compareWith={compared}
+              onBroken={setBroken}
             />
-            <Grid gap="lg">
-                <Grid.Col span={{ base: 12, lg: 8 }}>
-                    <Stack gap="md">
-                        <Kept draft={draft} from={from} />
-                        {saving.saved && !draft.isDirty ? <SavedNote saved={saving.saved} /> : null}
-                        {saving.clash
-                            ? (
-                                <ClashNote
-                                    clash={saving.clash}
-                                    base={compared}
-                                    onBuildOn={(on, definition) => {
-                                        setVersion(on);
-                                        setCompared(definition);
-                                        void save(on);
-                                    }}
-                                />
-                            )
-                            : null}
-                        {saving.problem && !saving.clash
-                            ? (
-                                <RefusedNote
-                                    problem={saving.problem}
-                                    findings={refusals(saving.problem).length}
-                                />
-                            )
-                            : null}
-                        <DefinitionEditor
-                            value={draft.definition}
-                            onChange={draft.setDefinition}
-                            findings={findings}
-                            samples={samples}
-                            readOnly={!may}
-                            compareWith={compared}
-                            onBroken={setBroken}
-                        />
-                    </Stack>
-                </Grid.Col>
-                <Grid.Col span={{ base: 12, lg: 4 }}>
-                    <Stack gap="md" className="beside">
-                        <Judgement verdict={verdict} broken={broken} />
-                        <Review review={review} definition={draft.definition} />
-                    </Stack>
-                </Grid.Col>
-            </Grid>
-        </>
-    );
+          </Stack>
+        </Grid.Col>
+        <Grid.Col span={{ base: 12, lg: 4 }}>
+          <Stack gap="md" className="beside">
+            <Judgement verdict={verdict} broken={broken} />
+            <Review review={review} definition={verdict.of} current={current} />
+          </Stack>
+        </Grid.Col>
+      </Grid>
+    </>
+  );
 }
 
 function Kept({ draft, from }: { draft: ReturnType<typeof useDraft>; from: Props["from"] }) {
-    return (
-        <>
-            {draft.wasKept && draft.isDirty
-                ? (
-                    <Alert color="gray" variant="light" icon={<History size={16} />}>
-                        <Group justify="space-between" gap="sm">
-                            <Text size="sm">
-                                What you wrote here before and did not save is back.
-                            </Text>
-                            <Button
-                                size="compact-sm"
-                                variant="default"
-                                onClick={() => draft.setDefinition(draft.base)}
-                            >
-                                Throw it away
-                            </Button>
-                        </Group>
-                    </Alert>
-                )
-                : null}
-            {from
-                ? (
-                    <Alert color="gray" variant="light">
-                        <Text size="sm">
-                            This is version {from.version}, as{" "}
-                            <Anchor component={Link} to={`/runs/${from.run}`} size="sm">
-                                that run
-                            </Anchor>{" "}
-                            used it. Its real values can be picked wherever a template stands.
-                        </Text>
-                    </Alert>
-                )
-                : null}
-        </>
-    );
+  return (
+    <>
+      {draft.wasKept && draft.isDirty
+        ? (
+          <Alert color="gray" variant="light" icon={<History size={16} />}>
+            <Group justify="space-between" gap="sm">
+              <Text size="sm">
+                What you wrote here before and did not save is back.
+              </Text>
+              <Button
+                size="compact-sm"
+                variant="default"
+                onClick={() => draft.setDefinition(draft.base)}
+              >
+                Throw it away
+              </Button>
+            </Group>
+          </Alert>
+        )
+        : null}
+      {from
+        ? (
+          <Alert color="gray" variant="light">
+            <Text size="sm">
+              This is version {from.version}, as{" "}
+              <Anchor component={Link} to={`/runs/${from.run}`} size="sm">
+                that run
+              </Anchor>{" "}
+              used it. Its real values can be picked wherever a template stands.
+            </Text>
+          </Alert>
+        )
+        : null}
+    </>
+  );
 }

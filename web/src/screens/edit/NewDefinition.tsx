@@ -5,7 +5,7 @@ import { Desk } from "./Desk";
 import { STARTERS } from "./starters";
 
 export function NewDefinition() {
-    const [{ from }] = useAddress();
-    const kind = from === "script" ? "script" : "json";
-    return <Desk key={kind} start={STARTERS[kind]} kind={kind} />;
+  const [{ from }] = useAddress();
+  const kind = from === "script" ? "script" : "json";
+  return <Desk key={kind} start={STARTERS[kind]} kind={kind} />;
 }

@@ -13,165 +13,159 @@ type Told = Answer<"review_automation">;
 
 /** Flags beside their fields, like everything else that is said of a place. */
 export const flagsOf = (told: Told | null): Finding[] =>
-    told?.review.flags.map(({ pointer, text, level, suggestion }) => ({
-        pointer,
-        detail: text,
-        level,
-        suggestion,
-    })) ?? [];
+  told?.review.flags.map(({ pointer, text, level, suggestion }) => ({
+    pointer,
+    detail: text,
+    level,
+    suggestion,
+  })) ?? [];
 
 export function useReview(automationId: string | undefined) {
-    const [told, setTold] = useState<Told | null>(null);
-    const [of, setOf] = useState<unknown>(null);
-    const [problem, setProblem] = useState<unknown>(null);
-    const [busy, setBusy] = useState(false);
-    const ask = async (definition: unknown) => {
-        setBusy(true);
-        setProblem(null);
-        try {
-            const body = {
-                definition: definition as Record<string, never>,
-                ...(automationId ? { automation_id: automationId } : {}),
-            };
-            const { data } = await client.POST("/api/v1/reviews", { body });
-            setTold(data ?? null);
-            setOf(definition);
-        } catch (error) {
-            setProblem(error);
-        } finally {
-            setBusy(false);
-        }
-    };
-    return { told, of, problem, busy, ask };
+  const [told, setTold] = useState<Told | null>(null);
+  const [of, setOf] = useState<unknown>(null);
+  const [problem, setProblem] = useState<unknown>(null);
+  const [busy, setBusy] = useState(false);
+  const ask = async (definition: unknown) => {
+    setBusy(true);
+    setProblem(null);
+    try {
+      const body = {
+        definition: definition as Record<string, never>,
+        ...(automationId ? { automation_id: automationId } : {}),
+      };
+      const { data } = await client.POST("/api/v1/reviews", { body });
+      setTold(data ?? null);
+      setOf(definition);
+    } catch (error) {
+      setProblem(error);
+    } finally {
+      setBusy(false);
+    }
+  };
+  return { told, of, problem, busy, ask };
 }
 
 type Props = {
-    review: ReturnType<typeof useReview>;
-    definition: unknown;
-    current: () => unknown;
+  review: ReturnType<typeof useReview>;
+  definition: unknown;
+  current: () => unknown;
 };
 
 const isSame = (one: Props, other: Props) =>
-    one.definition === other.definition && one.review.told === other.review.told &&
-    one.review.busy === other.review.busy && one.review.problem === other.review.problem;
+  one.definition === other.definition && one.review.told === other.review.told &&
+  one.review.busy === other.review.busy && one.review.problem === other.review.problem;
 
 export const Review = memo(function Review({ review, definition, current }: Props) {
-    const { told, of, problem, busy, ask } = review;
-    return (
-        <Card withBorder radius="lg" p="lg">
-            <Group justify="space-between" mb="sm">
-                <Title order={2} size="h4">Review</Title>
-                <Button
-                    size="compact-sm"
-                    variant="light"
-                    leftSection={<Sparkles size={14} />}
-                    loading={busy}
-                    onClick={() => void ask(current())}
-                >
-                    {told ? "Review again" : "Review it"}
-                </Button>
-            </Group>
-            {busy ? <Slow words="Reading it …" /> : null}
-            {problem ? <ProblemNote problem={problem} /> : null}
-            {told
-                ? <Told told={told} isOld={of !== definition} definition={definition} />
-                : (
-                    <Text size="sm" c="dimmed">
-                        What it does in plain words, what to watch out for, what a run costs, and
-                        everything it may touch.
-                    </Text>
-                )}
-        </Card>
-    );
+  const { told, of, problem, busy, ask } = review;
+  return (
+    <Card withBorder radius="lg" p="lg">
+      <Group justify="space-between" mb="sm">
+        <Title order={2} size="h4">Review</Title>
+        <Button
+          size="compact-sm"
+          variant="light"
+          leftSection={<Sparkles size={14} />}
+          loading={busy}
+          onClick={() => void ask(current())}
+        >
+          {told ? "Review again" : "Review it"}
+        </Button>
+      </Group>
+      {busy ? <Slow words="Reading it …" /> : null}
+      {problem ? <ProblemNote problem={problem} /> : null}
+      {told
+        ? <Told told={told} isOld={of !== definition} definition={definition} />
+        : (
+          <Text size="sm" c="dimmed">
+            What it does in plain words, what to watch out for, what a run costs, and everything it
+            may touch.
+          </Text>
+        )}
+    </Card>
+  );
 }, isSame);
 
 function Told({ told, isOld, definition }: { told: Told; isOld: boolean; definition: unknown }) {
-    const { review } = told;
-    return (
-        <Stack gap="md">
-            {isOld
-                ? <Text size="sm" c="var(--busy)">You have changed it since this review.</Text>
-                : null}
-            <Text size="sm">{visible(review.summary)}</Text>
-            {review.opinion ? <Text size="sm" c="dimmed">{visible(review.opinion)}</Text> : null}
-            {review.flags.length
-                ? <Flags told={told} definition={definition} />
-                : <Text size="sm" c="dimmed">Nothing stands out.</Text>}
-            <Stack gap={4}>
-                <Title order={3} size="h6">Price</Title>
-                <Text size="sm">{review.forecast.sentence}</Text>
-            </Stack>
-            <Impact told={told} />
-        </Stack>
-    );
+  const { review } = told;
+  return (
+    <Stack gap="md">
+      {isOld ? <Text size="sm" c="var(--busy)">You have changed it since this review.</Text> : null}
+      <Text size="sm">{visible(review.summary)}</Text>
+      {review.opinion ? <Text size="sm" c="dimmed">{visible(review.opinion)}</Text> : null}
+      {review.flags.length
+        ? <Flags told={told} definition={definition} />
+        : <Text size="sm" c="dimmed">Nothing stands out.</Text>}
+      <Stack gap={4}>
+        <Title order={3} size="h6">Price</Title>
+        <Text size="sm">{review.forecast.sentence}</Text>
+      </Stack>
+      <Impact told={told} />
+    </Stack>
+  );
 }
 
 function Flags({ told, definition }: { told: Told; definition: unknown }) {
-    return (
-        <Stack gap={6}>
-            <Title order={3} size="h6">To look at</Title>
-            {told.review.flags.map(({ pointer, text, level, suggestion }) => (
-                <Alert
-                    key={pointer + text}
-                    p="xs"
-                    variant="light"
-                    color={level === "warning" ? "yellow" : "gray"}
-                >
-                    <Anchor
-                        component="button"
-                        type="button"
-                        size="sm"
-                        c="inherit"
-                        td="underline"
-                        onClick={() => focusPointer(pointer)}
-                    >
-                        {visible(placeWords(definition, pointer))}
-                    </Anchor>
-                    <Text size="sm">{visible(text)} {suggestion ? visible(suggestion) : ""}</Text>
-                </Alert>
-            ))}
-        </Stack>
-    );
+  return (
+    <Stack gap={6}>
+      <Title order={3} size="h6">To look at</Title>
+      {told.review.flags.map(({ pointer, text, level, suggestion }) => (
+        <Alert
+          key={pointer + text}
+          p="xs"
+          variant="light"
+          color={level === "warning" ? "yellow" : "gray"}
+        >
+          <Anchor
+            component="button"
+            type="button"
+            size="sm"
+            c="inherit"
+            td="underline"
+            onClick={() => focusPointer(pointer)}
+          >
+            {visible(placeWords(definition, pointer))}
+          </Anchor>
+          <Text size="sm">{visible(text)} {suggestion ? visible(suggestion) : ""}</Text>
+        </Alert>
+      ))}
+    </Stack>
+  );
 }
 
 function Impact({ told }: { told: Told }) {
-    const { grants, outside, secrets } = told.review.impact;
-    return (
-        <Stack gap={6}>
-            <Title order={3} size="h6">What it may touch</Title>
-            {outside.map((one) => (
-                <Group key={one.system + one.effect} gap={6}>
-                    <Text size="sm">{one.system}</Text>
-                    <Badge
-                        size="sm"
-                        variant="light"
-                        color={one.effect === "send" ? "yellow" : "gray"}
-                    >
-                        {one.effect === "send" ? "sends" : "reads"}
-                    </Badge>
-                    {one.hosts.length
-                        ? <Text size="xs" c="dimmed">{one.hosts.join(", ")}</Text>
-                        : null}
-                </Group>
+  const { grants, outside, secrets } = told.review.impact;
+  return (
+    <Stack gap={6}>
+      <Title order={3} size="h6">What it may touch</Title>
+      {outside.map((one) => (
+        <Group key={one.system + one.effect} gap={6}>
+          <Text size="sm">{one.system}</Text>
+          <Badge
+            size="sm"
+            variant="light"
+            color={one.effect === "send" ? "yellow" : "gray"}
+          >
+            {one.effect === "send" ? "sends" : "reads"}
+          </Badge>
+          {one.hosts.length ? <Text size="xs" c="dimmed">{one.hosts.join(", ")}</Text> : null}
+        </Group>
+      ))}
+      {grants.length
+        ? (
+          <List size="sm">
+            {grants.map((one) => (
+              <List.Item key={one.capability + JSON.stringify(one.params)}>
+                {one.label}
+                {Object.entries(one.params).map(([name, bound]) => ` · ${boundWords(name, bound)}`)}
+                {one.waits_for_person ? " · waits for a yes" : ""}
+              </List.Item>
             ))}
-            {grants.length
-                ? (
-                    <List size="sm">
-                        {grants.map((one) => (
-                            <List.Item key={one.capability + JSON.stringify(one.params)}>
-                                {one.label}
-                                {Object.entries(one.params).map(([name, bound]) =>
-                                    ` · ${boundWords(name, bound)}`
-                                )}
-                                {one.waits_for_person ? " · waits for a yes" : ""}
-                            </List.Item>
-                        ))}
-                    </List>
-                )
-                : <Text size="sm" c="dimmed">Nothing beyond its own steps.</Text>}
-            {secrets.length
-                ? <Text size="sm">Secrets: {secrets.map((one) => one.name).join(", ")}</Text>
-                : null}
-        </Stack>
-    );
+          </List>
+        )
+        : <Text size="sm" c="dimmed">Nothing beyond its own steps.</Text>}
+      {secrets.length
+        ? <Text size="sm">Secrets: {secrets.map((one) => one.name).join(", ")}</Text>
+        : null}
+    </Stack>
+  );
 }

@@ -9,59 +9,59 @@ export type Saved = Schemas["SavedShape"];
 export type Clash = { version: Schemas["VersionSummary"] | undefined; definition: unknown };
 
 async function clashOf(automation_id: string): Promise<Clash> {
-    const path = { path: { automation_id } };
-    const [automation, versions] = await Promise.all([
-        client.GET("/api/v1/automations/{automation_id}", { params: path }),
-        client.GET("/api/v1/automations/{automation_id}/versions", { params: path }),
-    ]);
-    const version = versions.data?.items.find((one) => one.in_force);
-    return { version, definition: automation.data?.definition };
+  const path = { path: { automation_id } };
+  const [automation, versions] = await Promise.all([
+    client.GET("/api/v1/automations/{automation_id}", { params: path }),
+    client.GET("/api/v1/automations/{automation_id}/versions", { params: path }),
+  ]);
+  const version = versions.data?.items.find((one) => one.in_force);
+  return { version, definition: automation.data?.definition };
 }
 
 async function put(automation_id: string, version: number, definition: Json): Promise<Saved> {
-    const { data } = await client.PUT("/api/v1/automations/{automation_id}", {
-        params: { path: { automation_id }, header: { "if-match": `"${version}"` } },
-        body: definition,
-    });
-    return data!;
+  const { data } = await client.PUT("/api/v1/automations/{automation_id}", {
+    params: { path: { automation_id }, header: { "if-match": `"${version}"` } },
+    body: definition,
+  });
+  return data!;
 }
 
 export function useSaving(automationId: string | undefined) {
-    const [busy, setBusy] = useState(false);
-    const [saved, setSaved] = useState<Saved | null>(null);
-    const [clash, setClash] = useState<Clash | null>(null);
-    const [problem, setProblem] = useState<unknown>(null);
-    const save = async (definition: Json, version: number): Promise<Saved | null> => {
-        setBusy(true);
-        setProblem(null);
-        setClash(null);
-        try {
-            const made = automationId
-                ? await put(automationId, version, definition)
-                : (await client.POST("/api/v1/automations", { body: definition })).data!;
-            setSaved(made);
-            void refresh("/api/v1/automations", "/api/v1/consents");
-            return made;
-        } catch (error) {
-            const isClash = error instanceof Problem &&
-                (error.status === 409 || error.status === 412);
-            if (isClash && automationId && error.code !== "name_taken") {
-                setClash(
-                    await clashOf(automationId).catch(() => ({
-                        version: undefined,
-                        definition: undefined,
-                    })),
-                );
-            }
-            setProblem(error);
-            return null;
-        } finally {
-            setBusy(false);
-        }
-    };
-    const forget = () => {
-        setClash(null);
-        setProblem(null);
-    };
-    return { busy, saved, clash, problem, save, forget };
+  const [busy, setBusy] = useState(false);
+  const [saved, setSaved] = useState<Saved | null>(null);
+  const [clash, setClash] = useState<Clash | null>(null);
+  const [problem, setProblem] = useState<unknown>(null);
+  const save = async (definition: Json, version: number): Promise<Saved | null> => {
+    setBusy(true);
+    setProblem(null);
+    setClash(null);
+    try {
+      const made = automationId
+        ? await put(automationId, version, definition)
+        : (await client.POST("/api/v1/automations", { body: definition })).data!;
+      setSaved(made);
+      void refresh("/api/v1/automations", "/api/v1/consents");
+      return made;
+    } catch (error) {
+      const isClash = error instanceof Problem &&
+        (error.status === 409 || error.status === 412);
+      if (isClash && automationId && error.code !== "name_taken") {
+        setClash(
+          await clashOf(automationId).catch(() => ({
+            version: undefined,
+            definition: undefined,
+          })),
+        );
+      }
+      setProblem(error);
+      return null;
+    } finally {
+      setBusy(false);
+    }
+  };
+  const forget = () => {
+    setClash(null);
+    setProblem(null);
+  };
+  return { busy, saved, clash, problem, save, forget };
 }

@@ -3,9 +3,9 @@
 import type { Json } from "../../form/values";
 
 const told = (title: string, message: string): Json => ({
-    step_id: "tell",
-    action: "notification",
-    config: { title, message_template: message },
+  step_id: "tell",
+  action: "notification",
+  config: { title, message_template: message },
 });
 
 const SCRIPT = `import { brains } from "https://brains/sdks/automation-sdk-v1.ts";
@@ -17,25 +17,25 @@ return { at: new Date().toISOString() };
 `;
 
 export const STARTERS: Record<"json" | "script", Json> = {
-    json: {
-        schema_version: "1.1",
-        name: "My automation",
-        goal: "Leave a greeting in the inbox.",
-        inputs: {
-            schema: {
-                type: "object",
-                properties: { name: { type: "string", maxLength: 200, default: "world" } },
-            },
-        },
-        plan: [told("Hello {{ inputs.name }}", "This is run {{ run.id }}.")],
+  json: {
+    schema_version: "1.1",
+    name: "My automation",
+    goal: "Leave a greeting in the inbox.",
+    inputs: {
+      schema: {
+        type: "object",
+        properties: { name: { type: "string", maxLength: 200, default: "world" } },
+      },
     },
-    script: {
-        schema_version: "1.1",
-        name: "My script",
-        goal: "Look at the boards of this workspace and leave a note in the inbox.",
-        plan: [
-            { step_id: "work", action: "script", config: { source: SCRIPT } },
-            told("The script is done", "It ended at {{ steps.work.at }}."),
-        ],
-    },
+    plan: [told("Hello {{ inputs.name }}", "This is run {{ run.id }}.")],
+  },
+  script: {
+    schema_version: "1.1",
+    name: "My script",
+    goal: "Look at the boards of this workspace and leave a note in the inbox.",
+    plan: [
+      { step_id: "work", action: "script", config: { source: SCRIPT } },
+      told("The script is done", "It ended at {{ steps.work.at }}."),
+    ],
+  },
 };

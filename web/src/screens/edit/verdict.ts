@@ -8,67 +8,67 @@ const PAUSE = 500;
 const NONE: Finding[] = [];
 
 export function findingsOf(verdict: Schemas["Verdict"]): Finding[] {
-    const told = (level: "error" | "warning") => (one: Schemas["FindingShape"]): Finding => ({
-        pointer: one.pointer,
-        detail: one.detail,
-        level,
-        suggestion: one.suggestion ?? undefined,
-    });
-    return [
-        ...verdict.errors.map(told("error")),
-        ...verdict.warnings.map(told("warning")),
-        ...verdict.notes.map(({ pointer, detail }): Finding => ({
-            pointer,
-            detail,
-            level: "note",
-        })),
-    ];
+  const told = (level: "error" | "warning") => (one: Schemas["FindingShape"]): Finding => ({
+    pointer: one.pointer,
+    detail: one.detail,
+    level,
+    suggestion: one.suggestion ?? undefined,
+  });
+  return [
+    ...verdict.errors.map(told("error")),
+    ...verdict.warnings.map(told("warning")),
+    ...verdict.notes.map(({ pointer, detail }): Finding => ({
+      pointer,
+      detail,
+      level: "note",
+    })),
+  ];
 }
 
 export type Verdict = {
-    state: "asking" | "good" | "bad" | "unknown";
-    findings: Finding[];
-    grants: Schemas["GrantShape"][];
-    /** What was judged. */
-    of: unknown;
+  state: "asking" | "good" | "bad" | "unknown";
+  findings: Finding[];
+  grants: Schemas["GrantShape"][];
+  /** What was judged. */
+  of: unknown;
 };
 
 export function useVerdict(definition: unknown): Verdict {
-    const [verdict, setVerdict] = useState<Verdict>({
-        state: "asking",
-        findings: NONE,
-        grants: [],
-        of: definition,
-    });
-    useEffect(() => {
-        const aborted = new AbortController();
-        setVerdict((
-            before,
-        ) => (before.state === "asking" ? before : { ...before, state: "asking" }));
-        const timer = setTimeout(async () => {
-            try {
-                const { data } = await client.POST("/api/v1/validate", {
-                    body: definition as Record<string, unknown>,
-                    signal: aborted.signal,
-                });
-                if (data && !aborted.signal.aborted) {
-                    setVerdict({
-                        state: data.ok ? "good" : "bad",
-                        findings: findingsOf(data),
-                        grants: data.grants,
-                        of: definition,
-                    });
-                }
-            } catch {
-                if (!aborted.signal.aborted) {
-                    setVerdict((before) => ({ ...before, state: "unknown" }));
-                }
-            }
-        }, PAUSE);
-        return () => {
-            clearTimeout(timer);
-            aborted.abort();
-        };
-    }, [definition]);
-    return verdict;
+  const [verdict, setVerdict] = useState<Verdict>({
+    state: "asking",
+    findings: NONE,
+    grants: [],
+    of: definition,
+  });
+  useEffect(() => {
+    const aborted = new AbortController();
+    setVerdict((
+      before,
+    ) => (before.state === "asking" ? before : { ...before, state: "asking" }));
+    const timer = setTimeout(async () => {
+      try {
+        const { data } = await client.POST("/api/v1/validate", {
+          body: definition as Record<string, unknown>,
+          signal: aborted.signal,
+        });
+        if (data && !aborted.signal.aborted) {
+          setVerdict({
+            state: data.ok ? "good" : "bad",
+            findings: findingsOf(data),
+            grants: data.grants,
+            of: definition,
+          });
+        }
+      } catch {
+        if (!aborted.signal.aborted) {
+          setVerdict((before) => ({ ...before, state: "unknown" }));
+        }
+      }
+    }, PAUSE);
+    return () => {
+      clearTimeout(timer);
+      aborted.abort();
+    };
+  }, [definition]);
+  return verdict;
 }

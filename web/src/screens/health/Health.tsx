@@ -11,190 +11,189 @@ import { CopyAs, CopyButton } from "../../kit/Copy";
 import { PageHead } from "../../kit/PageHead";
 import { plain } from "../../kit/words";
 import {
-    healthIn,
-    type Numbers,
-    numbersIn,
-    type Part,
-    partsIn,
-    partsOf,
-    report,
-    type Tone,
-    verdict,
-    versionIn,
-    wallsPart,
+  healthIn,
+  type Numbers,
+  numbersIn,
+  type Part,
+  partsIn,
+  partsOf,
+  report,
+  type Tone,
+  verdict,
+  versionIn,
+  wallsPart,
 } from "./reading";
 
 const EVERY = 10_000;
 const LOOKS: Record<Tone, { icon: typeof CircleCheck; color: string; words: string }> = {
-    ok: { icon: CircleCheck, color: "teal", words: "works" },
-    warning: { icon: CircleAlert, color: "yellow", words: "look at it" },
-    failed: { icon: CircleX, color: "red", words: "does not work" },
+  ok: { icon: CircleCheck, color: "teal", words: "works" },
+  warning: { icon: CircleAlert, color: "yellow", words: "look at it" },
+  failed: { icon: CircleX, color: "red", words: "does not work" },
 };
 
 export default function Health() {
-    const asked = api.useQuery("get", "/api/v1/health", {}, {
-        refetchInterval: EVERY,
-        retry: false,
-    });
-    const walls = api.useQuery("get", "/api/v1/health/scripts", {}, { staleTime: Infinity });
-    const numbers = useNumbers();
-    const live = useConnected();
-    const health = healthIn(asked.data, asked.error);
-    const parts: Part[] = [
-        ...(health ? partsOf(health) : []),
-        ...(numbers.data ? partsIn(numbers.data) : []),
-        ...(walls.data ? [wallsPart(walls.data)] : []),
-        {
-            name: "Live stream of this tab",
-            tone: live ? "ok" : "warning",
-            words: live ? "What happens is shown as it happens." : "It is being opened again.",
-        },
-    ];
-    const version = numbers.data ? versionIn(numbers.data) : null;
-    return (
-        <>
-            <PageHead
-                title="System health"
-                sub={`Looked at every ten seconds${version ? ` · version ${version}` : ""}`}
-                right={
-                    <>
-                        <CopyButton
-                            text={report(parts, version, new Date())}
-                            label="Copy the report"
-                        />
-                        <CopyAs
-                            operations={[
-                                {
-                                    label: "Does all of it work?",
-                                    operation: { method: "GET", path: "/api/v1/health" },
-                                },
-                                {
-                                    label: "Numbers for Prometheus",
-                                    operation: { method: "GET", path: "/api/v1/metrics" },
-                                },
-                            ]}
-                        />
-                    </>
-                }
+  const asked = api.useQuery("get", "/api/v1/health", {}, {
+    refetchInterval: EVERY,
+    retry: false,
+  });
+  const walls = api.useQuery("get", "/api/v1/health/scripts", {}, { staleTime: Infinity });
+  const numbers = useNumbers();
+  const live = useConnected();
+  const health = healthIn(asked.data, asked.error);
+  const parts: Part[] = [
+    ...(health ? partsOf(health) : []),
+    ...(numbers.data ? partsIn(numbers.data) : []),
+    ...(walls.data ? [wallsPart(walls.data)] : []),
+    {
+      name: "Live stream of this tab",
+      tone: live ? "ok" : "warning",
+      words: live ? "What happens is shown as it happens." : "It is being opened again.",
+    },
+  ];
+  const version = numbers.data ? versionIn(numbers.data) : null;
+  return (
+    <>
+      <PageHead
+        title="System health"
+        sub={`Looked at every ten seconds${version ? ` · version ${version}` : ""}`}
+        right={
+          <>
+            <CopyButton
+              text={report(parts, version, new Date())}
+              label="Copy the report"
             />
-            <Asked of={{ ...asked, data: health ?? undefined } as never}>
-                {() => (
-                    <Stack>
-                        <Verdict parts={parts} />
-                        <SimpleGrid cols={{ base: 1, sm: 2, lg: 3 }}>
-                            {parts.map((one) => <PartCard key={one.name} part={one} />)}
-                        </SimpleGrid>
-                        {numbers.error ? <ProblemNote problem={numbers.error} /> : null}
-                        {numbers.data ? <LastHour numbers={numbers.data} /> : null}
-                        {walls.data ? <WallList walls={walls.data.walls} /> : null}
-                        <Keeping />
-                    </Stack>
-                )}
-            </Asked>
-        </>
-    );
+            <CopyAs
+              operations={[
+                {
+                  label: "Does all of it work?",
+                  operation: { method: "GET", path: "/api/v1/health" },
+                },
+                {
+                  label: "Numbers for Prometheus",
+                  operation: { method: "GET", path: "/api/v1/metrics" },
+                },
+              ]}
+            />
+          </>
+        }
+      />
+      <Asked of={{ ...asked, data: health ?? undefined } as never}>
+        {() => (
+          <Stack>
+            <Verdict parts={parts} />
+            <SimpleGrid cols={{ base: 1, sm: 2, lg: 3 }}>
+              {parts.map((one) => <PartCard key={one.name} part={one} />)}
+            </SimpleGrid>
+            {numbers.error ? <ProblemNote problem={numbers.error} /> : null}
+            {numbers.data ? <LastHour numbers={numbers.data} /> : null}
+            {walls.data ? <WallList walls={walls.data.walls} /> : null}
+            <Keeping />
+          </Stack>
+        )}
+      </Asked>
+    </>
+  );
 }
 
 function useNumbers() {
-    return useQuery({
-        queryKey: ["get", "/api/v1/metrics"],
-        refetchInterval: EVERY,
-        queryFn: async () => {
-            const { data } = await client.GET("/api/v1/metrics", { parseAs: "text" });
-            return numbersIn(data ?? "");
-        },
-    });
+  return useQuery({
+    queryKey: ["get", "/api/v1/metrics"],
+    refetchInterval: EVERY,
+    queryFn: async () => {
+      const { data } = await client.GET("/api/v1/metrics", { parseAs: "text" });
+      return numbersIn(data ?? "");
+    },
+  });
 }
 
 function Verdict({ parts }: { parts: Part[] }) {
-    const { tone, words } = verdict(parts);
-    const { icon: Icon, color } = LOOKS[tone];
-    return (
-        <Card withBorder radius="lg" p="lg" role="status">
-            <Group>
-                <ThemeIcon size={44} radius="xl" variant="light" color={color}>
-                    <Icon size={24} />
-                </ThemeIcon>
-                <Title order={2} size="h3">{words}</Title>
-            </Group>
-        </Card>
-    );
+  const { tone, words } = verdict(parts);
+  const { icon: Icon, color } = LOOKS[tone];
+  return (
+    <Card withBorder radius="lg" p="lg" role="status">
+      <Group>
+        <ThemeIcon size={44} radius="xl" variant="light" color={color}>
+          <Icon size={24} />
+        </ThemeIcon>
+        <Title order={2} size="h3">{words}</Title>
+      </Group>
+    </Card>
+  );
 }
 
 function PartCard({ part }: { part: Part }) {
-    const { icon: Icon, color, words } = LOOKS[part.tone];
-    return (
-        <Card withBorder radius="lg" p="md">
-            <Group gap="sm" wrap="nowrap" align="flex-start">
-                <ThemeIcon variant="light" color={color} radius="xl" mt={2}>
-                    <Icon size={16} role="img" aria-label={words} />
-                </ThemeIcon>
-                <div style={{ minWidth: 0 }}>
-                    <Text fw={600}>{part.name}</Text>
-                    <Text size="sm" c="dimmed" className="wrap-anywhere">{part.words}</Text>
-                    {part.advice ? <Text size="sm" mt={4}>{part.advice}</Text> : null}
-                </div>
-            </Group>
-        </Card>
-    );
+  const { icon: Icon, color, words } = LOOKS[part.tone];
+  return (
+    <Card withBorder radius="lg" p="md">
+      <Group gap="sm" wrap="nowrap" align="flex-start">
+        <ThemeIcon variant="light" color={color} radius="xl" mt={2}>
+          <Icon size={16} role="img" aria-label={words} />
+        </ThemeIcon>
+        <div style={{ minWidth: 0 }}>
+          <Text fw={600}>{part.name}</Text>
+          <Text size="sm" c="dimmed" className="wrap-anywhere">{part.words}</Text>
+          {part.advice ? <Text size="sm" mt={4}>{part.advice}</Text> : null}
+        </div>
+      </Group>
+    </Card>
+  );
 }
 
 const STATUSES = ["succeeded", "failed", "running", "waiting", "pending", "timed_out", "dead"];
 
 function LastHour({ numbers }: { numbers: Numbers }) {
-    const counts = STATUSES.map((status) => ({
-        status,
-        runs: numbers.get(`runs{status="${status}"}`) ?? 0,
-    }));
-    return (
-        <Card withBorder radius="lg" p="lg">
-            <Title order={2} size="h4" mb="sm">Runs of the last hour in this workspace</Title>
-            <Group gap="xl">
-                {counts.map(({ status, runs }) => (
-                    <div key={status}>
-                        <Text fz={22} fw={650} className="numbers">
-                            {runs.toLocaleString("en")}
-                        </Text>
-                        <Text size="sm" c="dimmed">{plain(status)}</Text>
-                    </div>
-                ))}
-            </Group>
-        </Card>
-    );
+  const counts = STATUSES.map((status) => ({
+    status,
+    runs: numbers.get(`runs{status="${status}"}`) ?? 0,
+  }));
+  return (
+    <Card withBorder radius="lg" p="lg">
+      <Title order={2} size="h4" mb="sm">Runs of the last hour in this workspace</Title>
+      <Group gap="xl">
+        {counts.map(({ status, runs }) => (
+          <div key={status}>
+            <Text fz={22} fw={650} className="numbers">
+              {runs.toLocaleString("en")}
+            </Text>
+            <Text size="sm" c="dimmed">{plain(status)}</Text>
+          </div>
+        ))}
+      </Group>
+    </Card>
+  );
 }
 
 function WallList({ walls }: { walls: string[] }) {
-    return (
-        <Card withBorder radius="lg" p="lg">
-            <Title order={2} size="h4" mb="sm">What stands between a script and the machine</Title>
-            <List size="sm" spacing={4}>
-                {walls.map((one) => <List.Item key={one}>{one}</List.Item>)}
-            </List>
-        </Card>
-    );
+  return (
+    <Card withBorder radius="lg" p="lg">
+      <Title order={2} size="h4" mb="sm">What stands between a script and the machine</Title>
+      <List size="sm" spacing={4}>
+        {walls.map((one) => <List.Item key={one}>{one}</List.Item>)}
+      </List>
+    </Card>
+  );
 }
 
 /** The server cannot know when somebody last made a backup; it says what one takes. */
 function Keeping() {
-    const may = useMay("admin");
-    if (!may) return null;
-    return (
-        <Card withBorder radius="lg" p="lg">
-            <Title order={2} size="h4" mb="xs">Looking after it</Title>
-            <List size="sm" spacing={4}>
-                <List.Item>
-                    A backup is the database, the master key and the files. Keep the key apart from
-                    the rest.
-                </List.Item>
-                <List.Item>
-                    On the machine, <span className="mono">mainspring doctor</span>{" "}
-                    looks closer and says what to do.
-                </List.Item>
-                <List.Item>
-                    <span className="mono">/api/v1/health</span>{" "}
-                    turns red by itself: let whatever wakes you look there.
-                </List.Item>
-            </List>
-        </Card>
-    );
+  const may = useMay("admin");
+  if (!may) return null;
+  return (
+    <Card withBorder radius="lg" p="lg">
+      <Title order={2} size="h4" mb="xs">Looking after it</Title>
+      <List size="sm" spacing={4}>
+        <List.Item>
+          A backup is the database, the master key and the files. Keep the key apart from the rest.
+        </List.Item>
+        <List.Item>
+          On the machine, <span className="mono">mainspring doctor</span>{" "}
+          looks closer and says what to do.
+        </List.Item>
+        <List.Item>
+          <span className="mono">/api/v1/health</span>{" "}
+          turns red by itself: let whatever wakes you look there.
+        </List.Item>
+      </List>
+    </Card>
+  );
 }

@@ -12,24 +12,24 @@ mainspring_info{version="1.2.3"} 1
 `;
 
 test("the numbers of the server become parts with advice where it is needed", () => {
-    const numbers = numbersIn(METRICS);
-    expect(numbers.get('runs{status="failed"}')).toBe(2);
-    expect(versionIn(numbers)).toBe("1.2.3");
-    const [queue, disk] = partsIn(numbers);
-    expect(queue).toMatchObject({
-        tone: "warning",
-        words: "3 runs due, the oldest for 1 min 30 s.",
-    });
-    expect(disk).toMatchObject({ tone: "failed", words: "4.0 GB of 100 GB are free." });
-    expect(verdict([queue!, disk!]).words).toBe("Not working: Disk");
-    expect(report([queue!], "1.2.3", new Date(0))).toContain("warning Queue: 3 runs due");
+  const numbers = numbersIn(METRICS);
+  expect(numbers.get('runs{status="failed"}')).toBe(2);
+  expect(versionIn(numbers)).toBe("1.2.3");
+  const [queue, disk] = partsIn(numbers);
+  expect(queue).toMatchObject({
+    tone: "warning",
+    words: "3 runs due, the oldest for 1 min 30 s.",
+  });
+  expect(disk).toMatchObject({ tone: "failed", words: "4.0 GB of 100 GB are free." });
+  expect(verdict([queue!, disk!]).words).toBe("Not working: Disk");
+  expect(report([queue!], "1.2.3", new Date(0))).toContain("warning Queue: 3 runs due");
 });
 
 test("a red answer is still read, and no answer at all is red", () => {
-    const red = { status: "degraded", checks: [{ name: "workers", ok: false, detail: "None." }] };
-    const parts = partsOf(healthIn(undefined, new Problem(503, red as never))!);
-    expect(parts[0]).toMatchObject({ name: "Workers", tone: "failed", words: "None." });
-    expect(parts[0]!.advice).toContain("mainspring worker");
-    expect(healthIn(undefined, new Problem(0, null))!.status).toBe("down");
-    expect(healthIn(undefined, null)).toBeNull();
+  const red = { status: "degraded", checks: [{ name: "workers", ok: false, detail: "None." }] };
+  const parts = partsOf(healthIn(undefined, new Problem(503, red as never))!);
+  expect(parts[0]).toMatchObject({ name: "Workers", tone: "failed", words: "None." });
+  expect(parts[0]!.advice).toContain("mainspring worker");
+  expect(healthIn(undefined, new Problem(0, null))!.status).toBe("down");
+  expect(healthIn(undefined, null)).toBeNull();
 });

@@ -10,59 +10,59 @@ export type Part = { name: string; tone: Tone; words: string; advice?: string };
 
 /** Something that stands still is answered with a refusal that has the same shape. */
 export function healthIn(data: HealthAnswer | undefined, problem: unknown): HealthAnswer | null {
-    if (problem instanceof Problem) {
-        const told = problem.told as unknown as Partial<HealthAnswer> | null;
-        if (Array.isArray(told?.checks)) return told as HealthAnswer;
-        return { status: "down", checks: [{ name: "server", ok: false, detail: problem.message }] };
-    }
-    return data ?? null;
+  if (problem instanceof Problem) {
+    const told = problem.told as unknown as Partial<HealthAnswer> | null;
+    if (Array.isArray(told?.checks)) return told as HealthAnswer;
+    return { status: "down", checks: [{ name: "server", ok: false, detail: problem.message }] };
+  }
+  return data ?? null;
 }
 
 export type Numbers = ReadonlyMap<string, number>;
 
 /** The lines of Prometheus: `name{label="x"} 3` is kept as it is named. */
 export function numbersIn(text: string): Numbers {
-    const found = new Map<string, number>();
-    for (const line of text.split("\n")) {
-        const read = /^(mainspring_[a-z_]+(?:\{[^}]*\})?) (\S+)$/.exec(line);
-        if (read) found.set(read[1]!.slice("mainspring_".length), Number(read[2]));
-    }
-    return found;
+  const found = new Map<string, number>();
+  for (const line of text.split("\n")) {
+    const read = /^(mainspring_[a-z_]+(?:\{[^}]*\})?) (\S+)$/.exec(line);
+    if (read) found.set(read[1]!.slice("mainspring_".length), Number(read[2]));
+  }
+  return found;
 }
 
 export const versionIn = (numbers: Numbers): string | null => {
-    for (const name of numbers.keys()) {
-        const read = /^info\{version="([^"]*)"\}$/.exec(name);
-        if (read) return read[1]!;
-    }
-    return null;
+  for (const name of numbers.keys()) {
+    const read = /^info\{version="([^"]*)"\}$/.exec(name);
+    if (read) return read[1]!;
+  }
+  return null;
 };
 
 const LABELS: Record<string, string> = {
-    server: "Server",
-    database: "Database",
-    schedules: "Schedules",
-    workers: "Workers",
-    events: "Events",
+  server: "Server",
+  database: "Database",
+  schedules: "Schedules",
+  workers: "Workers",
+  events: "Events",
 };
 
 const ADVICE: Record<string, string> = {
-    server: "See whether the server is running, then look at what it printed last.",
-    database:
-        "See whether Postgres is running and whether its disk is full; `mainspring doctor` says more.",
-    schedules:
-        "Start a scheduler: `mainspring up` starts everything, `mainspring scheduler` that alone.",
-    workers: "Start a worker: `mainspring up` starts everything, `mainspring worker` that alone.",
-    events: "Start a scheduler: it reads the events and starts what waits for them.",
+  server: "See whether the server is running, then look at what it printed last.",
+  database:
+    "See whether Postgres is running and whether its disk is full; `mainspring doctor` says more.",
+  schedules:
+    "Start a scheduler: `mainspring up` starts everything, `mainspring scheduler` that alone.",
+  workers: "Start a worker: `mainspring up` starts everything, `mainspring worker` that alone.",
+  events: "Start a scheduler: it reads the events and starts what waits for them.",
 };
 
 export const partsOf = (health: HealthAnswer): Part[] =>
-    health.checks.map(({ name, ok, detail }) => ({
-        name: LABELS[name] ?? name,
-        tone: ok ? "ok" : "failed",
-        words: detail,
-        advice: ok ? undefined : ADVICE[name],
-    }));
+  health.checks.map(({ name, ok, detail }) => ({
+    name: LABELS[name] ?? name,
+    tone: ok ? "ok" : "failed",
+    words: detail,
+    advice: ok ? undefined : ADVICE[name],
+  }));
 
 // Fewer free bytes than a tenth is soon; than a twentieth, now.
 const SOON_FULL = 0.1;
@@ -71,81 +71,81 @@ const GB = 1e9;
 
 /** The queue, the disk and the answers of the database, as far as the numbers tell. */
 export function partsIn(numbers: Numbers): Part[] {
-    const parts: Part[] = [];
-    const due = numbers.get("due_runs");
-    const oldest = numbers.get("oldest_due_run_seconds") ?? 0;
-    if (due !== undefined) {
-        const late = due > 0 && oldest > 60;
-        parts.push({
-            name: "Queue",
-            tone: late ? "warning" : "ok",
-            words: due
-                ? `${count(due, "run")} due, the oldest for ${span(oldest)}.`
-                : "No run waits for a worker.",
-            advice: late ? "Add workers: `mainspring up --workers 4`." : undefined,
-        });
-    }
-    const took = numbers.get("database_seconds");
-    if (took !== undefined) {
-        parts.push({
-            name: "Answers of the database",
-            tone: took > 1 ? "warning" : "ok",
-            words: `The last look took ${span(took)}.`,
-            advice: took > 1 ? "The machine may be busy, or its disk slow." : undefined,
-        });
-    }
-    const disk = diskIn(numbers);
-    return disk ? [...parts, disk] : parts;
+  const parts: Part[] = [];
+  const due = numbers.get("due_runs");
+  const oldest = numbers.get("oldest_due_run_seconds") ?? 0;
+  if (due !== undefined) {
+    const late = due > 0 && oldest > 60;
+    parts.push({
+      name: "Queue",
+      tone: late ? "warning" : "ok",
+      words: due
+        ? `${count(due, "run")} due, the oldest for ${span(oldest)}.`
+        : "No run waits for a worker.",
+      advice: late ? "Add workers: `mainspring up --workers 4`." : undefined,
+    });
+  }
+  const took = numbers.get("database_seconds");
+  if (took !== undefined) {
+    parts.push({
+      name: "Answers of the database",
+      tone: took > 1 ? "warning" : "ok",
+      words: `The last look took ${span(took)}.`,
+      advice: took > 1 ? "The machine may be busy, or its disk slow." : undefined,
+    });
+  }
+  const disk = diskIn(numbers);
+  return disk ? [...parts, disk] : parts;
 }
 
 function diskIn(numbers: Numbers): Part | null {
-    const all = numbers.get("disk_bytes");
-    const free = numbers.get("disk_free_bytes");
-    if (!all || free === undefined) return null;
-    const share = free / all;
-    return {
-        name: "Disk",
-        tone: share < FULL ? "failed" : share < SOON_FULL ? "warning" : "ok",
-        words: `${(free / GB).toFixed(1)} GB of ${(all / GB).toFixed(0)} GB are free.`,
-        advice: share < SOON_FULL
-            ? "Make room before it is full: the database stops when it is."
-            : undefined,
-    };
+  const all = numbers.get("disk_bytes");
+  const free = numbers.get("disk_free_bytes");
+  if (!all || free === undefined) return null;
+  const share = free / all;
+  return {
+    name: "Disk",
+    tone: share < FULL ? "failed" : share < SOON_FULL ? "warning" : "ok",
+    words: `${(free / GB).toFixed(1)} GB of ${(all / GB).toFixed(0)} GB are free.`,
+    advice: share < SOON_FULL
+      ? "Make room before it is full: the database stops when it is."
+      : undefined,
+  };
 }
 
 export type Walls = Schemas["WallsAnswer"];
 
 export const wallsPart = (walls: Walls): Part => ({
-    name: "Walls round scripts",
-    tone: walls.warnings.length ? "warning" : "ok",
-    words: walls.strong
-        ? "A hole in the script runner alone would give a script nothing."
-        : "Scripts are held by fewer walls than they could be.",
-    advice: walls.warnings.join(" ") || undefined,
+  name: "Walls round scripts",
+  tone: walls.warnings.length ? "warning" : "ok",
+  words: walls.strong
+    ? "A hole in the script runner alone would give a script nothing."
+    : "Scripts are held by fewer walls than they could be.",
+  advice: walls.warnings.join(" ") || undefined,
 });
 
 export function verdict(parts: Part[]): { tone: Tone; words: string } {
-    const bad = parts.filter((one) => one.tone === "failed");
-    const warned = parts.filter((one) => one.tone === "warning");
-    if (bad.length) {
-        return {
-            tone: "failed",
-            words: `Not working: ${bad.map((one) => one.name).join(", ")}`,
-        };
-    }
-    if (warned.length) {
-        return {
-            tone: "warning",
-            words: `Works, with ${count(warned.length, "thing")} to look at`,
-        };
-    }
-    return { tone: "ok", words: "All of it works" };
+  const bad = parts.filter((one) => one.tone === "failed");
+  const warned = parts.filter((one) => one.tone === "warning");
+  if (bad.length) {
+    return {
+      tone: "failed",
+      words: `Not working: ${bad.map((one) => one.name).join(", ")}`,
+    };
+  }
+  if (warned.length) {
+    return {
+      tone: "warning",
+      words: `Works, with ${count(warned.length, "thing")} to look at`,
+    };
+  }
+  return { tone: "ok", words: "All of it works" };
 }
 
 /** The same as text, for whoever helps. */
 export function report(parts: Part[], version: string | null, at: Date): string {
-    const lines = parts.map(({ name, tone, words, advice }) =>
-        `${tone.padEnd(8)}${name}: ${words}${advice ? ` ${advice}` : ""}`
-    );
-    return [`Mainspring ${version ?? ""}, ${at.toISOString()}`, ...lines].join("\n");
+  const lines = parts.map(({ name, tone, words, advice }) =>
+    `${tone.padEnd(8)}${name}: ${words}${advice ? ` ${advice}` : ""}`
+  );
+  return [`Mainspring ${version ?? ""}, ${at.toISOString()}`, ...lines].join("\n");
 }

@@ -1,15 +1,15 @@
 // A short list of first steps that ticks itself.
 
 import {
-    Anchor,
-    Button,
-    Card,
-    Group,
-    Progress,
-    SimpleGrid,
-    Text,
-    ThemeIcon,
-    Title,
+  Anchor,
+  Button,
+  Card,
+  Group,
+  Progress,
+  SimpleGrid,
+  Text,
+  ThemeIcon,
+  Title,
 } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import { Check, Circle } from "lucide-react";
@@ -20,72 +20,72 @@ import type { Task } from "./looking";
 type Props = { tasks: Task[]; wide?: boolean; onHide?: () => void };
 
 export function Checklist({ tasks, wide, onHide }: Props) {
-    const done = tasks.filter((one) => one.done).length;
-    return (
-        <Card withBorder radius="lg" p="lg" component="section" aria-label="First steps">
-            <Group justify="space-between" mb="xs">
-                <Title order={2} size="h4">First steps</Title>
-                <Group gap="sm">
-                    <Text size="sm" c="dimmed">{done} of {tasks.length}</Text>
-                    {onHide
-                        ? (
-                            <Button
-                                size="compact-sm"
-                                variant="subtle"
-                                color="gray"
-                                onClick={onHide}
-                            >
-                                Hide
-                            </Button>
-                        )
-                        : null}
-                </Group>
-            </Group>
-            <Progress
-                value={(done / tasks.length) * 100}
-                mb="md"
-                size="sm"
-                aria-label={`${done} of ${tasks.length} first steps are done`}
-            />
-            <SimpleGrid
-                cols={wide ? { base: 1, xs: 2, lg: 5 } : 1}
-                spacing="sm"
-                component="ul"
-                m={0}
-                p={0}
-                style={{ listStyle: "none" }}
-            >
-                {tasks.map((task) => <Step key={task.to} task={task} />)}
-            </SimpleGrid>
-        </Card>
-    );
+  const done = tasks.filter((one) => one.done).length;
+  return (
+    <Card withBorder radius="lg" p="lg" component="section" aria-label="First steps">
+      <Group justify="space-between" mb="xs">
+        <Title order={2} size="h4">First steps</Title>
+        <Group gap="sm">
+          <Text size="sm" c="dimmed">{done} of {tasks.length}</Text>
+          {onHide
+            ? (
+              <Button
+                size="compact-sm"
+                variant="subtle"
+                color="gray"
+                onClick={onHide}
+              >
+                Hide
+              </Button>
+            )
+            : null}
+        </Group>
+      </Group>
+      <Progress
+        value={(done / tasks.length) * 100}
+        mb="md"
+        size="sm"
+        aria-label={`${done} of ${tasks.length} first steps are done`}
+      />
+      <SimpleGrid
+        cols={wide ? { base: 1, xs: 2, lg: 5 } : 1}
+        spacing="sm"
+        component="ul"
+        m={0}
+        p={0}
+        style={{ listStyle: "none" }}
+      >
+        {tasks.map((task) => <Step key={task.to} task={task} />)}
+      </SimpleGrid>
+    </Card>
+  );
 }
 
 function Step({ task }: { task: Task }) {
-    const { workspace } = useWho();
-    const note = () => task.to === "/inbox" && noteLooked(workspace.id);
-    return (
-        <Group component="li" gap="sm" wrap="nowrap" align="flex-start">
-            <ThemeIcon
-                size={22}
-                radius="xl"
-                variant={task.done ? "filled" : "default"}
-                mt={1}
-            >
-                {task.done
-                    ? <Check size={14} role="img" aria-label="Done:" />
-                    : <Circle size={10} role="img" aria-label="To do:" />}
-            </ThemeIcon>
-            <div>
-                {task.done
-                    ? <Text size="sm" c="dimmed" td="line-through">{task.label}</Text>
-                    : (
-                        <Anchor component={Link} to={task.to} size="sm" fw={600} onClick={note}>
-                            {task.label}
-                        </Anchor>
-                    )}
-                {task.done ? null : <Text size="sm" c="dimmed">{task.words}</Text>}
-            </div>
-        </Group>
-    );
+  const { workspace } = useWho();
+  const note = () => task.to === "/inbox" && noteLooked(workspace.id);
+  return (
+    <Group component="li" gap="sm" wrap="nowrap" align="flex-start">
+      <ThemeIcon
+        size={22}
+        radius="xl"
+        variant={task.done ? "filled" : "default"}
+        mt={1}
+      >
+        {task.done
+          ? <Check size={14} role="img" aria-label="Done:" />
+          : <Circle size={10} role="img" aria-label="To do:" />}
+      </ThemeIcon>
+      <div>
+        {task.done
+          ? <Text size="sm" c="dimmed" td="line-through">{task.label}</Text>
+          : (
+            <Anchor component={Link} to={task.to} size="sm" fw={600} onClick={note}>
+              {task.label}
+            </Anchor>
+          )}
+        {task.done ? null : <Text size="sm" c="dimmed">{task.words}</Text>}
+      </div>
+    </Group>
+  );
 }

@@ -18,103 +18,103 @@ import { Welcome } from "./Welcome";
 const MANY = 100;
 
 export default function Home() {
-    const automations = api.useQuery("get", "/api/v1/automations", {
-        params: { query: { limit: MANY } },
-    });
-    const runs = api.useQuery("get", "/api/v1/runs", { params: { query: { limit: MANY } } });
-    return (
-        <Asked of={automations} lines={6}>
-            {(made) => (
-                <Asked of={runs} lines={6}>
-                    {(ran) => <Known automations={made.items} runs={ran.items} />}
-                </Asked>
-            )}
+  const automations = api.useQuery("get", "/api/v1/automations", {
+    params: { query: { limit: MANY } },
+  });
+  const runs = api.useQuery("get", "/api/v1/runs", { params: { query: { limit: MANY } } });
+  return (
+    <Asked of={automations} lines={6}>
+      {(made) => (
+        <Asked of={runs} lines={6}>
+          {(ran) => <Known automations={made.items} runs={ran.items} />}
         </Asked>
-    );
+      )}
+    </Asked>
+  );
 }
 
 /** Whether something outside is connected: a model, or an account that needed connecting. */
 function useConnectedOnce(): boolean {
-    const models = api.useQuery("get", "/api/v1/models");
-    const integrations = api.useQuery("get", "/api/v1/integrations", {});
-    const accounts = integrations.data?.integrations.some((one) => one.connection !== null) ??
-        false;
-    return (models.data?.connections.length ?? 0) > 0 || accounts;
+  const models = api.useQuery("get", "/api/v1/models");
+  const integrations = api.useQuery("get", "/api/v1/integrations", {});
+  const accounts = integrations.data?.integrations.some((one) => one.connection !== null) ??
+    false;
+  return (models.data?.connections.length ?? 0) > 0 || accounts;
 }
 
 function Known({ automations, runs }: { automations: Automation[]; runs: Run[] }) {
-    const who = useWho();
-    const connected = useConnectedOnce();
-    const tasks = tasksOf({
-        named: !isUnnamed(who.user) && who.user.has_password,
-        automations: automations.length,
-        runs: runs.length,
-        looked: hasLooked(who.workspace.id),
-        connected,
-    });
-    const mayWrite = useMay("editor");
-    const name = isUnnamed(who.user) ? "" : who.user.name || who.user.email;
-    if (mayWrite && automations.length === 0) {
-        return (
-            <>
-                <PageHead
-                    title={name ? `Welcome, ${name}` : "Welcome"}
-                    sub="What should run by itself? Say it in words, or begin with something that works as it is."
-                />
-                <Welcome tasks={tasks} />
-            </>
-        );
-    }
+  const who = useWho();
+  const connected = useConnectedOnce();
+  const tasks = tasksOf({
+    named: !isUnnamed(who.user) && who.user.has_password,
+    automations: automations.length,
+    runs: runs.length,
+    looked: hasLooked(who.workspace.id),
+    connected,
+  });
+  const mayWrite = useMay("editor");
+  const name = isUnnamed(who.user) ? "" : who.user.name || who.user.email;
+  if (mayWrite && automations.length === 0) {
     return (
-        <>
-            <PageHead
-                title={name ? `Hello, ${name}` : "Hello"}
-                sub={who.workspace.name}
-                right={
-                    <>
-                        {mayWrite
-                            ? (
-                                <Button component={Link} to="/new" leftSection={<Plus size={16} />}>
-                                    New automation
-                                </Button>
-                            )
-                            : null}
-                        <CopyAs
-                            operations={[
-                                {
-                                    label: "List runs",
-                                    operation: {
-                                        method: "GET",
-                                        path: "/api/v1/runs",
-                                        tool: "list_runs",
-                                    },
-                                },
-                                {
-                                    label: "List automations",
-                                    operation: { method: "GET", path: "/api/v1/automations" },
-                                },
-                            ]}
-                        />
-                    </>
-                }
-            />
-            <Stack>
-                <FirstSteps tasks={tasks} />
-                <Overview automations={automations} runs={runs} />
-            </Stack>
-        </>
+      <>
+        <PageHead
+          title={name ? `Welcome, ${name}` : "Welcome"}
+          sub="What should run by itself? Say it in words, or begin with something that works as it is."
+        />
+        <Welcome tasks={tasks} />
+      </>
     );
+  }
+  return (
+    <>
+      <PageHead
+        title={name ? `Hello, ${name}` : "Hello"}
+        sub={who.workspace.name}
+        right={
+          <>
+            {mayWrite
+              ? (
+                <Button component={Link} to="/new" leftSection={<Plus size={16} />}>
+                  New automation
+                </Button>
+              )
+              : null}
+            <CopyAs
+              operations={[
+                {
+                  label: "List runs",
+                  operation: {
+                    method: "GET",
+                    path: "/api/v1/runs",
+                    tool: "list_runs",
+                  },
+                },
+                {
+                  label: "List automations",
+                  operation: { method: "GET", path: "/api/v1/automations" },
+                },
+              ]}
+            />
+          </>
+        }
+      />
+      <Stack>
+        <FirstSteps tasks={tasks} />
+        <Overview automations={automations} runs={runs} />
+      </Stack>
+    </>
+  );
 }
 
 /** The rest of the first steps, until they are done or somebody does not want to see them. */
 function FirstSteps({ tasks }: { tasks: Task[] }) {
-    const { workspace } = useWho();
-    const mayWrite = useMay("editor");
-    const [hidden, setHidden] = useState(() => isHidden(workspace.id));
-    if (!mayWrite || hidden || tasks.every((one) => one.done)) return null;
-    const close = () => {
-        hide(workspace.id);
-        setHidden(true);
-    };
-    return <Checklist tasks={tasks} wide onHide={isNew(tasks) ? undefined : close} />;
+  const { workspace } = useWho();
+  const mayWrite = useMay("editor");
+  const [hidden, setHidden] = useState(() => isHidden(workspace.id));
+  if (!mayWrite || hidden || tasks.every((one) => one.done)) return null;
+  const close = () => {
+    hide(workspace.id);
+    setHidden(true);
+  };
+  return <Checklist tasks={tasks} wide onHide={isNew(tasks) ? undefined : close} />;
 }

@@ -10,204 +10,196 @@ import { useWho } from "../../api/session";
 import { Moment } from "../../kit/Moment";
 import { Status } from "../../kit/Status";
 import { count, outcomeWords, plain, usd } from "../../kit/words";
+import { useWaiting } from "../../shell/waiting";
 import { dayOf, rangeOf, shareOf, spentOn } from "../costs/sums";
 import { type Automation, dueToday, failuresFirst, recent, type Run, summary } from "./looking";
-import { useWaits } from "./waits";
 
 const MOST = 8;
 
 export function Overview({ automations, runs }: { automations: Automation[]; runs: Run[] }) {
-    return (
-        <Stack>
-            <Waiting automations={automations} />
-            <Grid gap="md">
-                <Grid.Col span={{ base: 12, lg: 8 }}>
-                    <Ran runs={runs} />
-                </Grid.Col>
-                <Grid.Col span={{ base: 12, lg: 4 }}>
-                    <Stack>
-                        <Next automations={automations} />
-                        <Money />
-                        <Upgrades />
-                    </Stack>
-                </Grid.Col>
-            </Grid>
-        </Stack>
-    );
+  return (
+    <Stack>
+      <Waiting />
+      <Grid gap="md">
+        <Grid.Col span={{ base: 12, lg: 8 }}>
+          <Ran runs={runs} />
+        </Grid.Col>
+        <Grid.Col span={{ base: 12, lg: 4 }}>
+          <Stack>
+            <Next automations={automations} />
+            <Money />
+            <Upgrades />
+          </Stack>
+        </Grid.Col>
+      </Grid>
+    </Stack>
+  );
 }
 
 function Part({ title, more, children }: { title: string; more?: ReactNode; children: ReactNode }) {
-    return (
-        <Card withBorder radius="lg" p="lg" component="section" aria-label={title}>
-            <Group justify="space-between" mb="sm">
-                <Title order={2} size="h4">{title}</Title>
-                {more}
-            </Group>
-            {children}
-        </Card>
-    );
+  return (
+    <Card withBorder radius="lg" p="lg" component="section" aria-label={title}>
+      <Group justify="space-between" mb="sm">
+        <Title order={2} size="h4">{title}</Title>
+        {more}
+      </Group>
+      {children}
+    </Card>
+  );
 }
 
 const KINDS = [
-    { name: "drafts", one: "draft", words: "to approve" },
-    { name: "approvals", one: "question", words: "of runs to answer" },
-    { name: "consents", one: "thing", words: "to allow" },
-    { name: "failures", one: "failure", words: "to look at" },
+  { name: "drafts", one: "draft", words: "to approve" },
+  { name: "approvals", one: "question", words: "of runs to answer" },
+  { name: "consents", one: "thing", words: "to allow" },
+  { name: "failures", one: "failure", words: "to look at" },
 ] as const;
 
-function Waiting({ automations }: { automations: Automation[] }) {
-    const waiting = useWaits(automations);
-    if (!KINDS.some(({ name }) => waiting[name])) {
-        return (
-            <Card withBorder radius="lg" p="md">
-                <Group gap="sm">
-                    <CircleCheck size={18} color="var(--good)" aria-hidden />
-                    <Text size="sm">Nothing waits for you.</Text>
-                </Group>
-            </Card>
-        );
-    }
+function Waiting() {
+  const waiting = useWaiting();
+  if (!KINDS.some(({ name }) => waiting[name])) {
     return (
-        <SimpleGrid cols={{ base: 1, xs: 2, md: 4 }}>
-            {KINDS.filter(({ name }) => waiting[name]).map(({ name, one, words }) => (
-                <Card
-                    key={name}
-                    withBorder
-                    radius="lg"
-                    p="md"
-                    component={Link}
-                    to="/inbox"
-                    className="row-link"
-                >
-                    <Text fz={28} fw={650} className="numbers" lh={1.2}>{waiting[name]}</Text>
-                    <Text size="sm" c="dimmed">
-                        {waiting[name] === 1 ? one : `${one}s`} {words}
-                    </Text>
-                </Card>
-            ))}
-        </SimpleGrid>
+      <Card withBorder radius="lg" p="md">
+        <Group gap="sm">
+          <CircleCheck size={18} color="var(--good)" aria-hidden />
+          <Text size="sm">Nothing waits for you.</Text>
+        </Group>
+      </Card>
     );
+  }
+  return (
+    <SimpleGrid cols={{ base: 1, xs: 2, md: 4 }}>
+      {KINDS.filter(({ name }) => waiting[name]).map(({ name, one, words }) => (
+        <Card
+          key={name}
+          withBorder
+          radius="lg"
+          p="md"
+          component={Link}
+          to="/inbox"
+          className="row-link"
+        >
+          <Text fz={28} fw={650} className="numbers" lh={1.2}>{waiting[name]}</Text>
+          <Text size="sm" c="dimmed">
+            {waiting[name] === 1 ? one : `${one}s`} {words}
+          </Text>
+        </Card>
+      ))}
+    </SimpleGrid>
+  );
 }
 
 function Ran({ runs }: { runs: Run[] }) {
-    const seen = recent(runs);
-    const shown = failuresFirst(seen).slice(0, MOST);
-    const more = <Anchor component={Link} to="/runs" size="sm">All runs</Anchor>;
-    return (
-        <Part title="Since yesterday" more={more}>
-            {seen.length
-                ? <Text size="sm" c="dimmed" mb="sm">{summary(seen)}</Text>
-                : (
-                    <Text size="sm" c="dimmed">
-                        Nothing ran. What is set going runs at its time, or by hand.
-                    </Text>
-                )}
-            {shown.map((run) => (
-                <Link
-                    key={run.id}
-                    to={`/runs/${run.id}`}
-                    className="row-link"
-                    style={{ borderTop: "1px solid var(--line)" }}
-                >
-                    <Group justify="space-between" py="xs" px={4} wrap="nowrap" gap="sm">
-                        <div style={{ minWidth: 0 }}>
-                            <Text size="sm" fw={600} truncate>{run.automation}</Text>
-                            <Text size="sm" c="dimmed" truncate>
-                                {run.outcome
-                                    ? outcomeWords(run.outcome)
-                                    : plain(run.reason ?? run.status)}
-                            </Text>
-                        </div>
-                        <Group gap="sm" wrap="nowrap">
-                            <Status value={run.status} />
-                            <Moment at={run.finished_at ?? run.created_at} />
-                        </Group>
-                    </Group>
-                </Link>
-            ))}
-        </Part>
-    );
+  const seen = recent(runs);
+  const shown = failuresFirst(seen).slice(0, MOST);
+  const more = <Anchor component={Link} to="/runs" size="sm">All runs</Anchor>;
+  return (
+    <Part title="Since yesterday" more={more}>
+      {seen.length
+        ? <Text size="sm" c="dimmed" mb="sm">{summary(seen)}</Text>
+        : (
+          <Text size="sm" c="dimmed">
+            Nothing ran. What is set going runs at its time, or by hand.
+          </Text>
+        )}
+      {shown.map((run) => (
+        <Link
+          key={run.id}
+          to={`/runs/${run.id}`}
+          className="row-link"
+          style={{ borderTop: "1px solid var(--line)" }}
+        >
+          <Group justify="space-between" py="xs" px={4} wrap="nowrap" gap="sm">
+            <div style={{ minWidth: 0 }}>
+              <Text size="sm" fw={600} truncate>{run.automation}</Text>
+              <Text size="sm" c="dimmed" truncate>
+                {run.outcome ? outcomeWords(run.outcome) : plain(run.reason ?? run.status)}
+              </Text>
+            </div>
+            <Group gap="sm" wrap="nowrap">
+              <Status value={run.status} />
+              <Moment at={run.finished_at ?? run.created_at} />
+            </Group>
+          </Group>
+        </Link>
+      ))}
+    </Part>
+  );
 }
 
 function Next({ automations }: { automations: Automation[] }) {
-    const due = dueToday(automations);
-    return (
-        <Part
-            title="Next today"
-            more={<Anchor component={Link} to="/automations" size="sm">Automations</Anchor>}
-        >
-            {due.length
-                ? null
-                : <Text size="sm" c="dimmed">No schedule is due before midnight.</Text>}
-            <Stack gap="xs">
-                {due.slice(0, MOST).map((one) => (
-                    <Group key={one.id} justify="space-between" wrap="nowrap" gap="sm">
-                        <Anchor component={Link} to={`/automations/${one.id}`} size="sm" truncate>
-                            {one.name}
-                        </Anchor>
-                        <Moment at={one.next_due_at} />
-                    </Group>
-                ))}
-            </Stack>
-        </Part>
-    );
+  const due = dueToday(automations);
+  return (
+    <Part
+      title="Next today"
+      more={<Anchor component={Link} to="/automations" size="sm">Automations</Anchor>}
+    >
+      {due.length ? null : <Text size="sm" c="dimmed">No schedule is due before midnight.</Text>}
+      <Stack gap="xs">
+        {due.slice(0, MOST).map((one) => (
+          <Group key={one.id} justify="space-between" wrap="nowrap" gap="sm">
+            <Anchor component={Link} to={`/automations/${one.id}`} size="sm" truncate>
+              {one.name}
+            </Anchor>
+            <Moment at={one.next_due_at} />
+          </Group>
+        ))}
+      </Stack>
+    </Part>
+  );
 }
 
 function Money() {
-    const { workspace } = useWho();
-    const query = rangeOf("month");
-    const usage = api.useQuery("get", "/api/v1/usage", { params: { query } });
-    const cap = workspace.cost_cap_daily_usd;
-    const today = usage.data ? spentOn(usage.data.days, dayOf(Date.now())) : 0;
-    const share = cap === null ? 0 : shareOf(today, cap);
-    return (
-        <Part
-            title="Cost this month"
-            more={
-                <Anchor component={Link} to="/costs" search={{ range: "month" }} size="sm">
-                    Costs
-                </Anchor>
-            }
-        >
-            <Text fz={26} fw={650} className="numbers">
-                {usage.data ? usd(usage.data.total.cost_usd) : "…"}
-            </Text>
-            <Text size="sm" c="dimmed" mb={cap === null ? 0 : "xs"}>
-                {cap === null
-                    ? `${usd(today)} today, no daily cap`
-                    : `${usd(today)} of ${usd(cap)} today`}
-            </Text>
-            {cap === null
-                ? null
-                : <Progress value={share} aria-label={`${share} % of today's cap`} />}
-        </Part>
-    );
+  const { workspace } = useWho();
+  const query = rangeOf("month");
+  const usage = api.useQuery("get", "/api/v1/usage", { params: { query } });
+  const cap = workspace.cost_cap_daily_usd;
+  const today = usage.data ? spentOn(usage.data.days, dayOf(Date.now())) : 0;
+  const share = cap === null ? 0 : shareOf(today, cap);
+  return (
+    <Part
+      title="Cost this month"
+      more={
+        <Anchor component={Link} to="/costs" search={{ range: "month" } as never} size="sm">
+          Costs
+        </Anchor>
+      }
+    >
+      <Text fz={26} fw={650} className="numbers">
+        {usage.data ? usd(usage.data.total.cost_usd) : "…"}
+      </Text>
+      <Text size="sm" c="dimmed" mb={cap === null ? 0 : "xs"}>
+        {cap === null ? `${usd(today)} today, no daily cap` : `${usd(today)} of ${usd(cap)} today`}
+      </Text>
+      {cap === null ? null : <Progress value={share} aria-label={`${share} % of today's cap`} />}
+    </Part>
+  );
 }
 
 function Upgrades() {
-    const installs = api.useQuery("get", "/api/v1/installs", {});
-    const older = (installs.data?.installs ?? []).filter((one) => one.update_available);
-    if (!older.length) return null;
-    return (
-        <Part title="Newer in the codex">
-            <Text size="sm" c="dimmed" mb="xs">
-                {count(older.length, "installed recipe")} can be brought up to date.
-            </Text>
-            <Stack gap="xs">
-                {older.slice(0, MOST).map((one) => (
-                    <Group key={one.id} gap="xs" wrap="nowrap">
-                        <ArrowUpCircle size={16} aria-hidden />
-                        <Anchor
-                            component={Link}
-                            to={`/codex/${one.source_recipe_slug}`}
-                            size="sm"
-                            truncate
-                        >
-                            {one.name} → {one.latest_version}
-                        </Anchor>
-                    </Group>
-                ))}
-            </Stack>
-        </Part>
-    );
+  const installs = api.useQuery("get", "/api/v1/installs", {});
+  const older = (installs.data?.installs ?? []).filter((one) => one.update_available);
+  if (!older.length) return null;
+  return (
+    <Part title="Newer in the codex">
+      <Text size="sm" c="dimmed" mb="xs">
+        {count(older.length, "installed recipe")} can be brought up to date.
+      </Text>
+      <Stack gap="xs">
+        {older.slice(0, MOST).map((one) => (
+          <Group key={one.id} gap="xs" wrap="nowrap">
+            <ArrowUpCircle size={16} aria-hidden />
+            <Anchor
+              component={Link}
+              to={`/codex/${one.source_recipe_slug}`}
+              size="sm"
+              truncate
+            >
+              {one.name} → {one.latest_version}
+            </Anchor>
+          </Group>
+        ))}
+      </Stack>
+    </Part>
+  );
 }

@@ -2,17 +2,17 @@
 // way for an assistant.
 
 import {
-    Badge,
-    Button,
-    Card,
-    Grid,
-    Group,
-    SimpleGrid,
-    Stack,
-    Text,
-    Textarea,
-    ThemeIcon,
-    Title,
+  Badge,
+  Button,
+  Card,
+  Grid,
+  Group,
+  SimpleGrid,
+  Stack,
+  Text,
+  Textarea,
+  ThemeIcon,
+  Title,
 } from "@mantine/core";
 import { Link, useNavigate } from "@tanstack/react-router";
 import { ArrowRight, CloudSun, Globe, HeartPulse, type LucideIcon, Plug, Rss } from "lucide-react";
@@ -22,169 +22,168 @@ import { Checklist } from "./Checklist";
 import type { Task } from "./looking";
 
 const IDEAS = [
-    "Every weekday at 8, tell me what is due on my task board",
-    "Watch https://example.org every hour and tell me when it changes",
-    "When my webhook gets a form, add a row to a board and write to me",
+  "Every weekday at 8, tell me what is due on my task board",
+  "Watch https://example.org every hour and tell me when it changes",
+  "When my webhook gets a form, add a row to a board and write to me",
 ];
 
 export function Welcome({ tasks }: { tasks: Task[] }) {
-    return (
-        <Grid gap="md">
-            <Grid.Col span={{ base: 12, lg: 8 }}>
-                <Stack>
-                    <Words />
-                    <Starters />
-                </Stack>
-            </Grid.Col>
-            <Grid.Col span={{ base: 12, lg: 4 }}>
-                <Stack>
-                    <Checklist tasks={tasks} />
-                    <Assistant />
-                </Stack>
-            </Grid.Col>
-        </Grid>
-    );
+  return (
+    <Grid gap="md">
+      <Grid.Col span={{ base: 12, lg: 8 }}>
+        <Stack>
+          <Words />
+          <Starters />
+        </Stack>
+      </Grid.Col>
+      <Grid.Col span={{ base: 12, lg: 4 }}>
+        <Stack>
+          <Checklist tasks={tasks} />
+          <Assistant />
+        </Stack>
+      </Grid.Col>
+    </Grid>
+  );
 }
 
 function Words() {
-    const navigate = useNavigate();
-    const [words, setWords] = useState("");
-    const go = () =>
-        void navigate({ to: "/new", search: words.trim() ? { words: words.trim() } : {} });
-    const submit = (event: FormEvent) => {
-        event.preventDefault();
-        go();
-    };
-    const onKeyDown = (event: KeyboardEvent) => {
-        if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) go();
-    };
-    return (
-        <Card withBorder radius="lg" p={{ base: "md", sm: "xl" }}>
-            <form onSubmit={submit}>
-                <Stack>
-                    <Textarea
-                        label="Describe what should happen"
-                        description="In your own words. You see what comes of it before anything runs."
-                        placeholder={IDEAS[0]}
-                        autosize
-                        minRows={3}
-                        maxRows={10}
-                        maxLength={8000}
-                        size="md"
-                        value={words}
-                        onChange={(event) => setWords(event.currentTarget.value)}
-                        onKeyDown={onKeyDown}
-                    />
-                    <Group gap="xs">
-                        {IDEAS.map((idea) => (
-                            <Button
-                                key={idea}
-                                size="compact-sm"
-                                variant="light"
-                                color="gray"
-                                fw={500}
-                                h="auto"
-                                py={4}
-                                styles={{ label: { whiteSpace: "normal", textAlign: "left" } }}
-                                onClick={() => setWords(idea)}
-                            >
-                                {idea}
-                            </Button>
-                        ))}
-                    </Group>
-                    <Group justify="space-between">
-                        <Button
-                            component={Link}
-                            to="/new"
-                            variant="subtle"
-                            color="gray"
-                            size="compact-sm"
-                        >
-                            Other ways to begin
-                        </Button>
-                        <Button
-                            type="submit"
-                            disabled={!words.trim()}
-                            rightSection={<ArrowRight size={16} />}
-                        >
-                            Go on
-                        </Button>
-                    </Group>
-                </Stack>
-            </form>
-        </Card>
-    );
+  const navigate = useNavigate();
+  const [words, setWords] = useState("");
+  const go = () =>
+    void navigate({ to: "/new", search: words.trim() ? { words: words.trim() } : {} });
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    go();
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) go();
+  };
+  return (
+    <Card withBorder radius="lg" p={{ base: "md", sm: "xl" }}>
+      <form onSubmit={submit}>
+        <Stack>
+          <Textarea
+            label="Describe what should happen"
+            description="In your own words. You see what comes of it before anything runs."
+            placeholder={IDEAS[0]}
+            autosize
+            minRows={3}
+            maxRows={10}
+            maxLength={8000}
+            size="md"
+            value={words}
+            onChange={(event) => setWords(event.currentTarget.value)}
+            onKeyDown={onKeyDown}
+          />
+          <Group gap="xs">
+            {IDEAS.map((idea) => (
+              <Button
+                key={idea}
+                size="compact-sm"
+                variant="light"
+                color="gray"
+                fw={500}
+                h="auto"
+                py={4}
+                styles={{ label: { whiteSpace: "normal", textAlign: "left" } }}
+                onClick={() => setWords(idea)}
+              >
+                {idea}
+              </Button>
+            ))}
+          </Group>
+          <Group justify="space-between">
+            <Button
+              component={Link}
+              to="/new"
+              variant="subtle"
+              color="gray"
+              size="compact-sm"
+            >
+              Other ways to begin
+            </Button>
+            <Button
+              type="submit"
+              disabled={!words.trim()}
+              rightSection={<ArrowRight size={16} />}
+            >
+              Go on
+            </Button>
+          </Group>
+        </Stack>
+      </form>
+    </Card>
+  );
 }
 
 // These need no account, no key and no model: they work a minute after they were chosen.
 const STARTERS: { slug: string; icon: LucideIcon }[] = [
-    { slug: "weather-briefing", icon: CloudSun },
-    { slug: "website-change-watch", icon: Globe },
-    { slug: "uptime-check", icon: HeartPulse },
-    { slug: "rss-to-board", icon: Rss },
+  { slug: "weather-briefing", icon: CloudSun },
+  { slug: "website-change-watch", icon: Globe },
+  { slug: "uptime-check", icon: HeartPulse },
+  { slug: "rss-to-board", icon: Rss },
 ];
 
 function Starters() {
-    const recipes = api.useQuery("get", "/api/v1/recipes", { params: { query: { limit: 100 } } });
-    const found = STARTERS.flatMap(({ slug, icon }) => {
-        const recipe = recipes.data?.recipes.find((one) => one.slug === slug);
-        return recipe ? [{ recipe, icon }] : [];
-    });
-    if (recipes.data && !found.length) return null;
-    return (
-        <Stack gap="sm">
-            <Group justify="space-between">
-                <Title order={2} size="h4">Or begin with a recipe</Title>
-                <Button
-                    component={Link}
-                    to="/codex"
-                    variant="subtle"
-                    size="compact-sm"
-                    rightSection={<ArrowRight size={14} />}
-                >
-                    All recipes
-                </Button>
+  const recipes = api.useQuery("get", "/api/v1/recipes", { params: { query: { limit: 100 } } });
+  const found = STARTERS.flatMap(({ slug, icon }) => {
+    const recipe = recipes.data?.recipes.find((one) => one.slug === slug);
+    return recipe ? [{ recipe, icon }] : [];
+  });
+  if (recipes.data && !found.length) return null;
+  return (
+    <Stack gap="sm">
+      <Group justify="space-between">
+        <Title order={2} size="h4">Or begin with a recipe</Title>
+        <Button
+          component={Link}
+          to="/codex"
+          variant="subtle"
+          size="compact-sm"
+          rightSection={<ArrowRight size={14} />}
+        >
+          All recipes
+        </Button>
+      </Group>
+      <SimpleGrid cols={{ base: 1, xs: 2 }}>
+        {found.map(({ recipe, icon: Icon }) => (
+          <Card
+            key={recipe.slug}
+            withBorder
+            radius="lg"
+            p="md"
+            component={Link}
+            to={`/codex/${recipe.slug}`}
+            className="row-link"
+          >
+            <Group gap="sm" mb={6}>
+              <ThemeIcon variant="light" radius="md" size={32}>
+                <Icon size={18} aria-hidden />
+              </ThemeIcon>
+              <Text fw={600}>{recipe.name}</Text>
+              <Badge variant="light" color="gray" tt="none">{recipe.category}</Badge>
             </Group>
-            <SimpleGrid cols={{ base: 1, xs: 2 }}>
-                {found.map(({ recipe, icon: Icon }) => (
-                    <Card
-                        key={recipe.slug}
-                        withBorder
-                        radius="lg"
-                        p="md"
-                        component={Link}
-                        to={`/codex/${recipe.slug}`}
-                        className="row-link"
-                    >
-                        <Group gap="sm" mb={6}>
-                            <ThemeIcon variant="light" radius="md" size={32}>
-                                <Icon size={18} aria-hidden />
-                            </ThemeIcon>
-                            <Text fw={600}>{recipe.name}</Text>
-                            <Badge variant="light" color="gray" tt="none">{recipe.category}</Badge>
-                        </Group>
-                        <Text size="sm" c="dimmed">{recipe.description_excerpt}</Text>
-                    </Card>
-                ))}
-            </SimpleGrid>
-        </Stack>
-    );
+            <Text size="sm" c="dimmed">{recipe.description_excerpt}</Text>
+          </Card>
+        ))}
+      </SimpleGrid>
+    </Stack>
+  );
 }
 
 function Assistant() {
-    return (
-        <Card withBorder radius="lg" p="lg">
-            <Group gap="sm" mb="xs">
-                <ThemeIcon variant="light" radius="md" size={32}>
-                    <Plug size={18} aria-hidden />
-                </ThemeIcon>
-                <Title order={2} size="h4">Connect your assistant</Title>
-            </Group>
-            <Text size="sm" c="dimmed" mb="sm">
-                An assistant that speaks MCP can write automations here, run them and read what they
-                did.
-            </Text>
-            <Button component={Link} to="/connect" variant="default">See how</Button>
-        </Card>
-    );
+  return (
+    <Card withBorder radius="lg" p="lg">
+      <Group gap="sm" mb="xs">
+        <ThemeIcon variant="light" radius="md" size={32}>
+          <Plug size={18} aria-hidden />
+        </ThemeIcon>
+        <Title order={2} size="h4">Connect your assistant</Title>
+      </Group>
+      <Text size="sm" c="dimmed" mb="sm">
+        An assistant that speaks MCP can write automations here, run them and read what they did.
+      </Text>
+      <Button component={Link} to="/connect" variant="default">See how</Button>
+    </Card>
+  );
 }

@@ -4,19 +4,19 @@ const LOOKED = "mainspring.looked-into-inbox";
 const HIDDEN = "mainspring.first-steps-hidden";
 
 function kept(key: string): boolean {
-    try {
-        return localStorage.getItem(key) !== null;
-    } catch {
-        return false;
-    }
+  try {
+    return localStorage.getItem(key) !== null;
+  } catch {
+    return false;
+  }
 }
 
 function keep(key: string): void {
-    try {
-        localStorage.setItem(key, "1");
-    } catch {
-        // A browser that keeps nothing shows the first steps again.
-    }
+  try {
+    localStorage.setItem(key, "1");
+  } catch {
+    // A browser that keeps nothing shows the first steps again.
+  }
 }
 
 export const hasLooked = (workspace: string) => kept(`${LOOKED}.${workspace}`);

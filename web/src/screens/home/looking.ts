@@ -13,77 +13,77 @@ export const isBad = (run: Pick<Run, "status">) => BAD.has(run.status);
 
 /** The runs since this time yesterday. */
 export const recent = (runs: Run[], now = Date.now()): Run[] =>
-    runs.filter((one) => now - Date.parse(one.created_at) <= DAY);
+  runs.filter((one) => now - Date.parse(one.created_at) <= DAY);
 
 /** What did not work first; beside that, the newest first. */
 export const failuresFirst = (runs: Run[]): Run[] =>
-    [...runs].sort((one, other) =>
-        Number(isBad(other)) - Number(isBad(one)) || other.created_at.localeCompare(one.created_at)
-    );
+  [...runs].sort((one, other) =>
+    Number(isBad(other)) - Number(isBad(one)) || other.created_at.localeCompare(one.created_at)
+  );
 
 /** All of it in one line: "12 runs: 9 changed something, 3 did not reach their end". */
 export function summary(runs: Run[]): string {
-    const counts = new Map<string, number>();
-    for (const run of runs) {
-        const words = run.outcome ? outcomeWords(run.outcome) : plain(run.status);
-        counts.set(words, (counts.get(words) ?? 0) + 1);
-    }
-    const parts = [...counts].sort((one, other) => other[1] - one[1])
-        .map(([words, number]) => `${number.toLocaleString("en")} ${words}`);
-    return `${count(runs.length, "run")}: ${parts.join(", ")}`;
+  const counts = new Map<string, number>();
+  for (const run of runs) {
+    const words = run.outcome ? outcomeWords(run.outcome) : plain(run.status);
+    counts.set(words, (counts.get(words) ?? 0) + 1);
+  }
+  const parts = [...counts].sort((one, other) => other[1] - one[1])
+    .map(([words, number]) => `${number.toLocaleString("en")} ${words}`);
+  return `${count(runs.length, "run")}: ${parts.join(", ")}`;
 }
 
 /** What is due until midnight where the reader lives, the soonest first. */
 export function dueToday(automations: Automation[], now = Date.now()): Automation[] {
-    const end = new Date(now);
-    end.setHours(24, 0, 0, 0);
-    return automations
-        .filter((one) => one.state === "active" && one.next_due_at)
-        .filter((one) => Date.parse(one.next_due_at!) < end.getTime())
-        .sort((one, other) => one.next_due_at!.localeCompare(other.next_due_at!));
+  const end = new Date(now);
+  end.setHours(24, 0, 0, 0);
+  return automations
+    .filter((one) => one.state === "active" && one.next_due_at)
+    .filter((one) => Date.parse(one.next_due_at!) < end.getTime())
+    .sort((one, other) => one.next_due_at!.localeCompare(other.next_due_at!));
 }
 
 export type Task = { label: string; words: string; to: string; done: boolean };
 export type Known = {
-    named: boolean;
-    automations: number;
-    runs: number;
-    looked: boolean;
-    connected: boolean;
+  named: boolean;
+  automations: number;
+  runs: number;
+  looked: boolean;
+  connected: boolean;
 };
 
 /** The first steps in a new house; each ticks itself when it is done. */
 export const tasksOf = (known: Known): Task[] => [
-    {
-        label: "Say who you are",
-        words: "A name and a password, so that you can come back.",
-        to: "/settings/you",
-        done: known.named,
-    },
-    {
-        label: "Make a first automation",
-        words: "From words, or from a recipe.",
-        to: "/new",
-        done: known.automations > 0,
-    },
-    {
-        label: "See it run",
-        words: "Run it once by hand.",
-        to: "/automations",
-        done: known.runs > 0,
-    },
-    {
-        label: "Look into the inbox",
-        words: "Drafts and questions wait there for you.",
-        to: "/inbox",
-        done: known.looked,
-    },
-    {
-        label: "Connect a model or an account",
-        words: "For what needs more than rules.",
-        to: "/models",
-        done: known.connected,
-    },
+  {
+    label: "Say who you are",
+    words: "A name and a password, so that you can come back.",
+    to: "/settings/you",
+    done: known.named,
+  },
+  {
+    label: "Make a first automation",
+    words: "From words, or from a recipe.",
+    to: "/new",
+    done: known.automations > 0,
+  },
+  {
+    label: "See it run",
+    words: "Run it once by hand.",
+    to: "/automations",
+    done: known.runs > 0,
+  },
+  {
+    label: "Look into the inbox",
+    words: "Drafts and questions wait there for you.",
+    to: "/inbox",
+    done: known.looked,
+  },
+  {
+    label: "Connect a model or an account",
+    words: "For what needs more than rules.",
+    to: "/models",
+    done: known.connected,
+  },
 ];
 
 export const isNew = (tasks: Task[]): boolean => tasks.slice(1, 3).some((one) => !one.done);

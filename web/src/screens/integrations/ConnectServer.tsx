@@ -1,14 +1,14 @@
 // Connecting an MCP server: what its tools are called by, where it is, and how one is let in.
 
 import {
-    Button,
-    Checkbox,
-    Group,
-    Modal,
-    PasswordInput,
-    Select,
-    Stack,
-    TextInput,
+  Button,
+  Checkbox,
+  Group,
+  Modal,
+  PasswordInput,
+  Select,
+  Stack,
+  TextInput,
 } from "@mantine/core";
 import { useState } from "react";
 import { client, refresh } from "../../api/client";
@@ -18,97 +18,95 @@ import { sayDone } from "../../kit/acting";
 
 type Auth = "none" | "bearer" | "oauth";
 const WAYS = [
-    { value: "none", label: "Nobody is asked who they are" },
-    { value: "bearer", label: "With a token" },
-    { value: "oauth", label: "By signing in there" },
+  { value: "none", label: "Nobody is asked who they are" },
+  { value: "bearer", label: "With a token" },
+  { value: "oauth", label: "By signing in there" },
 ];
 const EMPTY = { alias: "", server_url: "", auth: "none" as Auth, token: "", agree: false };
 
 type Props = { opened: boolean; onClose: () => void; onMade: (id: string) => void };
 
 export function ConnectServer({ opened, onClose, onMade }: Props) {
-    const [given, setGiven] = useState(EMPTY);
-    const [problem, setProblem] = useState<unknown>(null);
-    const [busy, setBusy] = useState(false);
-    const errors = problem instanceof Problem ? byPointer(problem.findings) : {};
-    const change = (more: Partial<typeof EMPTY>) => setGiven((before) => ({ ...before, ...more }));
-    const submit = async (event: React.FormEvent) => {
-        event.preventDefault();
-        setBusy(true);
-        setProblem(null);
-        const { token, ...rest } = given;
-        try {
-            const { data } = await client.POST("/api/v1/connections", {
-                body: given.auth === "bearer" ? { ...rest, token } : rest,
-            });
-            await refresh("/api/v1/connections");
-            const address = data?.sign_in_url;
-            if (address && /^https?:\/\//.test(address)) location.assign(address);
-            if (data) onMade(data.connection.id);
-            sayDone(`${given.alias} is connected.`);
-            setGiven(EMPTY);
-            onClose();
-        } catch (refusal) {
-            setProblem(refusal);
-        } finally {
-            setBusy(false);
-        }
-    };
-    return (
-        <Modal opened={opened} onClose={onClose} title="Connect a tool server" centered>
-            <form onSubmit={(event) => void submit(event)}>
-                <Stack>
-                    <TextInput
-                        label="Name"
-                        description="Its tools are called name.tool."
-                        required
-                        value={given.alias}
-                        error={errors["/alias"]}
-                        onChange={(event) => change({ alias: event.currentTarget.value })}
-                        data-autofocus
-                    />
-                    <TextInput
-                        label="Address"
-                        placeholder="https://example.com/mcp"
-                        required
-                        value={given.server_url}
-                        error={errors["/server_url"]}
-                        onChange={(event) => change({ server_url: event.currentTarget.value })}
-                    />
-                    <Select
-                        label="How one is let in"
-                        data={WAYS}
-                        value={given.auth}
-                        allowDeselect={false}
-                        onChange={(auth) => auth && change({ auth: auth as Auth })}
-                    />
-                    {given.auth === "bearer"
-                        ? (
-                            <PasswordInput
-                                label="Token"
-                                required
-                                value={given.token}
-                                error={errors["/token"]}
-                                autoComplete="new-password"
-                                onChange={(event) => change({ token: event.currentTarget.value })}
-                            />
-                        )
-                        : null}
-                    <Checkbox
-                        label="Agree to the tools that are there now"
-                        checked={given.agree}
-                        description="Otherwise each waits until somebody has looked at it."
-                        onChange={(event) => change({ agree: event.currentTarget.checked })}
-                    />
-                    {problem && !Object.keys(errors).length
-                        ? <ProblemNote problem={problem} />
-                        : null}
-                    <Group justify="flex-end" gap="xs">
-                        <Button variant="default" onClick={onClose}>Cancel</Button>
-                        <Button type="submit" loading={busy}>Connect</Button>
-                    </Group>
-                </Stack>
-            </form>
-        </Modal>
-    );
+  const [given, setGiven] = useState(EMPTY);
+  const [problem, setProblem] = useState<unknown>(null);
+  const [busy, setBusy] = useState(false);
+  const errors = problem instanceof Problem ? byPointer(problem.findings) : {};
+  const change = (more: Partial<typeof EMPTY>) => setGiven((before) => ({ ...before, ...more }));
+  const submit = async (event: React.FormEvent) => {
+    event.preventDefault();
+    setBusy(true);
+    setProblem(null);
+    const { token, ...rest } = given;
+    try {
+      const { data } = await client.POST("/api/v1/connections", {
+        body: given.auth === "bearer" ? { ...rest, token } : rest,
+      });
+      await refresh("/api/v1/connections");
+      const address = data?.sign_in_url;
+      if (address && /^https?:\/\//.test(address)) location.assign(address);
+      if (data) onMade(data.connection.id);
+      sayDone(`${given.alias} is connected.`);
+      setGiven(EMPTY);
+      onClose();
+    } catch (refusal) {
+      setProblem(refusal);
+    } finally {
+      setBusy(false);
+    }
+  };
+  return (
+    <Modal opened={opened} onClose={onClose} title="Connect a tool server" centered>
+      <form onSubmit={(event) => void submit(event)}>
+        <Stack>
+          <TextInput
+            label="Name"
+            description="Its tools are called name.tool."
+            required
+            value={given.alias}
+            error={errors["/alias"]}
+            onChange={(event) => change({ alias: event.currentTarget.value })}
+            data-autofocus
+          />
+          <TextInput
+            label="Address"
+            placeholder="https://example.com/mcp"
+            required
+            value={given.server_url}
+            error={errors["/server_url"]}
+            onChange={(event) => change({ server_url: event.currentTarget.value })}
+          />
+          <Select
+            label="How one is let in"
+            data={WAYS}
+            value={given.auth}
+            allowDeselect={false}
+            onChange={(auth) => auth && change({ auth: auth as Auth })}
+          />
+          {given.auth === "bearer"
+            ? (
+              <PasswordInput
+                label="Token"
+                required
+                value={given.token}
+                error={errors["/token"]}
+                autoComplete="new-password"
+                onChange={(event) => change({ token: event.currentTarget.value })}
+              />
+            )
+            : null}
+          <Checkbox
+            label="Agree to the tools that are there now"
+            checked={given.agree}
+            description="Otherwise each waits until somebody has looked at it."
+            onChange={(event) => change({ agree: event.currentTarget.checked })}
+          />
+          {problem && !Object.keys(errors).length ? <ProblemNote problem={problem} /> : null}
+          <Group justify="flex-end" gap="xs">
+            <Button variant="default" onClick={onClose}>Cancel</Button>
+            <Button type="submit" loading={busy}>Connect</Button>
+          </Group>
+        </Stack>
+      </form>
+    </Modal>
+  );
 }

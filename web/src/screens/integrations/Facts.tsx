@@ -7,38 +7,38 @@ import { Part } from "./Part";
 import { abilities, healthWords, type Integration } from "./states";
 
 export function Facts({ one }: { one: Integration }) {
-    const health = one.connection;
-    const pairs: [string, ReactNode][] = [["Does", abilities(one)], [
-        "Quality",
-        `${one.tier} tier`,
-    ]];
-    if (one.account) pairs.push(["Account", one.account]);
-    if (health) {
-        pairs.push(["Health", healthWords(one)]);
-        pairs.push(["Last worked", <Moment key="ok" at={health.last_ok_at} />]);
-        if (health.last_failed_at) {
-            pairs.push(["Last failed", <Moment key="bad" at={health.last_failed_at} />]);
-        }
-        if (health.scopes.length) pairs.push(["Agreed to", health.scopes.join(", ")]);
-        const settings = health.settings as Record<string, unknown>;
-        for (const { name, label } of one.fields) {
-            if (settings[name] !== undefined) pairs.push([label, String(settings[name])]);
-        }
+  const health = one.connection;
+  const pairs: [string, ReactNode][] = [["Does", abilities(one)], [
+    "Quality",
+    `${one.tier} tier`,
+  ]];
+  if (one.account) pairs.push(["Account", one.account]);
+  if (health) {
+    pairs.push(["Health", healthWords(one)]);
+    pairs.push(["Last worked", <Moment key="ok" at={health.last_ok_at} />]);
+    if (health.last_failed_at) {
+      pairs.push(["Last failed", <Moment key="bad" at={health.last_failed_at} />]);
     }
-    return (
-        <Part title={health ? "This connection" : "What it does"}>
-            <Grid gap="xs" component="dl" m={0}>
-                {pairs.map(([name, held]) => (
-                    <Fragment key={name}>
-                        <Grid.Col span={{ base: 5, sm: 3 }} component="dt">
-                            <Text size="sm" c="dimmed">{name}</Text>
-                        </Grid.Col>
-                        <Grid.Col span={{ base: 7, sm: 9 }} component="dd" m={0}>
-                            <Text size="sm" component="div" className="wrap-anywhere">{held}</Text>
-                        </Grid.Col>
-                    </Fragment>
-                ))}
-            </Grid>
-        </Part>
-    );
+    if (health.scopes.length) pairs.push(["Agreed to", health.scopes.join(", ")]);
+    const settings = health.settings as Record<string, unknown>;
+    for (const { name, label } of one.fields) {
+      if (settings[name] !== undefined) pairs.push([label, String(settings[name])]);
+    }
+  }
+  return (
+    <Part title={health ? "This connection" : "What it does"}>
+      <Grid gap="xs" component="dl" m={0}>
+        {pairs.map(([name, held]) => (
+          <Fragment key={name}>
+            <Grid.Col span={{ base: 5, sm: 3 }} component="dt">
+              <Text size="sm" c="dimmed">{name}</Text>
+            </Grid.Col>
+            <Grid.Col span={{ base: 7, sm: 9 }} component="dd" m={0}>
+              <Text size="sm" component="div" className="wrap-anywhere">{held}</Text>
+            </Grid.Col>
+          </Fragment>
+        ))}
+      </Grid>
+    </Part>
+  );
 }

@@ -21,122 +21,118 @@ import { type Integration as One, stateOf } from "./states";
 const BACK = { to: "/integrations", label: "Integrations" };
 
 export default function Integration() {
-    const { source } = useParams({ strict: false }) as { source: string };
-    const integrations = api.useQuery("get", "/api/v1/integrations");
-    return (
-        <Asked of={integrations} lines={5}>
-            {({ integrations: all }) => {
-                const one = all.find((found) => found.name === source);
-                if (one) return <Found one={one} />;
-                return (
-                    <>
-                        <PageHead title="No such integration" back={BACK} />
-                        <Empty icon={Compass} title={`There is no integration called ${source}`}>
-                            It may come with a package that is not installed on this server.
-                        </Empty>
-                    </>
-                );
-            }}
-        </Asked>
-    );
+  const { source } = useParams({ strict: false }) as { source: string };
+  const integrations = api.useQuery("get", "/api/v1/integrations");
+  return (
+    <Asked of={integrations} lines={5}>
+      {({ integrations: all }) => {
+        const one = all.find((found) => found.name === source);
+        if (one) return <Found one={one} />;
+        return (
+          <>
+            <PageHead title="No such integration" back={BACK} />
+            <Empty icon={Compass} title={`There is no integration called ${source}`}>
+              It may come with a package that is not installed on this server.
+            </Empty>
+          </>
+        );
+      }}
+    </Asked>
+  );
 }
 
 function Found({ one }: { one: One }) {
-    const mayConnect = useMay("editor");
-    const mayAdmit = useMay("admin");
-    const clients = api.useQuery("get", "/api/v1/oauth-clients", {}, {
-        enabled: mayAdmit && one.auth === "oauth",
-    });
-    const provider = clients.data?.providers.find((found) => found.provider === one.oauth_provider);
-    const { words, status } = stateOf(one);
-    return (
-        <>
-            <PageHead
-                back={BACK}
-                title={one.label}
-                beside={<Status value={status} words={words} />}
-                sub={one.description}
-                right={
-                    <>
-                        <CopyAs
-                            operations={[{
-                                label: "Test the connection",
-                                operation: {
-                                    method: "POST",
-                                    path: `/api/v1/integrations/${one.name}/test`,
-                                    tool: "test_integration_connection",
-                                    arguments: { integration: one.name },
-                                },
-                            }]}
-                        />
-                        {one.connection && mayConnect ? <Deeds one={one} /> : null}
-                    </>
-                }
+  const mayConnect = useMay("editor");
+  const mayAdmit = useMay("admin");
+  const clients = api.useQuery("get", "/api/v1/oauth-clients", {}, {
+    enabled: mayAdmit && one.auth === "oauth",
+  });
+  const provider = clients.data?.providers.find((found) => found.provider === one.oauth_provider);
+  const { words, status } = stateOf(one);
+  return (
+    <>
+      <PageHead
+        back={BACK}
+        title={one.label}
+        beside={<Status value={status} words={words} />}
+        sub={one.description}
+        right={
+          <>
+            <CopyAs
+              operations={[{
+                label: "Test the connection",
+                operation: {
+                  method: "POST",
+                  path: `/api/v1/integrations/${one.name}/test`,
+                  tool: "test_integration_connection",
+                  arguments: { integration: one.name },
+                },
+              }]}
             />
-            <Stack gap="lg">
-                <Trouble one={one} />
-                <Facts one={one} />
-                {provider && !provider.has_client ? null : <Connecting one={one} />}
-                {mayConnect && one.connection ? <ReadingPart one={one} /> : null}
-                {mayConnect && one.connection && one.name === "telegram"
-                    ? <ChatPart one={one} />
-                    : null}
-                {provider ? <ClientPart one={one} provider={provider} /> : null}
-            </Stack>
-        </>
-    );
+            {one.connection && mayConnect ? <Deeds one={one} /> : null}
+          </>
+        }
+      />
+      <Stack gap="lg">
+        <Trouble one={one} />
+        <Facts one={one} />
+        {provider && !provider.has_client ? null : <Connecting one={one} />}
+        {mayConnect && one.connection ? <ReadingPart one={one} /> : null}
+        {mayConnect && one.connection && one.name === "telegram" ? <ChatPart one={one} /> : null}
+        {provider ? <ClientPart one={one} provider={provider} /> : null}
+      </Stack>
+    </>
+  );
 }
 
 /** Why it does not work, and which connection that is about. */
 function Trouble({ one }: { one: One }) {
-    const error = one.connection?.last_error;
-    if (one.state !== "reconnect" && !(error && one.connection?.health !== "ok")) return null;
-    const named = one.account ? `${one.label} (${one.account})` : one.label;
-    return (
-        <Alert color="red" variant="light" icon={<TriangleAlert size={16} />} role="status">
-            {one.state === "reconnect"
-                ? `${named} has to be connected again. What uses it is blocked until then. `
-                : ""}
-            {error
-                ? `${error.detail} ${one.state === "reconnect" ? "" : error.suggestion ?? ""}`
-                : ""}
-        </Alert>
-    );
+  const error = one.connection?.last_error;
+  if (one.state !== "reconnect" && !(error && one.connection?.health !== "ok")) return null;
+  const named = one.account ? `${one.label} (${one.account})` : one.label;
+  return (
+    <Alert color="red" variant="light" icon={<TriangleAlert size={16} />} role="status">
+      {one.state === "reconnect"
+        ? `${named} has to be connected again. What uses it is blocked until then. `
+        : ""}
+      {error ? `${error.detail} ${one.state === "reconnect" ? "" : error.suggestion ?? ""}` : ""}
+    </Alert>
+  );
 }
 
 function Deeds({ one }: { one: One }) {
-    const { busy, act } = useAct();
-    const confirm = useConfirm();
-    const path = { params: { path: { integration: one.name } } };
-    const test = () =>
-        act(async () => {
-            const { data } = await client.POST("/api/v1/integrations/{integration}/test", {
-                ...path,
-                body: {},
-            });
-            await refresh("/api/v1/integrations");
-            if (data?.works) sayDone(`${one.label} works.`);
-            else sayProblem(new Error(data?.problem?.detail ?? "It did not answer."));
-        });
-    const end = async () => {
-        const sure = await confirm({
-            title: `Disconnect ${one.label}?`,
-            words: "Automations that use it are blocked until it is connected again.",
-            yes: "Disconnect",
-            dangerous: true,
-        });
-        if (!sure) return;
-        await act(async () => {
-            await client.DELETE("/api/v1/integrations/{integration}/connection", path);
-            await refresh("/api/v1/integrations");
-        }, `${one.label} is disconnected.`);
-    };
-    return (
-        <Group gap="xs">
-            <Button variant="default" loading={busy} onClick={() => void test()}>
-                Test the connection
-            </Button>
-            <Button variant="subtle" color="red" onClick={() => void end()}>Disconnect</Button>
-        </Group>
-    );
+  const { busy, act } = useAct();
+  const confirm = useConfirm();
+  const path = { params: { path: { integration: one.name } } };
+  const test = () =>
+    act(async () => {
+      const { data } = await client.POST("/api/v1/integrations/{integration}/test", {
+        ...path,
+        body: {},
+      });
+      await refresh("/api/v1/integrations");
+      if (data?.works) sayDone(`${one.label} works.`);
+      else sayProblem(new Error(data?.problem?.detail ?? "It did not answer."));
+    });
+  const end = async () => {
+    const sure = await confirm({
+      title: `Disconnect ${one.label}?`,
+      words: "Automations that use it are blocked until it is connected again.",
+      yes: "Disconnect",
+      dangerous: true,
+    });
+    if (!sure) return;
+    await act(async () => {
+      await client.DELETE("/api/v1/integrations/{integration}/connection", path);
+      await refresh("/api/v1/integrations");
+    }, `${one.label} is disconnected.`);
+  };
+  return (
+    <Group gap="xs">
+      <Button variant="default" loading={busy} onClick={() => void test()}>
+        Test the connection
+      </Button>
+      <Button variant="subtle" color="red" onClick={() => void end()}>Disconnect</Button>
+    </Group>
+  );
 }

@@ -14,92 +14,89 @@ import { Servers } from "./Servers";
 import { abilities, healthWords, type Integration, shelves, stateOf } from "./states";
 
 export default function Integrations() {
-    const integrations = api.useQuery("get", "/api/v1/integrations");
-    const [{ search = "" }, change] = useAddress();
-    return (
-        <>
-            <PageHead
-                title="Integrations"
-                sub="Accounts outside, each with a connection of your own. What leaves by one waits for a yes."
-                right={
-                    <CopyAs
-                        operations={[{
-                            label: "List integrations",
-                            operation: {
-                                method: "GET",
-                                path: "/api/v1/integrations",
-                                tool: "list_integrations",
-                            },
-                        }]}
-                    />
-                }
-            />
-            <TextInput
-                mb="md"
-                maw={360}
-                leftSection={<Search size={15} aria-hidden />}
-                placeholder="Find an integration"
-                aria-label="Find an integration"
-                value={search}
-                onChange={(event) => change({ search: event.currentTarget.value })}
-            />
-            <Asked of={integrations} lines={6}>
-                {({ integrations: all }) => {
-                    const found = shelves(all, search);
-                    return (
-                        <Stack gap="xl">
-                            {found.length
-                                ? null
-                                : <Text c="dimmed">No integration is called so.</Text>}
-                            {found.map(({ label, entries }) => (
-                                <Box key={label} component="section" aria-label={label}>
-                                    <Text component="h2" fw={650} mb="sm">
-                                        {label}{" "}
-                                        <Text span c="dimmed" size="sm">{entries.length}</Text>
-                                    </Text>
-                                    <SimpleGrid cols={{ base: 1, sm: 2, lg: 3 }}>
-                                        {entries.map((one) => <Entry key={one.name} one={one} />)}
-                                    </SimpleGrid>
-                                </Box>
-                            ))}
-                        </Stack>
-                    );
-                }}
-            </Asked>
-            <Servers />
-        </>
-    );
+  const integrations = api.useQuery("get", "/api/v1/integrations");
+  const [{ search = "" }, change] = useAddress();
+  return (
+    <>
+      <PageHead
+        title="Integrations"
+        sub="Accounts outside, each with a connection of your own. What leaves by one waits for a yes."
+        right={
+          <CopyAs
+            operations={[{
+              label: "List integrations",
+              operation: {
+                method: "GET",
+                path: "/api/v1/integrations",
+                tool: "list_integrations",
+              },
+            }]}
+          />
+        }
+      />
+      <TextInput
+        mb="md"
+        maw={360}
+        leftSection={<Search size={15} aria-hidden />}
+        placeholder="Find an integration"
+        aria-label="Find an integration"
+        value={search}
+        onChange={(event) => change({ search: event.currentTarget.value })}
+      />
+      <Asked of={integrations} lines={6}>
+        {({ integrations: all }) => {
+          const found = shelves(all, search);
+          return (
+            <Stack gap="xl">
+              {found.length ? null : <Text c="dimmed">No integration is called so.</Text>}
+              {found.map(({ label, entries }) => (
+                <Box key={label} component="section" aria-label={label}>
+                  <Text component="h2" fw={650} mb="sm">
+                    {label} <Text span c="dimmed" size="sm">{entries.length}</Text>
+                  </Text>
+                  <SimpleGrid cols={{ base: 1, sm: 2, lg: 3 }}>
+                    {entries.map((one) => <Entry key={one.name} one={one} />)}
+                  </SimpleGrid>
+                </Box>
+              ))}
+            </Stack>
+          );
+        }}
+      </Asked>
+      <Servers />
+    </>
+  );
 }
 
 function Entry({ one }: { one: Integration }) {
-    const { words, status } = stateOf(one);
-    return (
-        <Card withBorder radius="lg" p="md">
-            <Stack gap={6} h="100%">
-                <Group justify="space-between" wrap="nowrap" align="flex-start">
-                    <Anchor
-                        component={Link}
-                        to="/integrations/$source"
-                        params={{ source: one.name } as never}
-                        fw={650}
-                    >
-                        {one.label}
-                    </Anchor>
-                    <Status value={status} words={words} />
-                </Group>
-                <Text size="sm" c="dimmed" lineClamp={2} flex={1}>{one.description}</Text>
-                <Text size="xs" c="dimmed" component="div">
-                    {[one.account, abilities(one), healthWords(one)].filter(Boolean).join(" · ")}
-                    {one.connection?.last_ok_at
-                        ? (
-                            <>
-                                {" "}
-                                · last worked <Moment at={one.connection.last_ok_at} size="xs" />
-                            </>
-                        )
-                        : null}
-                </Text>
-            </Stack>
-        </Card>
-    );
+  const { words, status } = stateOf(one);
+  return (
+    <Card withBorder radius="lg" p="md">
+      <Stack gap={6} h="100%">
+        <Group justify="space-between" wrap="nowrap" align="flex-start">
+          <Anchor
+            component={Link}
+            to="/integrations/$source"
+            params={{ source: one.name } as never}
+            fw={650}
+          >
+            {one.label}
+          </Anchor>
+          <Status value={status} words={words} />
+        </Group>
+        <Text size="sm" c="dimmed" lineClamp={2} flex={1}>{one.description}</Text>
+        <Text size="xs" c="dimmed" component="div">
+          {[one.account, abilities(one), healthWords(one)].filter(Boolean).join(" · ")}
+          {one.connection?.last_ok_at
+            ? (
+              <>
+                {" "}
+                · last worked <Moment at={one.connection.last_ok_at} size="xs" />
+              </>
+            )
+            : null}
+        </Text>
+      </Stack>
+    </Card>
+  );
 }

@@ -13,189 +13,187 @@ type Told = Answer<"get_connection">;
 type Tool = Told["tools"][number];
 
 const STATUS: Record<Tool["state"], string> = {
-    agreed: "ok",
-    new: "waiting",
-    changed: "waiting",
-    gone: "quiet",
-    refused: "failed",
+  agreed: "ok",
+  new: "waiting",
+  changed: "waiting",
+  gone: "quiet",
+  refused: "failed",
 };
 const EFFECTS = [{ value: "read", label: "only reads" }, {
-    value: "send",
-    label: "changes something",
+  value: "send",
+  label: "changes something",
 }];
 
 export function ServerDrawer({ id, onClose }: { id: string | undefined; onClose: () => void }) {
-    const told = api.useQuery(
-        "get",
-        "/api/v1/connections/{connection_id}",
-        { params: { path: { connection_id: id ?? "" } } },
-        { enabled: id !== undefined },
-    );
-    return (
-        <Drawer
-            opened={id !== undefined}
-            onClose={onClose}
-            position="right"
-            size="lg"
-            title={told.data?.connection.alias ?? "Tool server"}
-        >
-            <Asked of={told}>{(found) => <Inside told={found} onClose={onClose} />}</Asked>
-        </Drawer>
-    );
+  const told = api.useQuery(
+    "get",
+    "/api/v1/connections/{connection_id}",
+    { params: { path: { connection_id: id ?? "" } } },
+    { enabled: id !== undefined },
+  );
+  return (
+    <Drawer
+      opened={id !== undefined}
+      onClose={onClose}
+      position="right"
+      size="lg"
+      title={told.data?.connection.alias ?? "Tool server"}
+    >
+      <Asked of={told}>{(found) => <Inside told={found} onClose={onClose} />}</Asked>
+    </Drawer>
+  );
 }
 
 function Inside({ told, onClose }: { told: Told; onClose: () => void }) {
-    const { connection, tools } = told;
-    const may = useMay("admin");
-    const confirm = useConfirm();
-    const { busy, act } = useAct();
-    const at = { params: { path: { connection_id: connection.id } } };
-    const again = () => refresh("/api/v1/connections", "/api/v1/consents");
-    const harvest = () =>
-        act(async () => {
-            await client.POST("/api/v1/connections/{connection_id}/harvest", { ...at, body: {} });
-            await again();
-        }, "Its tools were read again.");
-    const waiting = tools.filter((one) => one.state === "new" || one.state === "changed");
-    const agree = (some: Tool[]) =>
-        act(async () => {
-            await client.POST("/api/v1/connections/{connection_id}/agree", {
-                ...at,
-                body: { tools: some.map(({ name, hash }) => ({ name, hash })) },
-            });
-            await again();
-        }, "Agreed.");
-    const refuse = (name: string) =>
-        act(async () => {
-            await client.POST("/api/v1/connections/{connection_id}/refuse", {
-                ...at,
-                body: { tools: [name] },
-            });
-            await again();
-        }, `${name} is refused.`);
-    const effect = (tool: string, value: string | null) =>
-        act(async () => {
-            await client.PUT("/api/v1/connections/{connection_id}/tools/{tool}/effect", {
-                params: { path: { connection_id: connection.id, tool } },
-                body: { effect: value as "read" | "send" | null },
-            });
-            await again();
-        });
-    const end = async () => {
-        const sure = await confirm({
-            title: `Disconnect ${connection.alias}?`,
-            words: "Its tools are gone for every automation that was granted them.",
-            yes: "Disconnect",
-            dangerous: true,
-        });
-        if (!sure) return;
-        const gone = await act(async () => {
-            await client.DELETE("/api/v1/connections/{connection_id}", at);
-            await again();
-        }, `${connection.alias} is disconnected.`);
-        if (gone) onClose();
-    };
-    return (
-        <Stack>
-            <Text size="sm" c="dimmed" className="wrap-anywhere">{connection.server_url}</Text>
-            {connection.last_error
-                ? <Text size="sm" c="var(--bad)">{connection.last_error.detail}</Text>
-                : null}
-            {may
-                ? (
-                    <Group gap="xs">
-                        <Button
-                            size="xs"
-                            variant="default"
-                            loading={busy}
-                            onClick={() => void harvest()}
-                        >
-                            Read its tools again
-                        </Button>
-                        {waiting.length > 1
-                            ? (
-                                <Button size="xs" onClick={() => void agree(waiting)}>
-                                    Agree to all {waiting.length} that wait
-                                </Button>
-                            )
-                            : null}
-                        <Button size="xs" variant="subtle" color="red" onClick={() => void end()}>
-                            Disconnect
-                        </Button>
-                    </Group>
-                )
-                : null}
-            <Accordion variant="separated">
-                {tools.map((tool) => (
-                    <Accordion.Item key={tool.name} value={tool.name}>
-                        <Accordion.Control>
-                            <Group gap="xs">
-                                <Text fw={600} className="mono">{tool.name}</Text>
-                                <Status value={STATUS[tool.state]} words={tool.state} />
-                                <Badge variant="light" color="gray" tt="none">
-                                    {tool.effect === "read" ? "reads" : "changes"}
-                                </Badge>
-                            </Group>
-                        </Accordion.Control>
-                        <Accordion.Panel>
-                            <ToolPart
-                                tool={tool}
-                                may={may}
-                                agree={() => void agree([tool])}
-                                refuse={() => void refuse(tool.name)}
-                                effect={(value) => void effect(tool.name, value)}
-                            />
-                        </Accordion.Panel>
-                    </Accordion.Item>
-                ))}
-            </Accordion>
-        </Stack>
-    );
+  const { connection, tools } = told;
+  const may = useMay("admin");
+  const confirm = useConfirm();
+  const { busy, act } = useAct();
+  const at = { params: { path: { connection_id: connection.id } } };
+  const again = () => refresh("/api/v1/connections", "/api/v1/consents");
+  const harvest = () =>
+    act(async () => {
+      await client.POST("/api/v1/connections/{connection_id}/harvest", { ...at, body: {} });
+      await again();
+    }, "Its tools were read again.");
+  const waiting = tools.filter((one) => one.state === "new" || one.state === "changed");
+  const agree = (some: Tool[]) =>
+    act(async () => {
+      await client.POST("/api/v1/connections/{connection_id}/agree", {
+        ...at,
+        body: { tools: some.map(({ name, hash }) => ({ name, hash })) },
+      });
+      await again();
+    }, "Agreed.");
+  const refuse = (name: string) =>
+    act(async () => {
+      await client.POST("/api/v1/connections/{connection_id}/refuse", {
+        ...at,
+        body: { tools: [name] },
+      });
+      await again();
+    }, `${name} is refused.`);
+  const effect = (tool: string, value: string | null) =>
+    act(async () => {
+      await client.PUT("/api/v1/connections/{connection_id}/tools/{tool}/effect", {
+        params: { path: { connection_id: connection.id, tool } },
+        body: { effect: value as "read" | "send" | null },
+      });
+      await again();
+    });
+  const end = async () => {
+    const sure = await confirm({
+      title: `Disconnect ${connection.alias}?`,
+      words: "Its tools are gone for every automation that was granted them.",
+      yes: "Disconnect",
+      dangerous: true,
+    });
+    if (!sure) return;
+    const gone = await act(async () => {
+      await client.DELETE("/api/v1/connections/{connection_id}", at);
+      await again();
+    }, `${connection.alias} is disconnected.`);
+    if (gone) onClose();
+  };
+  return (
+    <Stack>
+      <Text size="sm" c="dimmed" className="wrap-anywhere">{connection.server_url}</Text>
+      {connection.last_error
+        ? <Text size="sm" c="var(--bad)">{connection.last_error.detail}</Text>
+        : null}
+      {may
+        ? (
+          <Group gap="xs">
+            <Button
+              size="xs"
+              variant="default"
+              loading={busy}
+              onClick={() => void harvest()}
+            >
+              Read its tools again
+            </Button>
+            {waiting.length > 1
+              ? (
+                <Button size="xs" onClick={() => void agree(waiting)}>
+                  Agree to all {waiting.length} that wait
+                </Button>
+              )
+              : null}
+            <Button size="xs" variant="subtle" color="red" onClick={() => void end()}>
+              Disconnect
+            </Button>
+          </Group>
+        )
+        : null}
+      <Accordion variant="separated">
+        {tools.map((tool) => (
+          <Accordion.Item key={tool.name} value={tool.name}>
+            <Accordion.Control>
+              <Group gap="xs">
+                <Text fw={600} className="mono">{tool.name}</Text>
+                <Status value={STATUS[tool.state]} words={tool.state} />
+                <Badge variant="light" color="gray" tt="none">
+                  {tool.effect === "read" ? "reads" : "changes"}
+                </Badge>
+              </Group>
+            </Accordion.Control>
+            <Accordion.Panel>
+              <ToolPart
+                tool={tool}
+                may={may}
+                agree={() => void agree([tool])}
+                refuse={() => void refuse(tool.name)}
+                effect={(value) => void effect(tool.name, value)}
+              />
+            </Accordion.Panel>
+          </Accordion.Item>
+        ))}
+      </Accordion>
+    </Stack>
+  );
 }
 
 type ToolProps = {
-    tool: Tool;
-    may: boolean;
-    agree: () => void;
-    refuse: () => void;
-    effect: (value: string | null) => void;
+  tool: Tool;
+  may: boolean;
+  agree: () => void;
+  refuse: () => void;
+  effect: (value: string | null) => void;
 };
 
 function ToolPart({ tool, may, agree, refuse, effect }: ToolProps) {
-    return (
-        <Stack gap="sm">
-            <Text size="sm">{tool.description}</Text>
-            {tool.reason ? <Text size="sm" c="var(--bad)">{tool.reason}</Text> : null}
-            {tool.differences.map((one) => <Text key={one} size="sm">Changed: {one}</Text>)}
-            {tool.used_by.length
-                ? <Text size="sm" c="dimmed">Granted to {tool.used_by.join(", ")}.</Text>
-                : null}
-            {may
-                ? (
-                    <Group gap="xs" align="flex-end">
-                        {tool.state === "agreed"
-                            ? null
-                            : <Button size="xs" onClick={agree}>Agree to it</Button>}
-                        {tool.state === "refused"
-                            ? null
-                            : (
-                                <Button size="xs" variant="default" onClick={refuse}>
-                                    Refuse it
-                                </Button>
-                            )}
-                        <Select
-                            size="xs"
-                            label="What it does"
-                            description={tool.effect_because}
-                            data={EFFECTS}
-                            value={tool.effect}
-                            onChange={effect}
-                            clearable
-                        />
-                    </Group>
-                )
-                : null}
-            <Json value={tool.input_schema} label={`What ${tool.name} takes`} most={220} />
-        </Stack>
-    );
+  return (
+    <Stack gap="sm">
+      <Text size="sm">{tool.description}</Text>
+      {tool.reason ? <Text size="sm" c="var(--bad)">{tool.reason}</Text> : null}
+      {tool.differences.map((one) => <Text key={one} size="sm">Changed: {one}</Text>)}
+      {tool.used_by.length
+        ? <Text size="sm" c="dimmed">Granted to {tool.used_by.join(", ")}.</Text>
+        : null}
+      {may
+        ? (
+          <Group gap="xs" align="flex-end">
+            {tool.state === "agreed"
+              ? null
+              : <Button size="xs" onClick={agree}>Agree to it</Button>}
+            {tool.state === "refused" ? null : (
+              <Button size="xs" variant="default" onClick={refuse}>
+                Refuse it
+              </Button>
+            )}
+            <Select
+              size="xs"
+              label="What it does"
+              description={tool.effect_because}
+              data={EFFECTS}
+              value={tool.effect}
+              onChange={effect}
+              clearable
+            />
+          </Group>
+        )
+        : null}
+      <Json value={tool.input_schema} label={`What ${tool.name} takes`} most={220} />
+    </Stack>
+  );
 }

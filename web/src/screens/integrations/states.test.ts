@@ -2,44 +2,44 @@ import { expect, test } from "vitest";
 import { abilities, type Integration, shelves } from "./states";
 
 const one = (name: string, more: Partial<Integration>): Integration => ({
-    name,
-    label: name,
-    oauth_provider: null,
-    supports: { fetch: false, act: false, adapter: false },
-    polls: false,
-    connected: false,
-    description: "",
-    state: "not_connected",
-    account: null,
-    tier: "gold",
-    auth: "token",
-    how: "",
-    fields: [],
-    connect_url: `/integrations/${name}`,
-    connection: null,
-    ...more,
+  name,
+  label: name,
+  oauth_provider: null,
+  supports: { fetch: false, act: false, adapter: false },
+  polls: false,
+  connected: false,
+  description: "",
+  state: "not_connected",
+  account: null,
+  tier: "gold",
+  auth: "token",
+  how: "",
+  fields: [],
+  connect_url: `/integrations/${name}`,
+  connection: null,
+  ...more,
 });
 
 test("what wants somebody comes first, and a shelf without entries is none", () => {
-    const all = [
-        one("mail", {}),
-        one("chat", { state: "ready" }),
-        one("files", { state: "reconnect" }),
-    ];
-    expect(shelves(all, "").map((shelf) => [shelf.label, shelf.entries.map((each) => each.name)]))
-        .toEqual([
-            ["Connect again", ["files"]],
-            ["Connected", ["chat"]],
-            ["To connect", ["mail"]],
-        ]);
-    expect(shelves(all, " CHA").map((shelf) => shelf.label)).toEqual(["Connected"]);
-    expect(shelves(all, "nothing")).toEqual([]);
+  const all = [
+    one("mail", {}),
+    one("chat", { state: "ready" }),
+    one("files", { state: "reconnect" }),
+  ];
+  expect(shelves(all, "").map((shelf) => [shelf.label, shelf.entries.map((each) => each.name)]))
+    .toEqual([
+      ["Connect again", ["files"]],
+      ["Connected", ["chat"]],
+      ["To connect", ["mail"]],
+    ]);
+  expect(shelves(all, " CHA").map((shelf) => shelf.label)).toEqual(["Connected"]);
+  expect(shelves(all, "nothing")).toEqual([]);
 });
 
 test("what an integration can do is said in words", () => {
-    expect(
-        abilities(one("a", { polls: true, supports: { fetch: false, act: true, adapter: true } })),
-    )
-        .toBe("reads, writes, fills boards");
-    expect(abilities(one("b", {}))).toBe("sign-in only");
+  expect(
+    abilities(one("a", { polls: true, supports: { fetch: false, act: true, adapter: true } })),
+  )
+    .toBe("reads, writes, fills boards");
+  expect(abilities(one("b", {}))).toBe("sign-in only");
 });

@@ -5,48 +5,48 @@ import type { Answer } from "../../api/client";
 export type Integration = Answer<"list_integrations">["integrations"][number];
 
 const STATES: Record<Integration["state"], { words: string; status: string }> = {
-    ready: { words: "connected", status: "connected" },
-    reconnect: { words: "connect it again", status: "broken" },
-    not_connected: { words: "not connected", status: "quiet" },
-    not_needed: { words: "needs no connection", status: "connected" },
-    operator: { words: "not set up by the operator", status: "quiet" },
-    secret_missing: { words: "needs a secret", status: "quiet" },
+  ready: { words: "connected", status: "connected" },
+  reconnect: { words: "connect it again", status: "broken" },
+  not_connected: { words: "not connected", status: "quiet" },
+  not_needed: { words: "needs no connection", status: "connected" },
+  operator: { words: "not set up by the operator", status: "quiet" },
+  secret_missing: { words: "needs a secret", status: "quiet" },
 };
 export const stateOf = (one: Integration) => STATES[one.state];
 
 const HEALTH = {
-    ok: "works",
-    failing: "fails at the moment",
-    reconnect: "is not let in",
-    unknown: "not used yet",
+  ok: "works",
+  failing: "fails at the moment",
+  reconnect: "is not let in",
+  unknown: "not used yet",
 } as const;
 export const healthWords = (one: Integration) =>
-    one.connection ? HEALTH[one.connection.health] : "";
+  one.connection ? HEALTH[one.connection.health] : "";
 
 /** What can be done over there. */
 export function abilities({ supports, polls }: Integration): string {
-    const words = [
-        supports.fetch || polls ? "reads" : "",
-        supports.act ? "writes" : "",
-        supports.adapter ? "fills boards" : "",
-    ].filter(Boolean);
-    return words.join(", ") || "sign-in only";
+  const words = [
+    supports.fetch || polls ? "reads" : "",
+    supports.act ? "writes" : "",
+    supports.adapter ? "fills boards" : "",
+  ].filter(Boolean);
+  return words.join(", ") || "sign-in only";
 }
 
 export type Shelf = { label: string; entries: Integration[] };
 
 /** Three shelves: what wants somebody, what works, and what could. */
 export function shelves(all: Integration[], search: string): Shelf[] {
-    const wanted = search.trim().toLowerCase();
-    const fits = (one: Integration) =>
-        `${one.label} ${one.description} ${one.name}`.toLowerCase().includes(wanted);
-    const of = (...states: Integration["state"][]) =>
-        all.filter((one) => states.includes(one.state) && fits(one));
-    return [
-        { label: "Connect again", entries: of("reconnect") },
-        { label: "Connected", entries: of("ready") },
-        { label: "To connect", entries: of("not_connected", "secret_missing") },
-        { label: "Need no account", entries: of("not_needed") },
-        { label: "For the operator to set up", entries: of("operator") },
-    ].filter(({ entries }) => entries.length);
+  const wanted = search.trim().toLowerCase();
+  const fits = (one: Integration) =>
+    `${one.label} ${one.description} ${one.name}`.toLowerCase().includes(wanted);
+  const of = (...states: Integration["state"][]) =>
+    all.filter((one) => states.includes(one.state) && fits(one));
+  return [
+    { label: "Connect again", entries: of("reconnect") },
+    { label: "Connected", entries: of("ready") },
+    { label: "To connect", entries: of("not_connected", "secret_missing") },
+    { label: "Need no account", entries: of("not_needed") },
+    { label: "For the operator to set up", entries: of("operator") },
+  ].filter(({ entries }) => entries.length);
 }

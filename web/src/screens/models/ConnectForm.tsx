@@ -1,15 +1,15 @@
 // Connecting a model: which language it speaks, where it is, and its key.
 
 import {
-    Alert,
-    Button,
-    Group,
-    Modal,
-    PasswordInput,
-    Select,
-    Stack,
-    TagsInput,
-    TextInput,
+  Alert,
+  Button,
+  Group,
+  Modal,
+  PasswordInput,
+  Select,
+  Stack,
+  TagsInput,
+  TextInput,
 } from "@mantine/core";
 import { CircleCheck, TriangleAlert } from "lucide-react";
 import { useEffect, useState } from "react";
@@ -19,186 +19,181 @@ import { ProblemNote } from "../../kit/Asked";
 import type { Connection } from "./Models";
 
 const KINDS = [
-    { value: "anthropic", label: "Anthropic" },
-    { value: "openai", label: "OpenAI" },
-    { value: "groq", label: "Groq" },
-    { value: "compatible", label: "A server that speaks OpenAI's language (Ollama, vLLM …)" },
+  { value: "anthropic", label: "Anthropic" },
+  { value: "openai", label: "OpenAI" },
+  { value: "groq", label: "Groq" },
+  { value: "compatible", label: "A server that speaks OpenAI's language (Ollama, vLLM …)" },
 ];
 type Given = {
-    name: string;
-    kind: string;
-    base_url: string;
-    key: string;
-    models: string[];
-    usual_model: string;
+  name: string;
+  kind: string;
+  base_url: string;
+  key: string;
+  models: string[];
+  usual_model: string;
 };
 const EMPTY: Given = {
-    name: "anthropic",
-    kind: "anthropic",
-    base_url: "",
-    key: "",
-    models: [],
-    usual_model: "",
+  name: "anthropic",
+  kind: "anthropic",
+  base_url: "",
+  key: "",
+  models: [],
+  usual_model: "",
 };
 
 type Props = { opened: boolean; onClose: () => void; changed: Connection | null };
 
 export function ConnectForm({ opened, onClose, changed }: Props) {
-    const [given, setGiven] = useState(EMPTY);
-    const [problem, setProblem] = useState<unknown>(null);
-    const [tested, setTested] = useState<{ works: boolean; detail: string } | null>(null);
-    const [busy, setBusy] = useState(false);
-    useEffect(() => {
-        setProblem(null);
-        setTested(null);
-        setGiven(changed ? asGiven(changed) : EMPTY);
-    }, [opened, changed]);
-    const change = (more: Partial<Given>) => setGiven((before) => ({ ...before, ...more }));
-    const errors = problem instanceof Problem ? byPointer(problem.findings) : {};
-    const submit = async (event: React.FormEvent) => {
-        event.preventDefault();
-        setBusy(true);
-        setProblem(null);
-        try {
-            await connect(given);
-            setTested(await tryOut(given.name));
-        } catch (refusal) {
-            setProblem(refusal);
-        } finally {
-            setBusy(false);
-        }
-    };
-    const isOwn = given.kind === "compatible";
-    return (
-        <Modal
-            opened={opened}
-            onClose={onClose}
-            title={changed ? `Change ${changed.name}` : "Connect a model"}
-            centered
-            size="lg"
-        >
-            <form onSubmit={(event) => void submit(event)}>
-                <Stack>
-                    <Select
-                        label="Kind"
-                        data={KINDS}
-                        value={given.kind}
-                        allowDeselect={false}
-                        disabled={changed !== null}
-                        onChange={(kind) =>
-                            kind && change({ kind, name: kind === "compatible" ? "local" : kind })}
-                    />
-                    <TextInput
-                        label="Name"
-                        required
-                        disabled={changed !== null}
-                        value={given.name}
-                        error={errors["/name"]}
-                        description="Models are called name/model in definitions."
-                        onChange={(event) => change({ name: event.currentTarget.value })}
-                    />
-                    {isOwn || given.base_url
-                        ? (
-                            <TextInput
-                                label="Address"
-                                required={isOwn}
-                                placeholder="http://127.0.0.1:11434/v1"
-                                value={given.base_url}
-                                error={errors["/base_url"]}
-                                onChange={(event) =>
-                                    change({ base_url: event.currentTarget.value })}
-                            />
-                        )
-                        : null}
-                    <PasswordInput
-                        label="Key"
-                        required={!isOwn && !changed}
-                        value={given.key}
-                        error={errors["/key"]}
-                        autoComplete="new-password"
-                        description={changed?.has_key
-                            ? "Leave it empty to keep the one that is sealed."
-                            : "It goes into the vault and is never shown again."}
-                        onChange={(event) => change({ key: event.currentTarget.value })}
-                    />
-                    {isOwn
-                        ? (
-                            <TagsInput
-                                label="Models"
-                                description="The names it is asked for; empty: whatever it lists."
-                                value={given.models}
-                                onChange={(models) => change({ models })}
-                            />
-                        )
-                        : null}
-                    <TextInput
-                        label="Usual model"
-                        description="Asked when nobody names one."
-                        value={given.usual_model}
-                        error={errors["/usual_model"]}
-                        onChange={(event) => change({ usual_model: event.currentTarget.value })}
-                    />
-                    {problem && !Object.keys(errors).length
-                        ? <ProblemNote problem={problem} />
-                        : null}
-                    {tested
-                        ? (
-                            <Alert
-                                role="status"
-                                variant="light"
-                                color={tested.works ? "teal" : "yellow"}
-                                icon={tested.works
-                                    ? <CircleCheck size={16} />
-                                    : <TriangleAlert size={16} />}
-                            >
-                                {tested.detail}
-                            </Alert>
-                        )
-                        : null}
-                    <Group justify="flex-end" gap="xs">
-                        <Button variant="default" onClick={onClose}>
-                            {tested ? "Close" : "Cancel"}
-                        </Button>
-                        <Button type="submit" loading={busy}>Save and test</Button>
-                    </Group>
-                </Stack>
-            </form>
-        </Modal>
-    );
+  const [given, setGiven] = useState(EMPTY);
+  const [problem, setProblem] = useState<unknown>(null);
+  const [tested, setTested] = useState<{ works: boolean; detail: string } | null>(null);
+  const [busy, setBusy] = useState(false);
+  useEffect(() => {
+    setProblem(null);
+    setTested(null);
+    setGiven(changed ? asGiven(changed) : EMPTY);
+  }, [opened, changed]);
+  const change = (more: Partial<Given>) => setGiven((before) => ({ ...before, ...more }));
+  const errors = problem instanceof Problem ? byPointer(problem.findings) : {};
+  const submit = async (event: React.FormEvent) => {
+    event.preventDefault();
+    setBusy(true);
+    setProblem(null);
+    try {
+      await connect(given);
+      setTested(await tryOut(given.name));
+    } catch (refusal) {
+      setProblem(refusal);
+    } finally {
+      setBusy(false);
+    }
+  };
+  const isOwn = given.kind === "compatible";
+  return (
+    <Modal
+      opened={opened}
+      onClose={onClose}
+      title={changed ? `Change ${changed.name}` : "Connect a model"}
+      centered
+      size="lg"
+    >
+      <form onSubmit={(event) => void submit(event)}>
+        <Stack>
+          <Select
+            label="Kind"
+            data={KINDS}
+            value={given.kind}
+            allowDeselect={false}
+            disabled={changed !== null}
+            onChange={(kind) =>
+              kind && change({ kind, name: kind === "compatible" ? "local" : kind })}
+          />
+          <TextInput
+            label="Name"
+            required
+            disabled={changed !== null}
+            value={given.name}
+            error={errors["/name"]}
+            description="Models are called name/model in definitions."
+            onChange={(event) => change({ name: event.currentTarget.value })}
+          />
+          {isOwn || given.base_url
+            ? (
+              <TextInput
+                label="Address"
+                required={isOwn}
+                placeholder="http://127.0.0.1:11434/v1"
+                value={given.base_url}
+                error={errors["/base_url"]}
+                onChange={(event) => change({ base_url: event.currentTarget.value })}
+              />
+            )
+            : null}
+          <PasswordInput
+            label="Key"
+            required={!isOwn && !changed}
+            value={given.key}
+            error={errors["/key"]}
+            autoComplete="new-password"
+            description={changed?.has_key
+              ? "Leave it empty to keep the one that is sealed."
+              : "It goes into the vault and is never shown again."}
+            onChange={(event) => change({ key: event.currentTarget.value })}
+          />
+          {isOwn
+            ? (
+              <TagsInput
+                label="Models"
+                description="The names it is asked for; empty: whatever it lists."
+                value={given.models}
+                onChange={(models) => change({ models })}
+              />
+            )
+            : null}
+          <TextInput
+            label="Usual model"
+            description="Asked when nobody names one."
+            value={given.usual_model}
+            error={errors["/usual_model"]}
+            onChange={(event) => change({ usual_model: event.currentTarget.value })}
+          />
+          {problem && !Object.keys(errors).length ? <ProblemNote problem={problem} /> : null}
+          {tested
+            ? (
+              <Alert
+                role="status"
+                variant="light"
+                color={tested.works ? "teal" : "yellow"}
+                icon={tested.works ? <CircleCheck size={16} /> : <TriangleAlert size={16} />}
+              >
+                {tested.detail}
+              </Alert>
+            )
+            : null}
+          <Group justify="flex-end" gap="xs">
+            <Button variant="default" onClick={onClose}>
+              {tested ? "Close" : "Cancel"}
+            </Button>
+            <Button type="submit" loading={busy}>Save and test</Button>
+          </Group>
+        </Stack>
+      </form>
+    </Modal>
+  );
 }
 
 const asGiven = (one: Connection): Given => ({
-    name: one.name,
-    kind: one.kind,
-    base_url: one.base_url ?? "",
-    key: "",
-    models: one.models,
-    usual_model: one.usual_model ?? "",
+  name: one.name,
+  kind: one.kind,
+  base_url: one.base_url ?? "",
+  key: "",
+  models: one.models,
+  usual_model: one.usual_model ?? "",
 });
 
 async function connect({ name, kind, base_url, key, models, usual_model }: Given): Promise<void> {
-    await client.PUT("/api/v1/models/connections/{name}", {
-        params: { path: { name } },
-        body: {
-            kind: kind as Connection["kind"],
-            ...(base_url ? { base_url } : {}),
-            ...(key ? { key } : {}),
-            ...(models.length ? { models } : {}),
-            ...(usual_model ? { usual_model } : {}),
-        },
-    });
-    await refresh("/api/v1/models");
+  await client.PUT("/api/v1/models/connections/{name}", {
+    params: { path: { name } },
+    body: {
+      kind: kind as Connection["kind"],
+      ...(base_url ? { base_url } : {}),
+      ...(key ? { key } : {}),
+      ...(models.length ? { models } : {}),
+      ...(usual_model ? { usual_model } : {}),
+    },
+  });
+  await refresh("/api/v1/models");
 }
 
 /** A connection that does not answer is kept: the person may start its server later. */
 async function tryOut(name: string): Promise<{ works: boolean; detail: string }> {
-    try {
-        const { data } = await client.POST("/api/v1/models/connections/{name}/test", {
-            params: { path: { name } },
-            body: {},
-        });
-        return data ?? { works: false, detail: "It did not answer." };
-    } catch (problem) {
-        return { works: false, detail: sentence(problem) };
-    }
+  try {
+    const { data } = await client.POST("/api/v1/models/connections/{name}/test", {
+      params: { path: { name } },
+      body: {},
+    });
+    return data ?? { works: false, detail: "It did not answer." };
+  } catch (problem) {
+    return { works: false, detail: sentence(problem) };
+  }
 }

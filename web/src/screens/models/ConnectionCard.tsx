@@ -13,99 +13,98 @@ import type { Connection } from "./Models";
 type Props = { connection: Connection; onChange: (() => void) | null };
 
 export function ConnectionCard({ connection, onChange }: Props) {
-    const { name } = connection;
-    const may = useMay("admin");
-    const confirm = useConfirm();
-    const { busy, act } = useAct();
-    const [tested, setTested] = useState<Answer<"test_model"> | null>(null);
-    const test = () =>
-        act(async () => {
-            const { data } = await client.POST("/api/v1/models/connections/{name}/test", {
-                params: { path: { name } },
-                body: {},
-            });
-            setTested(data ?? null);
-        });
-    const end = async () => {
-        const sure = await confirm({
-            title: `Disconnect ${name}?`,
-            words:
-                "Its key is forgotten. Automations whose agents ask it stop at that step and say so.",
-            yes: "Disconnect",
-            dangerous: true,
-        });
-        if (!sure) return;
-        await act(async () => {
-            await client.DELETE("/api/v1/models/connections/{name}", {
-                params: { path: { name } },
-            });
-            await refresh("/api/v1/models");
-        }, `${name} is disconnected.`);
-    };
-    return (
-        <Card withBorder radius="lg">
-            <Stack gap="xs">
-                <Group justify="space-between">
-                    <Text fw={650} component="h2" size="lg">{name}</Text>
-                    <Group gap={6}>
-                        {tested
-                            ? (
-                                <Status
-                                    value={tested.works ? "ok" : "failed"}
-                                    words={tested.works ? "works" : "does not work"}
-                                />
-                            )
-                            : null}
-                        <Status
-                            value="quiet"
-                            words={connection.has_key ? "key sealed" : "no key"}
-                        />
-                    </Group>
-                </Group>
-                <Text size="sm" c="dimmed" className="wrap-anywhere">
-                    {capital(connection.kind)}
-                    {connection.base_url ? ` at ${connection.base_url}` : ""}
-                    {connection.scope === "installation" ? ", for the whole installation" : ""}
-                </Text>
-                <Text size="sm">
-                    {connection.takes ? `Takes ${connection.takes}. ` : ""}
-                    {connection.usual_model ? `Usually asks ${connection.usual_model}.` : ""}
-                </Text>
-                <Text size="sm" role="status">{tested?.detail ?? ""}</Text>
-                {may
-                    ? (
-                        <Group gap="xs">
-                            <Button
-                                size="xs"
-                                variant="default"
-                                loading={busy}
-                                onClick={() => void test()}
-                            >
-                                Test it
-                            </Button>
-                            {onChange
-                                ? (
-                                    <Button size="xs" variant="default" onClick={onChange}>
-                                        Change
-                                    </Button>
-                                )
-                                : null}
-                            {onChange
-                                ? (
-                                    <Button
-                                        size="xs"
-                                        variant="subtle"
-                                        color="red"
-                                        onClick={() => void end()}
-                                    >
-                                        Disconnect
-                                    </Button>
-                                )
-                                : null}
-                        </Group>
-                    )
-                    : null}
-            </Stack>
-        </Card>
-    );
+  const { name } = connection;
+  const may = useMay("admin");
+  const confirm = useConfirm();
+  const { busy, act } = useAct();
+  const [tested, setTested] = useState<Answer<"test_model"> | null>(null);
+  const test = () =>
+    act(async () => {
+      const { data } = await client.POST("/api/v1/models/connections/{name}/test", {
+        params: { path: { name } },
+        body: {},
+      });
+      setTested(data ?? null);
+    });
+  const end = async () => {
+    const sure = await confirm({
+      title: `Disconnect ${name}?`,
+      words: "Its key is forgotten. Automations whose agents ask it stop at that step and say so.",
+      yes: "Disconnect",
+      dangerous: true,
+    });
+    if (!sure) return;
+    await act(async () => {
+      await client.DELETE("/api/v1/models/connections/{name}", {
+        params: { path: { name } },
+      });
+      await refresh("/api/v1/models");
+    }, `${name} is disconnected.`);
+  };
+  return (
+    <Card withBorder radius="lg">
+      <Stack gap="xs">
+        <Group justify="space-between">
+          <Text fw={650} component="h2" size="lg">{name}</Text>
+          <Group gap={6}>
+            {tested
+              ? (
+                <Status
+                  value={tested.works ? "ok" : "failed"}
+                  words={tested.works ? "works" : "does not work"}
+                />
+              )
+              : null}
+            <Status
+              value="quiet"
+              words={connection.has_key ? "key sealed" : "no key"}
+            />
+          </Group>
+        </Group>
+        <Text size="sm" c="dimmed" className="wrap-anywhere">
+          {capital(connection.kind)}
+          {connection.base_url ? ` at ${connection.base_url}` : ""}
+          {connection.scope === "installation" ? ", for the whole installation" : ""}
+        </Text>
+        <Text size="sm">
+          {connection.takes ? `Takes ${connection.takes}. ` : ""}
+          {connection.usual_model ? `Usually asks ${connection.usual_model}.` : ""}
+        </Text>
+        <Text size="sm" role="status">{tested?.detail ?? ""}</Text>
+        {may
+          ? (
+            <Group gap="xs">
+              <Button
+                size="xs"
+                variant="default"
+                loading={busy}
+                onClick={() => void test()}
+              >
+                Test it
+              </Button>
+              {onChange
+                ? (
+                  <Button size="xs" variant="default" onClick={onChange}>
+                    Change
+                  </Button>
+                )
+                : null}
+              {onChange
+                ? (
+                  <Button
+                    size="xs"
+                    variant="subtle"
+                    color="red"
+                    onClick={() => void end()}
+                  >
+                    Disconnect
+                  </Button>
+                )
+                : null}
+            </Group>
+          )
+          : null}
+      </Stack>
+    </Card>
+  );
 }

@@ -8,48 +8,48 @@ type Model = Answer<"list_models">["models"][number];
 const dollars = (amount: string | undefined) => amount === undefined ? "—" : `$${amount}`;
 
 export function ModelTable({ models, usual }: { models: Model[]; usual: string | null }) {
-    if (!models.length) return null;
-    return (
-        <Card withBorder radius="lg" p={0}>
-            <Table.ScrollContainer minWidth={560}>
-                <Table verticalSpacing="sm" horizontalSpacing="md">
-                    <Table.Thead>
-                        <Table.Tr>
-                            <Table.Th>Model</Table.Th>
-                            <Table.Th ta="right">Read, per million</Table.Th>
-                            <Table.Th ta="right">Written, per million</Table.Th>
-                            <Table.Th>Can be asked</Table.Th>
-                        </Table.Tr>
-                    </Table.Thead>
-                    <Table.Tbody>
-                        {models.map((one) => (
-                            <Table.Tr key={one.name}>
-                                <Table.Td>
-                                    <Group gap="xs">
-                                        <Text size="sm" className="mono">{one.name}</Text>
-                                        {one.name === usual
-                                            ? (
-                                                <Badge size="sm" variant="light" tt="none">
-                                                    usual
-                                                </Badge>
-                                            )
-                                            : null}
-                                    </Group>
-                                </Table.Td>
-                                <Table.Td ta="right" className="numbers">
-                                    {dollars(one.price?.input_usd_per_million)}
-                                </Table.Td>
-                                <Table.Td ta="right" className="numbers">
-                                    {dollars(one.price?.output_usd_per_million)}
-                                </Table.Td>
-                                <Table.Td>
-                                    {one.can_be_asked ? "yes" : one.why_not ?? "no"}
-                                </Table.Td>
-                            </Table.Tr>
-                        ))}
-                    </Table.Tbody>
-                </Table>
-            </Table.ScrollContainer>
-        </Card>
-    );
+  if (!models.length) return null;
+  return (
+    <Card withBorder radius="lg" p={0}>
+      <Table.ScrollContainer minWidth={560}>
+        <Table verticalSpacing="sm" horizontalSpacing="md">
+          <Table.Thead>
+            <Table.Tr>
+              <Table.Th>Model</Table.Th>
+              <Table.Th ta="right">Read, per million</Table.Th>
+              <Table.Th ta="right">Written, per million</Table.Th>
+              <Table.Th>Can be asked</Table.Th>
+            </Table.Tr>
+          </Table.Thead>
+          <Table.Tbody>
+            {models.map((one) => (
+              <Table.Tr key={one.name}>
+                <Table.Td>
+                  <Group gap="xs">
+                    <Text size="sm" className="mono">{one.name}</Text>
+                    {one.name === usual
+                      ? (
+                        <Badge size="sm" variant="light" tt="none">
+                          usual
+                        </Badge>
+                      )
+                      : null}
+                  </Group>
+                </Table.Td>
+                <Table.Td ta="right" className="numbers">
+                  {dollars(one.price?.input_usd_per_million)}
+                </Table.Td>
+                <Table.Td ta="right" className="numbers">
+                  {dollars(one.price?.output_usd_per_million)}
+                </Table.Td>
+                <Table.Td>
+                  {one.can_be_asked ? "yes" : one.why_not ?? "no"}
+                </Table.Td>
+              </Table.Tr>
+            ))}
+          </Table.Tbody>
+        </Table>
+      </Table.ScrollContainer>
+    </Card>
+  );
 }

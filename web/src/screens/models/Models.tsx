@@ -17,81 +17,79 @@ import { ModelTable } from "./ModelTable";
 export type Connection = Answer<"list_models">["connections"][number];
 
 export default function Models() {
-    const may = useMay("admin");
-    const models = api.useQuery("get", "/api/v1/models");
-    const [open, { open: show, close }] = useDisclosure(false);
-    const [changed, setChanged] = useState<Connection | null>(null);
-    const write = (connection: Connection | null) => {
-        setChanged(connection);
-        show();
-    };
-    const add = may
-        ? (
-            <Button leftSection={<Plus size={16} />} onClick={() => write(null)}>
-                Connect a model
-            </Button>
-        )
-        : null;
-    return (
-        <>
-            <PageHead
-                title="Models"
-                sub="What agents think with, and what writes proposals for you. Everything else works without one."
-                right={
-                    <>
-                        <CopyAs
-                            operations={[{
-                                label: "List models",
-                                operation: {
-                                    method: "GET",
-                                    path: "/api/v1/models",
-                                    tool: "list_models",
-                                },
-                            }]}
-                        />
-                        {add}
-                    </>
-                }
+  const may = useMay("admin");
+  const models = api.useQuery("get", "/api/v1/models");
+  const [open, { open: show, close }] = useDisclosure(false);
+  const [changed, setChanged] = useState<Connection | null>(null);
+  const write = (connection: Connection | null) => {
+    setChanged(connection);
+    show();
+  };
+  const add = may
+    ? (
+      <Button leftSection={<Plus size={16} />} onClick={() => write(null)}>
+        Connect a model
+      </Button>
+    )
+    : null;
+  return (
+    <>
+      <PageHead
+        title="Models"
+        sub="What agents think with, and what writes proposals for you. Everything else works without one."
+        right={
+          <>
+            <CopyAs
+              operations={[{
+                label: "List models",
+                operation: {
+                  method: "GET",
+                  path: "/api/v1/models",
+                  tool: "list_models",
+                },
+              }]}
             />
-            <Asked of={models}>
-                {({ connections, models: known, usual_model, note }) =>
-                    connections.length
-                        ? (
-                            <Stack gap="lg">
-                                {note
-                                    ? (
-                                        <Alert
-                                            variant="light"
-                                            color="yellow"
-                                            icon={<Info size={16} />}
-                                        >
-                                            {note}
-                                        </Alert>
-                                    )
-                                    : null}
-                                <SimpleGrid cols={{ base: 1, md: 2 }}>
-                                    {connections.map((one) => (
-                                        <ConnectionCard
-                                            key={one.name}
-                                            connection={one}
-                                            onChange={may && one.scope === "workspace"
-                                                ? () => write(one)
-                                                : null}
-                                        />
-                                    ))}
-                                </SimpleGrid>
-                                <ModelTable models={known} usual={usual_model} />
-                            </Stack>
-                        )
-                        : (
-                            <Empty icon={Cpu} title="No model is connected" actions={add}>
-                                Connect Anthropic, OpenAI or Groq with a key of yours, or any server
-                                that speaks the same language, such as Ollama on this machine. What
-                                a call may cost is set aside before it is made.
-                            </Empty>
-                        )}
-            </Asked>
-            <ConnectForm opened={open} onClose={close} changed={changed} />
-        </>
-    );
+            {add}
+          </>
+        }
+      />
+      <Asked of={models}>
+        {({ connections, models: known, usual_model, note }) =>
+          connections.length
+            ? (
+              <Stack gap="lg">
+                {note
+                  ? (
+                    <Alert
+                      variant="light"
+                      color="yellow"
+                      icon={<Info size={16} />}
+                    >
+                      {note}
+                    </Alert>
+                  )
+                  : null}
+                <SimpleGrid cols={{ base: 1, md: 2 }}>
+                  {connections.map((one) => (
+                    <ConnectionCard
+                      key={one.name}
+                      connection={one}
+                      onChange={may && one.scope === "workspace" ? () => write(one) : null}
+                    />
+                  ))}
+                </SimpleGrid>
+                <ModelTable models={known} usual={usual_model} />
+              </Stack>
+            )
+            : (
+              <Empty icon={Cpu} title="No model is connected" actions={add}>
+                Connect Anthropic, OpenAI or Groq with a key of yours, or any server that speaks the
+                same language, such as Ollama on this machine. What a call may cost is set aside
+                before it is made.
+              </Empty>
+            )}
+      </Asked>
+      <ConnectForm opened={open} onClose={close} changed={changed} />
+    </>
+  );
 }

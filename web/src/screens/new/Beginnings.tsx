@@ -5,66 +5,66 @@ import { Link } from "@tanstack/react-router";
 import { BookOpen, Braces, FileCode2, type LucideIcon } from "lucide-react";
 
 type Way = {
-    to: string;
-    search?: Record<string, string>;
-    icon: LucideIcon;
-    title: string;
-    words: string;
+  to: string;
+  search?: Record<string, string>;
+  icon: LucideIcon;
+  title: string;
+  words: string;
 };
 
 const WAYS: Way[] = [
-    {
-        to: "/codex",
-        icon: BookOpen,
-        title: "Start from a recipe",
-        words: "Ready automations from the codex, with a few blanks to fill in.",
-    },
-    {
-        to: "/automations/new/edit",
-        search: { from: "json" },
-        icon: Braces,
-        title: "Write JSON",
-        words: "The whole definition in a form or as JSON, step by step.",
-    },
-    {
-        to: "/automations/new/edit",
-        search: { from: "script" },
-        icon: FileCode2,
-        title: "Write a script",
-        words: "TypeScript with types for everything that can be called.",
-    },
+  {
+    to: "/codex",
+    icon: BookOpen,
+    title: "Start from a recipe",
+    words: "Ready automations from the codex, with a few blanks to fill in.",
+  },
+  {
+    to: "/automations/new/edit",
+    search: { from: "json" },
+    icon: Braces,
+    title: "Write JSON",
+    words: "The whole definition in a form or as JSON, step by step.",
+  },
+  {
+    to: "/automations/new/edit",
+    search: { from: "script" },
+    icon: FileCode2,
+    title: "Write a script",
+    words: "TypeScript with types for everything that can be called.",
+  },
 ];
 
 export function Beginnings() {
-    return (
-        <SimpleGrid
-            cols={{ base: 1, sm: 3, lg: 1 }}
-            spacing="sm"
-            component="nav"
-            aria-label="Other ways to begin"
+  return (
+    <SimpleGrid
+      cols={{ base: 1, sm: 3, lg: 1 }}
+      spacing="sm"
+      component="nav"
+      aria-label="Other ways to begin"
+    >
+      {WAYS.map(({ to, search, icon: Icon, title, words }) => (
+        <Card
+          key={title}
+          withBorder
+          radius="lg"
+          p="md"
+          component={Link}
+          to={to}
+          search={search as never}
+          className="row-link"
         >
-            {WAYS.map(({ to, search, icon: Icon, title, words }) => (
-                <Card
-                    key={title}
-                    withBorder
-                    radius="lg"
-                    p="md"
-                    component={Link}
-                    to={to}
-                    search={search as never}
-                    className="row-link"
-                >
-                    <Group gap="sm" wrap="nowrap" align="flex-start">
-                        <ThemeIcon variant="light" size={36} radius="md">
-                            <Icon size={18} aria-hidden />
-                        </ThemeIcon>
-                        <Stack gap={2}>
-                            <Text fw={600} size="sm">{title}</Text>
-                            <Text size="sm" c="dimmed">{words}</Text>
-                        </Stack>
-                    </Group>
-                </Card>
-            ))}
-        </SimpleGrid>
-    );
+          <Group gap="sm" wrap="nowrap" align="flex-start">
+            <ThemeIcon variant="light" size={36} radius="md">
+              <Icon size={18} aria-hidden />
+            </ThemeIcon>
+            <Stack gap={2}>
+              <Text fw={600} size="sm">{title}</Text>
+              <Text size="sm" c="dimmed">{words}</Text>
+            </Stack>
+          </Group>
+        </Card>
+      ))}
+    </SimpleGrid>
+  );
 }

@@ -19,109 +19,109 @@ const KEPT = "mainspring.new.words";
 
 /** Words that were written and not sent survive a reload. */
 function useWords(given: string | undefined, key: string) {
-    const [text, setText] = useState(() => given ?? sessionStorage.getItem(key) ?? "");
-    useEffect(() => {
-        if (text) sessionStorage.setItem(key, text);
-        else sessionStorage.removeItem(key);
-    }, [text, key]);
-    return [text, setText] as const;
+  const [text, setText] = useState(() => given ?? sessionStorage.getItem(key) ?? "");
+  useEffect(() => {
+    if (text) sessionStorage.setItem(key, text);
+    else sessionStorage.removeItem(key);
+  }, [text, key]);
+  return [text, setText] as const;
 }
 
 function useAutomation(id: string | undefined) {
-    return api.useQuery("get", "/api/v1/automations/{automation_id}", {
-        params: { path: { automation_id: id ?? "" } },
-    }, { enabled: !!id });
+  return api.useQuery("get", "/api/v1/automations/{automation_id}", {
+    params: { path: { automation_id: id ?? "" } },
+  }, { enabled: !!id });
 }
 
 const EXAMPLE = "Every weekday at 9 Berlin time remind me to plan the day";
 const CHANGE = "Such as: only on Mondays, and mail it to ada@example.com as well";
 
 export default function New() {
-    const [{ automation, words }] = useAddress();
-    const [text, setText] = useWords(words, automation ? `${KEPT}.${automation}` : KEPT);
-    const box = useRef<HTMLTextAreaElement>(null);
-    const { busy, problem, propose } = usePropose();
-    const found = useAutomation(automation);
-    const may = useMay("editor");
-    const { role } = useWho();
-    const pick = (picked: string) => {
-        setText(picked);
-        box.current?.focus();
-        box.current?.scrollIntoView({ block: "center" });
-    };
-    const unknown: unknown = found.error;
-    const name = found.data?.name;
-    const body = bodyOf({ text, automation }, knownZone());
-    const copy = {
-        method: "POST",
-        path: "/api/v1/proposals",
-        body,
-        tool: "propose_automation",
-    } as const;
-    return (
-        <>
-            <PageHead
-                title={automation ? `Change ${name ?? "an automation"} in words` : "New automation"}
-                sub={automation
-                    ? "You will see what would be different before anything is saved."
-                    : "Describe it, read what becomes of it, and agree."}
-                back={automation
-                    ? { to: `/automations/${automation}`, label: name ?? "Automation" }
-                    : undefined}
-                right={<CopyAs operations={[{ label: "Write a proposal", operation: copy }]} />}
-            />
-            {unknown
-                ? (
-                    <Box mb="md">
-                        <ProblemNote problem={unknown} />
-                    </Box>
-                )
-                : null}
-            {may ? null : (
-                <Alert color="gray" mb="md">
-                    Your role here ({role}) may look; making an automation takes editor or more.
-                </Alert>
-            )}
-            <Grid gap="lg">
-                <Grid.Col span={{ base: 12, lg: automation ? 7 : 8 }}>
-                    <Stack gap="lg">
-                        <fieldset
-                            disabled={!may}
-                            style={{ border: 0, padding: 0, margin: 0, minWidth: 0 }}
-                        >
-                            <Words
-                                text={text}
-                                onText={setText}
-                                label={automation
-                                    ? "What should be different?"
-                                    : "What should happen by itself, and when?"}
-                                placeholder={automation ? CHANGE : EXAMPLE}
-                                busy={busy}
-                                problem={problem}
-                                box={box}
-                                propose={(wanted) =>
-                                    void propose({ ...wanted, automation }).then((done) => {
-                                        if (done) {
-                                            sessionStorage.removeItem(
-                                                automation ? `${KEPT}.${automation}` : KEPT,
-                                            );
-                                        }
-                                    })}
-                            />
-                        </fieldset>
-                        {may && !automation ? <KeepWords text={text} /> : null}
-                        {automation ? null : <Starters pick={pick} />}
-                    </Stack>
-                </Grid.Col>
-                <Grid.Col span={{ base: 12, lg: automation ? 5 : 4 }}>
-                    <Stack gap="lg">
-                        {automation
-                            ? (found.data ? <Changed automation={found.data} /> : null)
-                            : <Beginnings />}
-                        <Waiting />
-                    </Stack>
-                </Grid.Col>
-            </Grid>
-        </>
-    );
+  const [{ automation, words }] = useAddress();
+  const [text, setText] = useWords(words, automation ? `${KEPT}.${automation}` : KEPT);
+  const box = useRef<HTMLTextAreaElement>(null);
+  const { busy, problem, propose } = usePropose();
+  const found = useAutomation(automation);
+  const may = useMay("editor");
+  const { role } = useWho();
+  const pick = (picked: string) => {
+    setText(picked);
+    box.current?.focus();
+    box.current?.scrollIntoView({ block: "center" });
+  };
+  const unknown: unknown = found.error;
+  const name = found.data?.name;
+  const body = bodyOf({ text, automation }, knownZone());
+  const copy = {
+    method: "POST",
+    path: "/api/v1/proposals",
+    body,
+    tool: "propose_automation",
+  } as const;
+  return (
+    <>
+      <PageHead
+        title={automation ? `Change ${name ?? "an automation"} in words` : "New automation"}
+        sub={automation
+          ? "You will see what would be different before anything is saved."
+          : "Describe it, read what becomes of it, and agree."}
+        back={automation
+          ? { to: `/automations/${automation}`, label: name ?? "Automation" }
+          : undefined}
+        right={<CopyAs operations={[{ label: "Write a proposal", operation: copy }]} />}
+      />
+      {unknown
+        ? (
+          <Box mb="md">
+            <ProblemNote problem={unknown} />
+          </Box>
+        )
+        : null}
+      {may ? null : (
+        <Alert color="gray" mb="md">
+          Your role here ({role}) may look; making an automation takes editor or more.
+        </Alert>
+      )}
+      <Grid gap="lg">
+        <Grid.Col span={{ base: 12, lg: automation ? 7 : 8 }}>
+          <Stack gap="lg">
+            <fieldset
+              disabled={!may}
+              style={{ border: 0, padding: 0, margin: 0, minWidth: 0 }}
+            >
+              <Words
+                text={text}
+                onText={setText}
+                label={automation
+                  ? "What should be different?"
+                  : "What should happen by itself, and when?"}
+                placeholder={automation ? CHANGE : EXAMPLE}
+                busy={busy}
+                problem={problem}
+                box={box}
+                propose={(wanted) =>
+                  void propose({ ...wanted, automation }).then((done) => {
+                    if (done) {
+                      sessionStorage.removeItem(
+                        automation ? `${KEPT}.${automation}` : KEPT,
+                      );
+                    }
+                  })}
+              />
+            </fieldset>
+            {may && !automation ? <KeepWords text={text} /> : null}
+            {automation ? null : <Starters pick={pick} />}
+          </Stack>
+        </Grid.Col>
+        <Grid.Col span={{ base: 12, lg: automation ? 5 : 4 }}>
+          <Stack gap="lg">
+            {automation
+              ? (found.data ? <Changed automation={found.data} /> : null)
+              : <Beginnings />}
+            <Waiting />
+          </Stack>
+        </Grid.Col>
+      </Grid>
+    </>
+  );
 }

@@ -1,16 +1,16 @@
 // Requests to begin with, and those that somebody kept here; one press puts them into the box.
 
 import {
-    ActionIcon,
-    Box,
-    Button,
-    Card,
-    Group,
-    SimpleGrid,
-    Text,
-    TextInput,
-    Title,
-    UnstyledButton,
+  ActionIcon,
+  Box,
+  Button,
+  Card,
+  Group,
+  SimpleGrid,
+  Text,
+  TextInput,
+  Title,
+  UnstyledButton,
 } from "@mantine/core";
 import { BookmarkPlus, Trash2 } from "lucide-react";
 import { type FormEvent, useState } from "react";
@@ -23,144 +23,144 @@ type One = { name: string; text: string };
 type Pick = (text: string) => void;
 
 function Starter({ one, pick, forget }: { one: One; pick: Pick; forget?: () => void }) {
-    return (
-        <Card withBorder radius="md" p={0} component="li" pos="relative">
-            <UnstyledButton
-                style={{ display: "flex", flexDirection: "column", justifyContent: "flex-start" }}
-                p="sm"
-                pr={forget ? 44 : "sm"}
-                h="100%"
-                className="row-link"
-                onClick={() => pick(one.text)}
-            >
-                <Text size="sm" fw={600} component="span" display="block">{one.name}</Text>
-                <Text size="sm" c="dimmed" component="span" display="block">{one.text}</Text>
-            </UnstyledButton>
-            {forget
-                ? (
-                    <ActionIcon
-                        variant="subtle"
-                        color="gray"
-                        pos="absolute"
-                        top={8}
-                        right={8}
-                        aria-label={`Forget ${one.name}`}
-                        onClick={forget}
-                    >
-                        <Trash2 size={15} />
-                    </ActionIcon>
-                )
-                : null}
-        </Card>
-    );
+  return (
+    <Card withBorder radius="md" p={0} component="li" pos="relative">
+      <UnstyledButton
+        style={{ display: "flex", flexDirection: "column", justifyContent: "flex-start" }}
+        p="sm"
+        pr={forget ? 44 : "sm"}
+        h="100%"
+        className="row-link"
+        onClick={() => pick(one.text)}
+      >
+        <Text size="sm" fw={600} component="span" display="block">{one.name}</Text>
+        <Text size="sm" c="dimmed" component="span" display="block">{one.text}</Text>
+      </UnstyledButton>
+      {forget
+        ? (
+          <ActionIcon
+            variant="subtle"
+            color="gray"
+            pos="absolute"
+            top={8}
+            right={8}
+            aria-label={`Forget ${one.name}`}
+            onClick={forget}
+          >
+            <Trash2 size={15} />
+          </ActionIcon>
+        )
+        : null}
+    </Card>
+  );
 }
 
 function Several({ title, children }: { title: string; children: React.ReactNode }) {
-    return (
-        <Box component="section" aria-label={title}>
-            <Title order={2} size="h5" mb="sm">{title}</Title>
-            <SimpleGrid
-                cols={{ base: 1, sm: 2 }}
-                spacing="sm"
-                component="ul"
-                p={0}
-                m={0}
-                style={{ listStyle: "none" }}
-            >
-                {children}
-            </SimpleGrid>
-        </Box>
-    );
+  return (
+    <Box component="section" aria-label={title}>
+      <Title order={2} size="h5" mb="sm">{title}</Title>
+      <SimpleGrid
+        cols={{ base: 1, sm: 2 }}
+        spacing="sm"
+        component="ul"
+        p={0}
+        m={0}
+        style={{ listStyle: "none" }}
+      >
+        {children}
+      </SimpleGrid>
+    </Box>
+  );
 }
 
 /** Keeps the words of the box under a name, for everybody here. */
 export function KeepWords({ text }: { text: string }) {
-    const [name, setName] = useState<string | null>(null);
-    const { busy, act } = useAct();
-    const keep = async (event: FormEvent) => {
-        event.preventDefault();
-        const kept = await act(async () => {
-            await client.PUT("/api/v1/prompts/{name}", {
-                params: { path: { name: name!.trim() } },
-                body: { text: text.trim() },
-            });
-            await refresh("/api/v1/prompts");
-        });
-        if (!kept) return;
-        sayDone("They are kept, for everybody here.");
-        setName(null);
-    };
-    if (!text.trim()) return null;
-    if (name === null) {
-        return (
-            <Group>
-                <Button
-                    variant="subtle"
-                    size="compact-sm"
-                    leftSection={<BookmarkPlus size={14} />}
-                    onClick={() => setName("")}
-                >
-                    Keep these words for later
-                </Button>
-            </Group>
-        );
-    }
+  const [name, setName] = useState<string | null>(null);
+  const { busy, act } = useAct();
+  const keep = async (event: FormEvent) => {
+    event.preventDefault();
+    const kept = await act(async () => {
+      await client.PUT("/api/v1/prompts/{name}", {
+        params: { path: { name: name!.trim() } },
+        body: { text: text.trim() },
+      });
+      await refresh("/api/v1/prompts");
+    });
+    if (!kept) return;
+    sayDone("They are kept, for everybody here.");
+    setName(null);
+  };
+  if (!text.trim()) return null;
+  if (name === null) {
     return (
-        <Group component="form" onSubmit={keep} gap="xs" align="flex-end">
-            <TextInput
-                label="A name for these words"
-                value={name}
-                onChange={(event) => setName(event.currentTarget.value)}
-                maxLength={200}
-                required
-                withAsterisk={false}
-                autoFocus
-                data-autofocus
-                onKeyDown={(event) => event.key === "Escape" && setName(null)}
-            />
-            <Button type="submit" variant="default" loading={busy} disabled={!name.trim()}>
-                Keep
-            </Button>
-            <Button variant="subtle" color="gray" onClick={() => setName(null)}>Cancel</Button>
-        </Group>
+      <Group>
+        <Button
+          variant="subtle"
+          size="compact-sm"
+          leftSection={<BookmarkPlus size={14} />}
+          onClick={() => setName("")}
+        >
+          Keep these words for later
+        </Button>
+      </Group>
     );
+  }
+  return (
+    <Group component="form" onSubmit={keep} gap="xs" align="flex-end">
+      <TextInput
+        label="A name for these words"
+        value={name}
+        onChange={(event) => setName(event.currentTarget.value)}
+        maxLength={200}
+        required
+        withAsterisk={false}
+        autoFocus
+        data-autofocus
+        onKeyDown={(event) => event.key === "Escape" && setName(null)}
+      />
+      <Button type="submit" variant="default" loading={busy} disabled={!name.trim()}>
+        Keep
+      </Button>
+      <Button variant="subtle" color="gray" onClick={() => setName(null)}>Cancel</Button>
+    </Group>
+  );
 }
 
 export function Starters({ pick }: { pick: Pick }) {
-    const { data } = api.useQuery("get", "/api/v1/prompts");
-    const may = useMay("editor");
-    const confirm = useConfirm();
-    const { act } = useAct();
-    const forget = async (id: string, name: string) => {
-        const words = "They go for everybody here. Automations made of them stay.";
-        if (
-            !(await confirm({ title: `Forget “${name}”?`, words, yes: "Forget", dangerous: true }))
-        ) return;
-        await act(async () => {
-            await client.DELETE("/api/v1/prompts/{id}", { params: { path: { id } } });
-            await refresh("/api/v1/prompts");
-        });
-    };
-    if (!data) return null;
-    return (
-        <>
-            {data.prompts.length
-                ? (
-                    <Several title="Kept here">
-                        {data.prompts.map((one) => (
-                            <Starter
-                                key={one.id}
-                                one={one}
-                                pick={pick}
-                                forget={may ? () => void forget(one.id, one.name) : undefined}
-                            />
-                        ))}
-                    </Several>
-                )
-                : null}
-            <Several title="Examples to begin with">
-                {data.starters.map((one) => <Starter key={one.name} one={one} pick={pick} />)}
-            </Several>
-        </>
-    );
+  const { data } = api.useQuery("get", "/api/v1/prompts");
+  const may = useMay("editor");
+  const confirm = useConfirm();
+  const { act } = useAct();
+  const forget = async (id: string, name: string) => {
+    const words = "They go for everybody here. Automations made of them stay.";
+    if (
+      !(await confirm({ title: `Forget “${name}”?`, words, yes: "Forget", dangerous: true }))
+    ) return;
+    await act(async () => {
+      await client.DELETE("/api/v1/prompts/{id}", { params: { path: { id } } });
+      await refresh("/api/v1/prompts");
+    });
+  };
+  if (!data) return null;
+  return (
+    <>
+      {data.prompts.length
+        ? (
+          <Several title="Kept here">
+            {data.prompts.map((one) => (
+              <Starter
+                key={one.id}
+                one={one}
+                pick={pick}
+                forget={may ? () => void forget(one.id, one.name) : undefined}
+              />
+            ))}
+          </Several>
+        )
+        : null}
+      <Several title="Examples to begin with">
+        {data.starters.map((one) => <Starter key={one.name} one={one} pick={pick} />)}
+      </Several>
+    </>
+  );
 }

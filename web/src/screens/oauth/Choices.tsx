@@ -5,65 +5,62 @@ import type { Role } from "../../api/session";
 import { additions, careOf, type Choice, titleOf } from "./words";
 
 type Props = {
-    choices: readonly Choice[];
-    asked: Role | null;
-    value: Role;
-    onChange: (role: Role) => void;
+  choices: readonly Choice[];
+  asked: Role | null;
+  value: Role;
+  onChange: (role: Role) => void;
 };
 
 export function Choices({ choices, asked, value, onChange }: Props) {
-    return (
-        <Radio.Group
-            label="What it may do"
-            description={asked
-                ? "Give it as much as you want it to have; less than it asks for is fine."
-                : "It leaves to you how much it may do. You can begin with the least."}
-            value={value}
-            onChange={(chosen) => onChange(chosen as Role)}
-        >
-            <Stack gap="xs" mt="sm">
-                {choices.map((choice, at) => (
-                    <Radio.Card
-                        key={choice.role}
-                        value={choice.role}
-                        radius="md"
-                        p="sm"
-                        aria-label={titleOf(choice.role)}
-                        style={{
-                            borderColor: choice.role === value
-                                ? "var(--mantine-primary-color-filled)"
-                                : undefined,
-                        }}
-                    >
-                        <Group wrap="nowrap" align="flex-start" gap="sm">
-                            <Radio.Indicator mt={2} />
-                            <Stack gap={4} style={{ minWidth: 0 }}>
-                                <Group gap="xs">
-                                    <Text fw={600} size="sm">{titleOf(choice.role)}</Text>
-                                    {choice.role === asked
-                                        ? (
-                                            <Badge variant="light" size="sm" radius="sm" tt="none">
-                                                it asks for this
-                                            </Badge>
-                                        )
-                                        : null}
-                                </Group>
-                                {at > 0
-                                    ? <Text size="xs" c="dimmed">Everything above, and:</Text>
-                                    : null}
-                                <List size="sm" spacing={2} c="dimmed">
-                                    {additions(choices, at).map((words) => (
-                                        <List.Item key={words}>{words}</List.Item>
-                                    ))}
-                                </List>
-                                {careOf(choice.role)
-                                    ? <Text size="sm" c="var(--busy)">{careOf(choice.role)}</Text>
-                                    : null}
-                            </Stack>
-                        </Group>
-                    </Radio.Card>
-                ))}
-            </Stack>
-        </Radio.Group>
-    );
+  return (
+    <Radio.Group
+      label="What it may do"
+      description={asked
+        ? "Give it as much as you want it to have; less than it asks for is fine."
+        : "It leaves to you how much it may do. You can begin with the least."}
+      value={value}
+      onChange={(chosen) => onChange(chosen as Role)}
+    >
+      <Stack gap="xs" mt="sm">
+        {choices.map((choice, at) => (
+          <Radio.Card
+            key={choice.role}
+            value={choice.role}
+            radius="md"
+            p="sm"
+            aria-label={titleOf(choice.role)}
+            style={{
+              borderColor: choice.role === value
+                ? "var(--mantine-primary-color-filled)"
+                : undefined,
+            }}
+          >
+            <Group wrap="nowrap" align="flex-start" gap="sm">
+              <Radio.Indicator mt={2} />
+              <Stack gap={4} style={{ minWidth: 0 }}>
+                <Group gap="xs">
+                  <Text fw={600} size="sm">{titleOf(choice.role)}</Text>
+                  {choice.role === asked
+                    ? (
+                      <Badge variant="light" size="sm" radius="sm" tt="none">
+                        it asks for this
+                      </Badge>
+                    )
+                    : null}
+                </Group>
+                {at > 0 ? <Text size="xs" c="dimmed">Everything above, and:</Text> : null}
+                <List size="sm" spacing={2} c="dimmed">
+                  {additions(choices, at).map((words) => <List.Item key={words}>{words}
+                  </List.Item>)}
+                </List>
+                {careOf(choice.role)
+                  ? <Text size="sm" c="var(--busy)">{careOf(choice.role)}</Text>
+                  : null}
+              </Stack>
+            </Group>
+          </Radio.Card>
+        ))}
+      </Stack>
+    </Radio.Group>
+  );
 }

@@ -14,92 +14,90 @@ import { goAndSignIn } from "../../shell/wanted";
 import { Question } from "./Question";
 
 export default function Consent() {
-    const session = api.useQuery("get", "/api/v1/session", {}, { staleTime: 0 });
-    useEffect(() => {
-        document.title = "Connect a client · Mainspring";
-        whenSignedOut(goAndSignIn);
-    }, []);
-    const refusal: unknown = session.error;
-    const unknown = refusal instanceof Problem && refusal.status === 401;
-    useEffect(() => {
-        if (unknown) goAndSignIn();
-    }, [unknown]);
-    if (session.data) {
-        setCsrf(session.data.csrf_token);
-        return (
-            <Frame>
-                <Asking who={session.data} />
-            </Frame>
-        );
-    }
+  const session = api.useQuery("get", "/api/v1/session", {}, { staleTime: 0 });
+  useEffect(() => {
+    document.title = "Connect a client · Mainspring";
+    whenSignedOut(goAndSignIn);
+  }, []);
+  const refusal: unknown = session.error;
+  const unknown = refusal instanceof Problem && refusal.status === 401;
+  useEffect(() => {
+    if (unknown) goAndSignIn();
+  }, [unknown]);
+  if (session.data) {
+    setCsrf(session.data.csrf_token);
     return (
-        <Frame>
-            {refusal && !unknown
-                ? <Over problem={refusal} again={() => void session.refetch()} />
-                : <Waiting />}
-        </Frame>
+      <Frame>
+        <Asking who={session.data} />
+      </Frame>
     );
+  }
+  return (
+    <Frame>
+      {refusal && !unknown
+        ? <Over problem={refusal} again={() => void session.refetch()} />
+        : <Waiting />}
+    </Frame>
+  );
 }
 
 function Asking({ who }: { who: Who }) {
-    const { requestId } = useParams({ strict: false }) as { requestId: string };
-    const asked = api.useQuery("get", "/api/v1/oauth/requests/{request_id}", {
-        params: { path: { request_id: requestId } },
-    }, { staleTime: Infinity, refetchOnWindowFocus: false });
-    const refusal: unknown = asked.error;
-    if (!asked.data) {
-        return refusal
-            ? <Over problem={refusal} again={() => void asked.refetch()} />
-            : <Waiting />;
-    }
-    return (
-        <Question
-            key={asked.data.workspace.id}
-            requestId={requestId}
-            asking={asked.data}
-            who={who}
-            again={() => asked.refetch()}
-        />
-    );
+  const { requestId } = useParams({ strict: false }) as { requestId: string };
+  const asked = api.useQuery("get", "/api/v1/oauth/requests/{request_id}", {
+    params: { path: { request_id: requestId } },
+  }, { staleTime: Infinity, refetchOnWindowFocus: false });
+  const refusal: unknown = asked.error;
+  if (!asked.data) {
+    return refusal ? <Over problem={refusal} again={() => void asked.refetch()} /> : <Waiting />;
+  }
+  return (
+    <Question
+      key={asked.data.workspace.id}
+      requestId={requestId}
+      asking={asked.data}
+      who={who}
+      again={() => asked.refetch()}
+    />
+  );
 }
 
 function Over({ problem, again }: { problem: unknown; again: () => void }) {
-    const over = problem instanceof Problem && problem.status === 410;
-    return (
-        <Stack>
-            <Title order={1} size="h3">
-                {over ? "This question is over" : "The question cannot be shown"}
-            </Title>
-            <ProblemNote problem={problem} again={over ? undefined : again} />
-            <Text size="sm">
-                <Anchor href="/connect">See which clients are connected</Anchor>
-            </Text>
-        </Stack>
-    );
+  const over = problem instanceof Problem && problem.status === 410;
+  return (
+    <Stack>
+      <Title order={1} size="h3">
+        {over ? "This question is over" : "The question cannot be shown"}
+      </Title>
+      <ProblemNote problem={problem} again={over ? undefined : again} />
+      <Text size="sm">
+        <Anchor href="/connect">See which clients are connected</Anchor>
+      </Text>
+    </Stack>
+  );
 }
 
 function Waiting() {
-    return (
-        <Stack align="center" gap="sm" py="lg">
-            <Title order={1} size="h4">One moment …</Title>
-            <Loader size="sm" aria-label="Loading" />
-            <Slow />
-        </Stack>
-    );
+  return (
+    <Stack align="center" gap="sm" py="lg">
+      <Title order={1} size="h4">One moment …</Title>
+      <Loader size="sm" aria-label="Loading" />
+      <Slow />
+    </Stack>
+  );
 }
 
 function Frame({ children }: { children: ReactNode }) {
-    return (
-        <Center mih="100dvh" p="md" component="main">
-            <Stack w="100%" maw={560} gap="lg" py="md">
-                <Group gap="sm" justify="center">
-                    <Mark size={30} />
-                    <Text fw={650} fz="lg">Mainspring</Text>
-                </Group>
-                <Card withBorder radius="lg" p={{ base: "lg", xs: "xl" }} shadow="sm">
-                    {children}
-                </Card>
-            </Stack>
-        </Center>
-    );
+  return (
+    <Center mih="100dvh" p="md" component="main">
+      <Stack w="100%" maw={560} gap="lg" py="md">
+        <Group gap="sm" justify="center">
+          <Mark size={30} />
+          <Text fw={650} fz="lg">Mainspring</Text>
+        </Group>
+        <Card withBorder radius="lg" p={{ base: "lg", xs: "xl" }} shadow="sm">
+          {children}
+        </Card>
+      </Stack>
+    </Center>
+  );
 }

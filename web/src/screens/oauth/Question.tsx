@@ -16,183 +16,183 @@ type Props = { requestId: string; asking: Asking; who: Who; again: () => Promise
 type State = { kind: "asking" | "busy" } | { kind: "gone"; redirect: string; agreed: boolean };
 
 export function Question({ requestId, asking, who, again }: Props) {
-    const [role, setRole] = useState<Role>(asking.suggested);
-    const [state, setState] = useState<State>({ kind: "asking" });
-    const [problem, setProblem] = useState<unknown>(null);
+  const [role, setRole] = useState<Role>(asking.suggested);
+  const [state, setState] = useState<State>({ kind: "asking" });
+  const [problem, setProblem] = useState<unknown>(null);
 
-    const answer = async (agree: boolean) => {
-        setState({ kind: "busy" });
-        setProblem(null);
-        try {
-            const { data } = await client.POST("/api/v1/oauth/requests/{request_id}/answer", {
-                params: { path: { request_id: requestId } },
-                body: { agree, workspace_id: asking.workspace.id, role: agree ? role : null },
-            });
-            const redirect = data!.redirect;
-            setState({ kind: "gone", redirect, agreed: agree });
-            if (mayGoTo(redirect)) location.assign(redirect);
-        } catch (refusal) {
-            setProblem(refusal);
-            setState({ kind: "asking" });
-        }
-    };
-    // Who has agreed to as much before, at an address of the web, is not kept waiting. Once: React
-    // looks at everything twice while it is worked on.
-    const passed = useRef(false);
-    useEffect(() => {
-        if (!asking.passes || passed.current) return;
-        passed.current = true;
-        void answer(true);
-    }, []);
+  const answer = async (agree: boolean) => {
+    setState({ kind: "busy" });
+    setProblem(null);
+    try {
+      const { data } = await client.POST("/api/v1/oauth/requests/{request_id}/answer", {
+        params: { path: { request_id: requestId } },
+        body: { agree, workspace_id: asking.workspace.id, role: agree ? role : null },
+      });
+      const redirect = data!.redirect;
+      setState({ kind: "gone", redirect, agreed: agree });
+      if (mayGoTo(redirect)) location.assign(redirect);
+    } catch (refusal) {
+      setProblem(refusal);
+      setState({ kind: "asking" });
+    }
+  };
+  // Who has agreed to as much before, at an address of the web, is not kept waiting. Once: React
+  // looks at everything twice while it is worked on.
+  const passed = useRef(false);
+  useEffect(() => {
+    if (!asking.passes || passed.current) return;
+    passed.current = true;
+    void answer(true);
+  }, []);
 
-    if (state.kind === "gone") return <Gone asking={asking} {...state} />;
-    if (asking.passes && !problem) return <Passing asking={asking} />;
-    const busy = state.kind === "busy";
-    return (
-        <Stack gap="lg">
-            <Head asking={asking} />
-            <Where asking={asking} who={who} again={again} />
-            {asking.agreed ? <Before asking={asking} /> : null}
-            <Choices
-                choices={asking.choices}
-                asked={asking.asked}
-                value={role}
-                onChange={setRole}
-            />
-            <Tools tools={asking.tools} role={role} />
-            {problem ? <ProblemNote problem={problem} again={() => void again()} /> : null}
-            <Group grow gap="sm">
-                <Button
-                    variant="default"
-                    size="md"
-                    disabled={busy}
-                    onClick={() => void answer(false)}
-                >
-                    Don’t allow
-                </Button>
-                <Button size="md" loading={busy} onClick={() => void answer(true)}>Allow</Button>
-            </Group>
-            <Text size="xs" c="dimmed" ta="center">
-                You can disconnect it at any time under{" "}
-                <Anchor href="/connect" inherit underline="always">MCP clients</Anchor>. More than
-                this it gets only by asking you again.
-            </Text>
-        </Stack>
-    );
+  if (state.kind === "gone") return <Gone asking={asking} {...state} />;
+  if (asking.passes && !problem) return <Passing asking={asking} />;
+  const busy = state.kind === "busy";
+  return (
+    <Stack gap="lg">
+      <Head asking={asking} />
+      <Where asking={asking} who={who} again={again} />
+      {asking.agreed ? <Before asking={asking} /> : null}
+      <Choices
+        choices={asking.choices}
+        asked={asking.asked}
+        value={role}
+        onChange={setRole}
+      />
+      <Tools tools={asking.tools} role={role} />
+      {problem ? <ProblemNote problem={problem} again={() => void again()} /> : null}
+      <Group grow gap="sm">
+        <Button
+          variant="default"
+          size="md"
+          disabled={busy}
+          onClick={() => void answer(false)}
+        >
+          Don’t allow
+        </Button>
+        <Button size="md" loading={busy} onClick={() => void answer(true)}>Allow</Button>
+      </Group>
+      <Text size="xs" c="dimmed" ta="center">
+        You can disconnect it at any time under{" "}
+        <Anchor href="/connect" inherit underline="always">MCP clients</Anchor>. More than this it
+        gets only by asking you again.
+      </Text>
+    </Stack>
+  );
 }
 
 function Head({ asking }: { asking: Asking }) {
-    const place = placeWords(asking.redirect);
-    return (
-        <Stack gap={6}>
-            <Title order={1} size="h3" className="wrap-anywhere">
-                Let “{asking.client.name}” connect?
-            </Title>
-            <Text className="wrap-anywhere">
-                {place.lead}
-                <Text span fw={650}>{place.name}</Text>
-                {place.rest}
-            </Text>
-            <Alert variant="light" color="yellow" icon={<ShieldQuestion size={16} />} mt={4} p="sm">
-                <Text size="sm">{careWords(asking.redirect)}</Text>
-            </Alert>
-        </Stack>
-    );
+  const place = placeWords(asking.redirect);
+  return (
+    <Stack gap={6}>
+      <Title order={1} size="h3" className="wrap-anywhere">
+        Let “{asking.client.name}” connect?
+      </Title>
+      <Text className="wrap-anywhere">
+        {place.lead}
+        <Text span fw={650}>{place.name}</Text>
+        {place.rest}
+      </Text>
+      <Alert variant="light" color="yellow" icon={<ShieldQuestion size={16} />} mt={4} p="sm">
+        <Text size="sm">{careWords(asking.redirect)}</Text>
+      </Alert>
+    </Stack>
+  );
 }
 
 function Where({ asking, who, again }: Pick<Props, "asking" | "who" | "again">) {
-    const [busy, setBusy] = useState(false);
-    const [problem, setProblem] = useState<unknown>(null);
-    const me = isUnnamed(who.user) ? "you" : who.user.name || who.user.email;
-    const go = async (workspaceId: string | null) => {
-        if (!workspaceId || workspaceId === asking.workspace.id) return;
-        setBusy(true);
-        try {
-            const { data } = await client.POST("/api/v1/session/workspace", {
-                body: { workspace_id: workspaceId },
-            });
-            setCsrf(data?.csrf_token);
-            await queries.invalidateQueries({ queryKey: ["get", "/api/v1/session"] });
-            await again();
-        } catch (refusal) {
-            setProblem(refusal);
-        } finally {
-            setBusy(false);
-        }
-    };
-    if (who.workspaces.length < 2) {
-        return (
-            <Text size="sm">
-                It will act as <b>{me}</b> in the workspace <b>{asking.workspace.name}</b>.
-            </Text>
-        );
+  const [busy, setBusy] = useState(false);
+  const [problem, setProblem] = useState<unknown>(null);
+  const me = isUnnamed(who.user) ? "you" : who.user.name || who.user.email;
+  const go = async (workspaceId: string | null) => {
+    if (!workspaceId || workspaceId === asking.workspace.id) return;
+    setBusy(true);
+    try {
+      const { data } = await client.POST("/api/v1/session/workspace", {
+        body: { workspace_id: workspaceId },
+      });
+      setCsrf(data?.csrf_token);
+      await queries.invalidateQueries({ queryKey: ["get", "/api/v1/session"] });
+      await again();
+    } catch (refusal) {
+      setProblem(refusal);
+    } finally {
+      setBusy(false);
     }
+  };
+  if (who.workspaces.length < 2) {
     return (
-        <Stack gap="xs">
-            <Select
-                label="Workspace"
-                description={`It will act as ${me} in this workspace and in no other.`}
-                data={who.workspaces.map((one) => ({ value: one.id, label: one.name }))}
-                value={asking.workspace.id}
-                onChange={(chosen) => void go(chosen)}
-                disabled={busy}
-                allowDeselect={false}
-            />
-            {problem ? <ProblemNote problem={problem} /> : null}
-        </Stack>
+      <Text size="sm">
+        It will act as <b>{me}</b> in the workspace <b>{asking.workspace.name}</b>.
+      </Text>
     );
+  }
+  return (
+    <Stack gap="xs">
+      <Select
+        label="Workspace"
+        description={`It will act as ${me} in this workspace and in no other.`}
+        data={who.workspaces.map((one) => ({ value: one.id, label: one.name }))}
+        value={asking.workspace.id}
+        onChange={(chosen) => void go(chosen)}
+        disabled={busy}
+        allowDeselect={false}
+      />
+      {problem ? <ProblemNote problem={problem} /> : null}
+    </Stack>
+  );
 }
 
 function Before({ asking }: { asking: Asking }) {
-    const { role, at } = asking.agreed!;
-    return (
-        <Group gap="xs" wrap="nowrap" align="flex-start">
-            <History size={16} aria-hidden style={{ marginTop: 3, flexShrink: 0 }} />
-            <Text size="sm" c="dimmed">
-                You agreed to “{titleOf(role)}” for this client on {day(at)}.
-            </Text>
-        </Group>
-    );
+  const { role, at } = asking.agreed!;
+  return (
+    <Group gap="xs" wrap="nowrap" align="flex-start">
+      <History size={16} aria-hidden style={{ marginTop: 3, flexShrink: 0 }} />
+      <Text size="sm" c="dimmed">
+        You agreed to “{titleOf(role)}” for this client on {day(at)}.
+      </Text>
+    </Group>
+  );
 }
 
 function Passing({ asking }: { asking: Asking }) {
-    return (
-        <Stack align="center" gap="sm" py="md" ta="center">
-            <Title order={1} size="h4" className="wrap-anywhere">
-                Going back to {asking.redirect.name} …
-            </Title>
-            <Loader size="sm" aria-label="Loading" />
-            <Text size="sm" c="dimmed">
-                “{asking.client.name}” asks for no more than you agreed to before, in{" "}
-                {asking.workspace.name}.
-            </Text>
-        </Stack>
-    );
+  return (
+    <Stack align="center" gap="sm" py="md" ta="center">
+      <Title order={1} size="h4" className="wrap-anywhere">
+        Going back to {asking.redirect.name} …
+      </Title>
+      <Loader size="sm" aria-label="Loading" />
+      <Text size="sm" c="dimmed">
+        “{asking.client.name}” asks for no more than you agreed to before, in{" "}
+        {asking.workspace.name}.
+      </Text>
+    </Stack>
+  );
 }
 
 type Left = { asking: Asking; redirect: string; agreed: boolean };
 
 function Gone({ asking, redirect, agreed }: Left) {
-    return (
-        <Stack gap="sm">
-            <Title order={1} size="h3" className="wrap-anywhere">
-                {agreed ? `“${asking.client.name}” is connected` : "You said no"}
-            </Title>
-            <Text size="sm">
-                {agreed
-                    ? "The client takes it from here. If nothing happened, go on by hand; then you can close this page."
-                    : "The client is told so, and is given nothing. You can close this page."}
-            </Text>
-            <Group gap="xs">
-                {mayGoTo(redirect)
-                    ? (
-                        <Button component="a" href={redirect} variant="default">
-                            Back to the client
-                        </Button>
-                    )
-                    : null}
-                <Button component="a" href="/connect" variant="subtle">Connected clients</Button>
-            </Group>
-        </Stack>
-    );
+  return (
+    <Stack gap="sm">
+      <Title order={1} size="h3" className="wrap-anywhere">
+        {agreed ? `“${asking.client.name}” is connected` : "You said no"}
+      </Title>
+      <Text size="sm">
+        {agreed
+          ? "The client takes it from here. If nothing happened, go on by hand; then you can close this page."
+          : "The client is told so, and is given nothing. You can close this page."}
+      </Text>
+      <Group gap="xs">
+        {mayGoTo(redirect)
+          ? (
+            <Button component="a" href={redirect} variant="default">
+              Back to the client
+            </Button>
+          )
+          : null}
+        <Button component="a" href="/connect" variant="subtle">Connected clients</Button>
+      </Group>
+    </Stack>
+  );
 }

@@ -9,48 +9,48 @@ type Place = Schemas["RedirectShape"];
 type Role = Schemas["Role"];
 
 const TITLES: Partial<Record<Role, string>> = {
-    viewer: "Look",
-    operator: "Look and operate",
-    editor: "Look, operate and change",
+  viewer: "Look",
+  operator: "Look and operate",
+  editor: "Look, operate and change",
 };
 export const titleOf = (role: Role): string => TITLES[role] ?? role;
 
 /** What follows from a choice and is easily overlooked. */
 export const careOf = (role: Role): string | null =>
-    role === "operator"
-        ? "With this it can also send the drafts that it makes itself: nobody else has to look."
-        : null;
+  role === "operator"
+    ? "With this it can also send the drafts that it makes itself: nobody else has to look."
+    : null;
 
 /** What a choice allows beyond the one before it, so that nothing is read twice. */
 export function additions(choices: readonly Choice[], at: number): string[] {
-    const before = new Set(at > 0 ? choices[at - 1]?.allows : []);
-    return (choices[at]?.allows ?? []).filter((words) => !before.has(words));
+  const before = new Set(at > 0 ? choices[at - 1]?.allows : []);
+  return (choices[at]?.allows ?? []).filter((words) => !before.has(words));
 }
 
 const ORDER: readonly Role[] = ["viewer", "operator", "editor", "admin", "owner"];
 
 /** The tools that a client with this role is offered. */
 export const toolsFor = (tools: readonly Tool[], role: Role): Tool[] =>
-    tools.filter((tool) => ORDER.indexOf(tool.role) <= ORDER.indexOf(role));
+  tools.filter((tool) => ORDER.indexOf(tool.role) <= ORDER.indexOf(role));
 
 /** Where the answer goes: the one thing that nobody can make up. */
 export function placeWords(place: Place): { lead: string; name: string; rest: string } {
-    if (place.kind === "web") return { lead: "Your answer goes to ", name: place.name, rest: "." };
-    if (place.kind === "loopback") {
-        return { lead: "Your answer goes to ", name: "a program on this computer", rest: "." };
-    }
-    return {
-        lead: "Your answer goes to the app that opens ",
-        name: `${place.name}:`,
-        rest: " links.",
-    };
+  if (place.kind === "web") return { lead: "Your answer goes to ", name: place.name, rest: "." };
+  if (place.kind === "loopback") {
+    return { lead: "Your answer goes to ", name: "a program on this computer", rest: "." };
+  }
+  return {
+    lead: "Your answer goes to the app that opens ",
+    name: `${place.name}:`,
+    rest: " links.",
+  };
 }
 
 /** What to look at before one agrees. */
 export function careWords(place: Place): string {
-    return place.kind === "web"
-        ? "The name above is what the client calls itself. Agree only if you know this address and came from there."
-        : "The name above is what the client calls itself. Agree only if you have just begun to connect it yourself.";
+  return place.kind === "web"
+    ? "The name above is what the client calls itself. Agree only if you know this address and came from there."
+    : "The name above is what the client calls itself. Agree only if you have just begun to connect it yourself.";
 }
 
 // The server hands out nothing else; a browser would run these.

@@ -11,78 +11,78 @@ import { day } from "../../kit/words";
 
 const DAYS = 14;
 const later = (text: string, days: number) => {
-    const moved = new Date(`${text}T00:00:00Z`);
-    moved.setUTCDate(moved.getUTCDate() + days);
-    return moved.toISOString().slice(0, 10);
+  const moved = new Date(`${text}T00:00:00Z`);
+  moved.setUTCDate(moved.getUTCDate() + days);
+  return moved.toISOString().slice(0, 10);
 };
 
 export function Calendar() {
-    const [values, change] = useAddress();
-    const today = new Date().toISOString().slice(0, 10);
-    const from = /^\d{4}-\d{2}-\d{2}$/.test(values.from ?? "") ? values.from! : today;
-    const to = later(from, DAYS);
-    const events = api.useQuery("get", "/api/v1/calendar-events", {
-        params: { query: { start: `${from}T00:00:00Z`, end: `${to}T00:00:00Z`, limit: 100 } },
-    });
-    return (
-        <Stack gap="md">
-            <Group gap="xs">
-                <ActionIcon
-                    variant="default"
-                    aria-label="Earlier"
-                    onClick={() => change({ from: later(from, -DAYS) })}
-                >
-                    <ChevronLeft size={16} />
-                </ActionIcon>
-                <Text fw={600}>
-                    {day(`${from}T12:00:00Z`)} to {day(`${later(to, -1)}T12:00:00Z`)}
-                </Text>
-                <ActionIcon
-                    variant="default"
-                    aria-label="Later"
-                    onClick={() => change({ from: to })}
-                >
-                    <ChevronRight size={16} />
-                </ActionIcon>
-            </Group>
-            <Asked of={events}>
-                {({ pages }) =>
-                    pages.length
-                        ? (
-                            <Stack gap="xs">
-                                {pages.map((event) => (
-                                    <Card
-                                        key={`${event.id}${event.start}`}
-                                        component={Link}
-                                        to={`/pages/${event.slug}`}
-                                        withBorder
-                                        radius="md"
-                                        className="row-link"
-                                        py="sm"
-                                    >
-                                        <Title order={2} size="h6">{event.title}</Title>
-                                        <Text size="sm" c="dimmed" className="numbers">
-                                            {times(event.start, event.end)}
-                                        </Text>
-                                    </Card>
-                                ))}
-                            </Stack>
-                        )
-                        : (
-                            <Empty icon={CalendarDays} title="No events in these days">
-                                Events come in from calendars that are connected under Integrations.
-                            </Empty>
-                        )}
-            </Asked>
-        </Stack>
-    );
+  const [values, change] = useAddress();
+  const today = new Date().toISOString().slice(0, 10);
+  const from = /^\d{4}-\d{2}-\d{2}$/.test(values.from ?? "") ? values.from! : today;
+  const to = later(from, DAYS);
+  const events = api.useQuery("get", "/api/v1/calendar-events", {
+    params: { query: { start: `${from}T00:00:00Z`, end: `${to}T00:00:00Z`, limit: 100 } },
+  });
+  return (
+    <Stack gap="md">
+      <Group gap="xs">
+        <ActionIcon
+          variant="default"
+          aria-label="Earlier"
+          onClick={() => change({ from: later(from, -DAYS) })}
+        >
+          <ChevronLeft size={16} />
+        </ActionIcon>
+        <Text fw={600}>
+          {day(`${from}T12:00:00Z`)} to {day(`${later(to, -1)}T12:00:00Z`)}
+        </Text>
+        <ActionIcon
+          variant="default"
+          aria-label="Later"
+          onClick={() => change({ from: to })}
+        >
+          <ChevronRight size={16} />
+        </ActionIcon>
+      </Group>
+      <Asked of={events}>
+        {({ pages }) =>
+          pages.length
+            ? (
+              <Stack gap="xs">
+                {pages.map((event) => (
+                  <Card
+                    key={`${event.id}${event.start}`}
+                    component={Link}
+                    to={`/pages/${event.slug}`}
+                    withBorder
+                    radius="md"
+                    className="row-link"
+                    py="sm"
+                  >
+                    <Title order={2} size="h6">{event.title}</Title>
+                    <Text size="sm" c="dimmed" className="numbers">
+                      {times(event.start, event.end)}
+                    </Text>
+                  </Card>
+                ))}
+              </Stack>
+            )
+            : (
+              <Empty icon={CalendarDays} title="No events in these days">
+                Events come in from calendars that are connected under Integrations.
+              </Empty>
+            )}
+      </Asked>
+    </Stack>
+  );
 }
 
 function times(start: string, end: string | null): string {
-    const show = (text: string, time = true) =>
-        new Date(text).toLocaleString(undefined, {
-            ...(time ? {} : { weekday: "short", day: "numeric", month: "short" }),
-            ...(time ? { hour: "2-digit", minute: "2-digit" } : {}),
-        });
-    return `${show(start, false)}, ${show(start)}${end ? ` to ${show(end)}` : ""}`;
+  const show = (text: string, time = true) =>
+    new Date(text).toLocaleString(undefined, {
+      ...(time ? {} : { weekday: "short", day: "numeric", month: "short" }),
+      ...(time ? { hour: "2-digit", minute: "2-digit" } : {}),
+    });
+  return `${show(start, false)}, ${show(start)}${end ? ` to ${show(end)}` : ""}`;
 }

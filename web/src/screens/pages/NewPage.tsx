@@ -7,56 +7,56 @@ import { client, refresh } from "../../api/client";
 import { ProblemNote } from "../../kit/Asked";
 
 export function NewPage({ opened, close }: { opened: boolean; close: () => void }) {
-    const [title, setTitle] = useState("");
-    const [body, setBody] = useState("");
-    const [problem, setProblem] = useState<unknown>(null);
-    const [busy, setBusy] = useState(false);
-    const navigate = useNavigate();
-    const submit = async (event: FormEvent) => {
-        event.preventDefault();
-        setBusy(true);
-        setProblem(null);
-        try {
-            const { data } = await client.POST("/api/v1/pages", {
-                body: { type: "note", title: title.trim(), body } as never,
-            });
-            void refresh("/api/v1/pages", "/api/v1/search", "/api/v1/query");
-            if (data) await navigate({ to: `/pages/${data.slug}` });
-        } catch (refused) {
-            setProblem(refused);
-        } finally {
-            setBusy(false);
-        }
-    };
-    return (
-        <Modal opened={opened} onClose={close} title="A new page" size="lg" centered>
-            <form onSubmit={(event) => void submit(event)}>
-                <Stack gap="sm">
-                    <TextInput
-                        label="Title"
-                        required
-                        data-autofocus
-                        value={title}
-                        onChange={(event) => setTitle(event.currentTarget.value)}
-                    />
-                    <Textarea
-                        label="Text"
-                        description="Markdown: # headings, - lists, **strong**, [links](https://…), tables."
-                        autosize
-                        minRows={8}
-                        maxRows={20}
-                        value={body}
-                        onChange={(event) => setBody(event.currentTarget.value)}
-                    />
-                    {problem ? <ProblemNote problem={problem} /> : null}
-                    <Group justify="flex-end" gap="xs">
-                        <Button variant="default" onClick={close}>Cancel</Button>
-                        <Button type="submit" loading={busy} disabled={!title.trim()}>
-                            Keep the page
-                        </Button>
-                    </Group>
-                </Stack>
-            </form>
-        </Modal>
-    );
+  const [title, setTitle] = useState("");
+  const [body, setBody] = useState("");
+  const [problem, setProblem] = useState<unknown>(null);
+  const [busy, setBusy] = useState(false);
+  const navigate = useNavigate();
+  const submit = async (event: FormEvent) => {
+    event.preventDefault();
+    setBusy(true);
+    setProblem(null);
+    try {
+      const { data } = await client.POST("/api/v1/pages", {
+        body: { type: "note", title: title.trim(), body } as never,
+      });
+      void refresh("/api/v1/pages", "/api/v1/search", "/api/v1/query");
+      if (data) await navigate({ to: `/pages/${data.slug}` });
+    } catch (refused) {
+      setProblem(refused);
+    } finally {
+      setBusy(false);
+    }
+  };
+  return (
+    <Modal opened={opened} onClose={close} title="A new page" size="lg" centered>
+      <form onSubmit={(event) => void submit(event)}>
+        <Stack gap="sm">
+          <TextInput
+            label="Title"
+            required
+            data-autofocus
+            value={title}
+            onChange={(event) => setTitle(event.currentTarget.value)}
+          />
+          <Textarea
+            label="Text"
+            description="Markdown: # headings, - lists, **strong**, [links](https://…), tables."
+            autosize
+            minRows={8}
+            maxRows={20}
+            value={body}
+            onChange={(event) => setBody(event.currentTarget.value)}
+          />
+          {problem ? <ProblemNote problem={problem} /> : null}
+          <Group justify="flex-end" gap="xs">
+            <Button variant="default" onClick={close}>Cancel</Button>
+            <Button type="submit" loading={busy} disabled={!title.trim()}>
+              Keep the page
+            </Button>
+          </Group>
+        </Stack>
+      </form>
+    </Modal>
+  );
 }

@@ -1,16 +1,16 @@
 // One page: its text, what is known about it, where it came from, and what happened to it.
 
 import {
-    Anchor,
-    Badge,
-    Button,
-    Card,
-    Grid,
-    Group,
-    Stack,
-    Text,
-    Timeline,
-    Title,
+  Anchor,
+  Badge,
+  Button,
+  Card,
+  Grid,
+  Group,
+  Stack,
+  Text,
+  Timeline,
+  Title,
 } from "@mantine/core";
 import { notifications } from "@mantine/notifications";
 import { Link, useNavigate, useParams } from "@tanstack/react-router";
@@ -38,259 +38,260 @@ const ALL = ["/api/v1/pages", "/api/v1/search", "/api/v1/query"];
 const LONGEST = 200_000;
 
 export default function Page() {
-    const { slug } = useParams({ strict: false }) as { slug?: string };
-    // The address of all pages is also that of a page without a name.
-    return slug ? <Named slug={slug} /> : <Pages />;
+  const { slug } = useParams({ strict: false }) as { slug?: string };
+  // The address of all pages is also that of a page without a name.
+  return slug ? <Named slug={slug} /> : <Pages />;
 }
 
 function Named({ slug }: { slug: string }) {
-    const page = api.useQuery("get", "/api/v1/pages/{slug}", {
-        params: { path: { slug }, query: { include: ["body", "timeline"] } },
-    });
-    if (page.data) return <Whole page={page.data} />;
-    const gone = page.error instanceof Problem && (page.error as Problem).status === 404;
-    return (
-        <>
-            <PageHead title="Page" back={{ to: "/pages", label: "Pages" }} />
-            <Asked of={page} lines={6}>{() => null}</Asked>
-            {gone ? <Restore slug={slug} /> : null}
-        </>
-    );
+  const page = api.useQuery("get", "/api/v1/pages/{slug}", {
+    params: { path: { slug }, query: { include: ["body", "timeline"] } },
+  });
+  if (page.data) return <Whole page={page.data} />;
+  const refusal: unknown = page.error;
+  const gone = refusal instanceof Problem && refusal.status === 404;
+  return (
+    <>
+      <PageHead title="Page" back={{ to: "/pages", label: "Pages" }} />
+      <Asked of={page} lines={6}>{() => null}</Asked>
+      {gone ? <Restore slug={slug} /> : null}
+    </>
+  );
 }
 
 /** A deleted page answers as one that never was; whoever deleted it knows its name. */
 function Restore({ slug }: { slug: string }) {
-    const { busy, act } = useAct();
-    const may = useMay("editor");
-    if (!may) return null;
-    return (
-        <Group mt="md">
-            <Text size="sm" c="dimmed">Was it deleted?</Text>
-            <Button
-                variant="default"
-                size="compact-sm"
-                loading={busy}
-                onClick={() => void act(() => restored(slug), "The page is back.")}
-            >
-                Restore it
-            </Button>
-        </Group>
-    );
+  const { busy, act } = useAct();
+  const may = useMay("editor");
+  if (!may) return null;
+  return (
+    <Group mt="md">
+      <Text size="sm" c="dimmed">Was it deleted?</Text>
+      <Button
+        variant="default"
+        size="compact-sm"
+        loading={busy}
+        onClick={() => void act(() => restored(slug), "The page is back.")}
+      >
+        Restore it
+      </Button>
+    </Group>
+  );
 }
 
 async function restored(slug: string) {
-    await client.POST("/api/v1/pages/{slug}/restore", { params: { path: { slug } } });
-    await refresh(...ALL);
+  await client.POST("/api/v1/pages/{slug}/restore", { params: { path: { slug } } });
+  await refresh(...ALL);
 }
 
 function Whole({ page }: { page: Shown }) {
-    const [editing, setEditing] = useState(false);
-    const may = useMay("editor");
-    const { busy, act } = useAct();
-    const navigate = useNavigate();
-    const remove = async () => {
-        const done = await act(() =>
-            client.DELETE("/api/v1/pages/{slug}", { params: { path: { slug: page.slug } } })
-        );
-        if (!done) return;
-        await navigate({ to: "/pages" });
-        void refresh(...ALL);
-        const id = notifications.show({
-            color: "teal",
-            autoClose: 12_000,
-            message: (
-                <Group justify="space-between">
-                    <Text size="sm">The page is deleted.</Text>
-                    <Button
-                        size="compact-sm"
-                        variant="default"
-                        onClick={() => {
-                            notifications.hide(id);
-                            void act(() => restored(page.slug), "The page is back.");
-                        }}
-                    >
-                        Undo
-                    </Button>
-                </Group>
-            ),
-        });
-    };
-    const body = page.body ?? "";
-    return (
-        <>
-            <PageHead
-                title={page.title}
-                back={{ to: "/pages", label: "Pages" }}
-                beside={<Badge variant="light" color="gray" tt="none">{plain(page.type)}</Badge>}
-                right={
-                    <>
-                        {may && !editing
-                            ? (
-                                <>
-                                    <Button
-                                        variant="default"
-                                        leftSection={<Pencil size={15} aria-hidden />}
-                                        onClick={() => setEditing(true)}
-                                    >
-                                        Edit
-                                    </Button>
-                                    <Button
-                                        variant="default"
-                                        leftSection={<Trash2 size={15} aria-hidden />}
-                                        loading={busy}
-                                        onClick={() => void remove()}
-                                    >
-                                        Delete
-                                    </Button>
-                                </>
-                            )
-                            : null}
-                        <CopyAs
-                            operations={[{
-                                label: "Read this page",
-                                operation: {
-                                    method: "GET",
-                                    path: `/api/v1/pages/${page.slug}`,
-                                    tool: "get_page",
-                                    arguments: { slug: page.slug },
-                                },
-                            }]}
-                        />
-                    </>
-                }
-            />
-            <Grid gap="xl">
-                <Grid.Col span={{ base: 12, md: 8 }}>
-                    {editing
-                        ? (
-                            <EditPage
-                                page={page}
-                                close={() => setEditing(false)}
-                                done={async () => {
-                                    await refresh(...ALL);
-                                    setEditing(false);
-                                    sayDone("The page is kept.");
-                                }}
-                            />
-                        )
-                        : (
-                            <Card
-                                withBorder
-                                radius="lg"
-                                p="xl"
-                                component="article"
-                                aria-label={page.title}
-                            >
-                                {body.trim()
-                                    ? <Markdown text={body.slice(0, LONGEST)} />
-                                    : <Text c="dimmed">It has no text.</Text>}
-                                {body.length > LONGEST
-                                    ? (
-                                        <Text c="dimmed" size="sm">
-                                            The rest of this long text is not shown here.
-                                        </Text>
-                                    )
-                                    : null}
-                            </Card>
-                        )}
-                </Grid.Col>
-                <Grid.Col span={{ base: 12, md: 4 }}>
-                    <Stack gap="md">
-                        <About page={page} />
-                        <Happened entries={page.timeline ?? []} />
-                    </Stack>
-                </Grid.Col>
-            </Grid>
-        </>
+  const [editing, setEditing] = useState(false);
+  const may = useMay("editor");
+  const { busy, act } = useAct();
+  const navigate = useNavigate();
+  const remove = async () => {
+    const done = await act(() =>
+      client.DELETE("/api/v1/pages/{slug}", { params: { path: { slug: page.slug } } })
     );
+    if (!done) return;
+    await navigate({ to: "/pages" });
+    void refresh(...ALL);
+    const id = notifications.show({
+      color: "teal",
+      autoClose: 12_000,
+      message: (
+        <Group justify="space-between">
+          <Text size="sm">The page is deleted.</Text>
+          <Button
+            size="compact-sm"
+            variant="default"
+            onClick={() => {
+              notifications.hide(id);
+              void act(() => restored(page.slug), "The page is back.");
+            }}
+          >
+            Undo
+          </Button>
+        </Group>
+      ),
+    });
+  };
+  const body = page.body ?? "";
+  return (
+    <>
+      <PageHead
+        title={page.title}
+        back={{ to: "/pages", label: "Pages" }}
+        beside={<Badge variant="light" color="gray" tt="none">{plain(page.type)}</Badge>}
+        right={
+          <>
+            {may && !editing
+              ? (
+                <>
+                  <Button
+                    variant="default"
+                    leftSection={<Pencil size={15} aria-hidden />}
+                    onClick={() => setEditing(true)}
+                  >
+                    Edit
+                  </Button>
+                  <Button
+                    variant="default"
+                    leftSection={<Trash2 size={15} aria-hidden />}
+                    loading={busy}
+                    onClick={() => void remove()}
+                  >
+                    Delete
+                  </Button>
+                </>
+              )
+              : null}
+            <CopyAs
+              operations={[{
+                label: "Read this page",
+                operation: {
+                  method: "GET",
+                  path: `/api/v1/pages/${page.slug}`,
+                  tool: "get_page",
+                  arguments: { slug: page.slug },
+                },
+              }]}
+            />
+          </>
+        }
+      />
+      <Grid gap="xl">
+        <Grid.Col span={{ base: 12, md: 8 }}>
+          {editing
+            ? (
+              <EditPage
+                page={page}
+                close={() => setEditing(false)}
+                done={async () => {
+                  await refresh(...ALL);
+                  setEditing(false);
+                  sayDone("The page is kept.");
+                }}
+              />
+            )
+            : (
+              <Card
+                withBorder
+                radius="lg"
+                p="xl"
+                component="article"
+                aria-label={page.title}
+              >
+                {body.trim()
+                  ? <Markdown text={body.slice(0, LONGEST)} />
+                  : <Text c="dimmed">It has no text.</Text>}
+                {body.length > LONGEST
+                  ? (
+                    <Text c="dimmed" size="sm">
+                      The rest of this long text is not shown here.
+                    </Text>
+                  )
+                  : null}
+              </Card>
+            )}
+        </Grid.Col>
+        <Grid.Col span={{ base: 12, md: 4 }}>
+          <Stack gap="md">
+            <About page={page} />
+            <Happened entries={page.timeline ?? []} />
+          </Stack>
+        </Grid.Col>
+      </Grid>
+    </>
+  );
 }
 
 function About({ page }: { page: Shown }) {
-    const href = safeHref(page.source_ref ?? "");
-    const values = Object.entries(page.frontmatter as Record<string, unknown>);
-    return (
-        <Card withBorder radius="lg" p="lg">
-            <Title order={2} size="h5" mb="sm">About</Title>
-            <Stack gap="xs">
-                <Fact name="From">{plain(page.source)}</Fact>
-                {page.source_ref
-                    ? (
-                        <Fact name="Source">
-                            {href
-                                ? (
-                                    <Anchor
-                                        href={href}
-                                        target="_blank"
-                                        rel="noreferrer noopener"
-                                        size="sm"
-                                    >
-                                        {page.source_ref}
-                                    </Anchor>
-                                )
-                                : <span className="mono">{visible(page.source_ref)}</span>}
-                        </Fact>
-                    )
-                    : null}
-                {page.run_id
-                    ? (
-                        <Fact name="Made by">
-                            <Anchor component={Link} to={`/runs/${page.run_id}`} size="sm">
-                                a run
-                            </Anchor>
-                        </Fact>
-                    )
-                    : null}
-                <Fact name="Came in">
-                    <Moment at={page.ingested_at} />
-                </Fact>
-                <Fact name="Changed">
-                    <Moment at={page.updated_at} />
-                </Fact>
-                {values.map(([name, value]) => (
-                    <Fact key={name} name={name}>
-                        {Array.isArray(value) && value.every((one) => typeof one !== "object")
-                            ? value.map(String).map(visible).join(", ")
-                            : typeof value === "object" && value !== null
-                            ? <Json value={value} label={name} most={160} />
-                            : visible(String(value))}
-                    </Fact>
-                ))}
-            </Stack>
-        </Card>
-    );
+  const href = safeHref(page.source_ref ?? "");
+  const values = Object.entries(page.frontmatter as Record<string, unknown>);
+  return (
+    <Card withBorder radius="lg" p="lg">
+      <Title order={2} size="h5" mb="sm">About</Title>
+      <Stack gap="xs">
+        <Fact name="From">{plain(page.source)}</Fact>
+        {page.source_ref
+          ? (
+            <Fact name="Source">
+              {href
+                ? (
+                  <Anchor
+                    href={href}
+                    target="_blank"
+                    rel="noreferrer noopener"
+                    size="sm"
+                  >
+                    {page.source_ref}
+                  </Anchor>
+                )
+                : <span className="mono">{visible(page.source_ref)}</span>}
+            </Fact>
+          )
+          : null}
+        {page.run_id
+          ? (
+            <Fact name="Made by">
+              <Anchor component={Link} to={`/runs/${page.run_id}`} size="sm">
+                a run
+              </Anchor>
+            </Fact>
+          )
+          : null}
+        <Fact name="Came in">
+          <Moment at={page.ingested_at} />
+        </Fact>
+        <Fact name="Changed">
+          <Moment at={page.updated_at} />
+        </Fact>
+        {values.map(([name, value]) => (
+          <Fact key={name} name={name}>
+            {Array.isArray(value) && value.every((one) => typeof one !== "object")
+              ? value.map(String).map(visible).join(", ")
+              : typeof value === "object" && value !== null
+              ? <Json value={value} label={name} most={160} />
+              : visible(String(value))}
+          </Fact>
+        ))}
+      </Stack>
+    </Card>
+  );
 }
 
 function Fact({ name, children }: { name: string; children: React.ReactNode }) {
-    return (
-        <div>
-            <Text size="xs" c="dimmed">{name}</Text>
-            <Text size="sm" component="div" className="wrap-anywhere">{children}</Text>
-        </div>
-    );
+  return (
+    <div>
+      <Text size="xs" c="dimmed">{name}</Text>
+      <Text size="sm" component="div" className="wrap-anywhere">{children}</Text>
+    </div>
+  );
 }
 
 function Happened({ entries }: { entries: Entry[] }) {
-    return (
-        <Card withBorder radius="lg" p="lg">
-            <Title order={2} size="h5" mb="sm">What happened</Title>
-            <Timeline bulletSize={14} lineWidth={2} active={entries.length}>
-                {entries.map((entry) => (
-                    <Timeline.Item
-                        key={entry.id}
-                        title={<Text size="sm" fw={600}>{capital(plain(entry.action))}</Text>}
-                    >
-                        <Text size="xs" c="dimmed" component="div">
-                            <Moment at={entry.at} size="xs" /> by {entry.run_id
-                                ? (
-                                    <Anchor component={Link} to={`/runs/${entry.run_id}`} size="xs">
-                                        a run
-                                    </Anchor>
-                                )
-                                : `a ${plain(entry.actor_kind)}`}
-                        </Text>
-                    </Timeline.Item>
-                ))}
-            </Timeline>
-        </Card>
-    );
+  return (
+    <Card withBorder radius="lg" p="lg">
+      <Title order={2} size="h5" mb="sm">What happened</Title>
+      <Timeline bulletSize={14} lineWidth={2} active={entries.length}>
+        {entries.map((entry) => (
+          <Timeline.Item
+            key={entry.id}
+            title={<Text size="sm" fw={600}>{capital(plain(entry.action))}</Text>}
+          >
+            <Text size="xs" c="dimmed" component="div">
+              <Moment at={entry.at} size="xs" /> by {entry.run_id
+                ? (
+                  <Anchor component={Link} to={`/runs/${entry.run_id}`} size="xs">
+                    a run
+                  </Anchor>
+                )
+                : `a ${plain(entry.actor_kind)}`}
+            </Text>
+          </Timeline.Item>
+        ))}
+      </Timeline>
+    </Card>
+  );
 }

@@ -1,16 +1,16 @@
 // All pages of the workspace: found by words or by meaning, or listed as they came in.
 
 import {
-    Badge,
-    Button,
-    Card,
-    Group,
-    NativeSelect,
-    SegmentedControl,
-    Stack,
-    Text,
-    TextInput,
-    Title,
+  Badge,
+  Button,
+  Card,
+  Group,
+  NativeSelect,
+  SegmentedControl,
+  Stack,
+  Text,
+  TextInput,
+  Title,
 } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
 import { Link } from "@tanstack/react-router";
@@ -34,287 +34,285 @@ type Listed = Answer<"list_pages">["pages"][number];
 type Found = Answer<"query_pages">["pages"][number];
 
 const TYPES = [
-    "note",
-    "derived",
-    "email",
-    "calendar_event",
-    "gdrive_file",
-    "chat_session",
-    "gh_pr",
-    "integration_action",
+  "note",
+  "derived",
+  "email",
+  "calendar_event",
+  "gdrive_file",
+  "chat_session",
+  "gh_pr",
+  "integration_action",
 ];
 const TIMES: Record<string, { label: string; days: number }> = {
-    day: { label: "the last day", days: 1 },
-    week: { label: "the last week", days: 7 },
-    month: { label: "the last month", days: 31 },
+  day: { label: "the last day", days: 1 },
+  week: { label: "the last week", days: 7 },
+  month: { label: "the last month", days: 31 },
 };
 
 export default function Pages() {
-    const [values, change] = useAddress();
-    const [words] = useDebouncedValue((values.q ?? "").trim(), 250);
-    const [writing, setWriting] = useState(false);
-    const may = useMay("editor");
-    const calendar = values.view === "calendar";
-    const make = may
+  const [values, change] = useAddress();
+  const [words] = useDebouncedValue((values.q ?? "").trim(), 250);
+  const [writing, setWriting] = useState(false);
+  const may = useMay("editor");
+  const calendar = values.view === "calendar";
+  const make = may
+    ? (
+      <Button leftSection={<Plus size={16} aria-hidden />} onClick={() => setWriting(true)}>
+        New page
+      </Button>
+    )
+    : null;
+  return (
+    <>
+      <PageHead
+        title="Pages"
+        sub="Texts that people write, automations make and integrations bring in."
+        right={
+          <>
+            {make}
+            <CopyAs operations={operations(words)} />
+          </>
+        }
+      />
+      <Group mb="md" gap="sm" align="flex-end">
+        <SegmentedControl
+          aria-label="View"
+          value={calendar ? "calendar" : "pages"}
+          onChange={(next) => change({ view: next === "calendar" ? next : undefined })}
+          data={[{ value: "pages", label: "Pages" }, {
+            value: "calendar",
+            label: "Calendar",
+          }]}
+        />
+        {calendar ? null : <Seek values={values} change={change} />}
+      </Group>
+      {calendar ? <Calendar /> : words
         ? (
-            <Button leftSection={<Plus size={16} aria-hidden />} onClick={() => setWriting(true)}>
-                New page
-            </Button>
+          <Results
+            words={words}
+            type={values.type}
+            by={values.by === "words" ? "words" : "meaning"}
+          />
         )
-        : null;
-    return (
-        <>
-            <PageHead
-                title="Pages"
-                sub="Texts that people write, automations make and integrations bring in."
-                right={
-                    <>
-                        {make}
-                        <CopyAs operations={operations(words)} />
-                    </>
-                }
-            />
-            <Group mb="md" gap="sm" align="flex-end">
-                <SegmentedControl
-                    aria-label="View"
-                    value={calendar ? "calendar" : "pages"}
-                    onChange={(next) => change({ view: next === "calendar" ? next : undefined })}
-                    data={[{ value: "pages", label: "Pages" }, {
-                        value: "calendar",
-                        label: "Calendar",
-                    }]}
-                />
-                {calendar ? null : <Seek values={values} change={change} />}
-            </Group>
-            {calendar ? <Calendar /> : words
-                ? (
-                    <Results
-                        words={words}
-                        type={values.type}
-                        by={values.by === "words" ? "words" : "meaning"}
-                    />
-                )
-                : <All type={values.type} time={values.time} make={make} />}
-            <NewPage opened={writing} close={() => setWriting(false)} />
-        </>
-    );
+        : <All type={values.type} time={values.time} make={make} />}
+      <NewPage opened={writing} close={() => setWriting(false)} />
+    </>
+  );
 }
 
 type Values = Record<string, string | undefined>;
 
 function Seek({ values, change }: { values: Values; change: (more: Values) => void }) {
-    const types = values.type && !TYPES.includes(values.type) ? [...TYPES, values.type] : TYPES;
-    return (
-        <>
-            <TextInput
-                aria-label="Search pages"
-                placeholder='Search: office "open at nine" -closed'
-                leftSection={<Search size={15} aria-hidden />}
-                value={values.q ?? ""}
-                onChange={(event) => change({ q: event.currentTarget.value || undefined })}
-                style={{ flex: "1 1 16rem", maxWidth: 460 }}
-            />
-            <NativeSelect
-                aria-label="Search by"
-                value={values.by === "words" ? "words" : "meaning"}
-                data={[{ value: "meaning", label: "words and meaning" }, {
-                    value: "words",
-                    label: "words alone",
-                }]}
-                onChange={(event) =>
-                    change({ by: event.currentTarget.value === "words" ? "words" : undefined })}
-            />
-            <NativeSelect
-                aria-label="Type"
-                value={values.type ?? ""}
-                data={[
-                    { value: "", label: "every type" },
-                    ...types.map((one) => ({ value: one, label: plain(one) })),
-                ]}
-                onChange={(event) => change({ type: event.currentTarget.value || undefined })}
-            />
-            {values.q ? null : (
-                <NativeSelect
-                    aria-label="Time"
-                    value={values.time ?? ""}
-                    data={[
-                        { value: "", label: "any time" },
-                        ...Object.entries(TIMES).map(([value, { label }]) => ({ value, label })),
-                    ]}
-                    onChange={(event) => change({ time: event.currentTarget.value || undefined })}
-                />
-            )}
-        </>
-    );
+  const types = values.type && !TYPES.includes(values.type) ? [...TYPES, values.type] : TYPES;
+  return (
+    <>
+      <TextInput
+        aria-label="Search pages"
+        placeholder='Search: office "open at nine" -closed'
+        leftSection={<Search size={15} aria-hidden />}
+        value={values.q ?? ""}
+        onChange={(event) => change({ q: event.currentTarget.value || undefined })}
+        style={{ flex: "1 1 16rem", maxWidth: 460 }}
+      />
+      <NativeSelect
+        aria-label="Search by"
+        value={values.by === "words" ? "words" : "meaning"}
+        data={[{ value: "meaning", label: "words and meaning" }, {
+          value: "words",
+          label: "words alone",
+        }]}
+        onChange={(event) =>
+          change({ by: event.currentTarget.value === "words" ? "words" : undefined })}
+      />
+      <NativeSelect
+        aria-label="Type"
+        value={values.type ?? ""}
+        data={[
+          { value: "", label: "every type" },
+          ...types.map((one) => ({ value: one, label: plain(one) })),
+        ]}
+        onChange={(event) => change({ type: event.currentTarget.value || undefined })}
+      />
+      {values.q ? null : (
+        <NativeSelect
+          aria-label="Time"
+          value={values.time ?? ""}
+          data={[
+            { value: "", label: "any time" },
+            ...Object.entries(TIMES).map(([value, { label }]) => ({ value, label })),
+          ]}
+          onChange={(event) => change({ time: event.currentTarget.value || undefined })}
+        />
+      )}
+    </>
+  );
 }
 
 function Results({ words, type, by }: { words: string; type?: string; by: "words" | "meaning" }) {
-    const query = { q: words, limit: 50, ...(type ? { type } : {}) };
-    const text = api.useQuery("get", "/api/v1/search", { params: { query } }, {
-        enabled: by === "words",
-    });
-    const meaning = api.useQuery("get", "/api/v1/query", { params: { query } }, {
-        enabled: by === "meaning",
-    });
-    if (by === "words") {
-        return (
-            <Asked of={text}>
-                {(told) => <Hits pages={told.pages} used={told.used} note={null} />}
-            </Asked>
-        );
-    }
+  const query = { q: words, limit: 50, ...(type ? { type } : {}) };
+  const text = api.useQuery("get", "/api/v1/search", { params: { query } }, {
+    enabled: by === "words",
+  });
+  const meaning = api.useQuery("get", "/api/v1/query", { params: { query } }, {
+    enabled: by === "meaning",
+  });
+  if (by === "words") {
     return (
-        <Asked of={meaning}>
-            {(told) => <Hits pages={told.pages} used={told.used} note={told.note} />}
-        </Asked>
+      <Asked of={text}>
+        {(told) => <Hits pages={told.pages} used={told.used} note={null} />}
+      </Asked>
     );
+  }
+  return (
+    <Asked of={meaning}>
+      {(told) => <Hits pages={told.pages} used={told.used} note={told.note} />}
+    </Asked>
+  );
 }
 
 type Hit = Omit<Found, "parts">;
 
 function Hits(
-    { pages, used, note }: { pages: Hit[]; used: (keyof typeof WAYS)[]; note: string | null },
+  { pages, used, note }: { pages: Hit[]; used: (keyof typeof WAYS)[]; note: string | null },
 ) {
-    return (
-        <Stack gap="sm">
-            <Group gap="xs" role="status">
-                <Text size="sm" c="dimmed">{count(pages.length, "page")} found by</Text>
-                {used.map((way) => (
-                    <Badge key={way} variant="light" tt="none">{WAYS[way] ?? way}</Badge>
-                ))}
-            </Group>
-            {note ? <Text size="sm" c="dimmed">{note}</Text> : null}
-            {pages.length ? null : (
-                <Empty icon={Search} title="Nothing fits">
-                    All words must be there. Try fewer of them, or another form of one.
-                </Empty>
+  return (
+    <Stack gap="sm">
+      <Group gap="xs" role="status">
+        <Text size="sm" c="dimmed">{count(pages.length, "page")} found by</Text>
+        {used.map((way) => <Badge key={way} variant="light" tt="none">{WAYS[way] ?? way}</Badge>)}
+      </Group>
+      {note ? <Text size="sm" c="dimmed">{note}</Text> : null}
+      {pages.length ? null : (
+        <Empty icon={Search} title="Nothing fits">
+          All words must be there. Try fewer of them, or another form of one.
+        </Empty>
+      )}
+      {pages.map((page) => (
+        <PageCard key={page.id} page={page}>
+          <Text size="sm" className="wrap-anywhere" lineClamp={3}>
+            {parted(page.snippet, page.highlights).map(({ text, marked }, at) =>
+              marked ? <mark key={at}>{text}</mark> : <span key={at}>{text}</span>
             )}
-            {pages.map((page) => (
-                <PageCard key={page.id} page={page}>
-                    <Text size="sm" className="wrap-anywhere" lineClamp={3}>
-                        {parted(page.snippet, page.highlights).map(({ text, marked }, at) =>
-                            marked ? <mark key={at}>{text}</mark> : <span key={at}>{text}</span>
-                        )}
-                    </Text>
-                </PageCard>
-            ))}
-        </Stack>
-    );
+          </Text>
+        </PageCard>
+      ))}
+    </Stack>
+  );
 }
 
 function All({ type, time, make }: { type?: string; time?: string; make: ReactNode }) {
-    const [cursors, setCursors] = useState<string[]>([]);
-    const days = TIMES[time ?? ""]?.days;
-    // By the minute, so that the same question is the same address for a while.
-    const since = days
-        ? new Date(Math.floor(Date.now() / 60_000) * 60_000 - days * 86_400_000).toISOString()
-        : undefined;
-    const key = `${type}/${time}`;
-    const [asked, setAsked] = useState(key);
-    if (asked !== key) {
-        setAsked(key);
-        setCursors([]);
-    }
-    const cursor = cursors.at(-1);
-    const pages = api.useQuery("get", "/api/v1/pages", {
-        params: {
-            query: {
-                limit: 50,
-                ...(type ? { type } : {}),
-                ...(since ? { ingested_after: since } : {}),
-                ...(cursor ? { cursor } : {}),
-            },
-        },
-    });
-    return (
-        <Asked of={pages}>
-            {({ pages: all, next }) => (
-                <Stack gap="sm">
-                    {all.length ? null : (
-                        <Empty
-                            icon={FileText}
-                            title={type || time ? "No page like this" : "No pages yet"}
-                            actions={make}
-                        >
-                            {type || time
-                                ? "Choose another type or another time."
-                                : "Automations keep what they write with create_page, integrations bring in mail, events and files, and you can write a page yourself."}
-                        </Empty>
-                    )}
-                    {all.map((page) => <PageCard key={page.id} page={page} />)}
-                    <Group justify="center">
-                        {cursors.length
-                            ? (
-                                <Button
-                                    variant="default"
-                                    onClick={() => setCursors(cursors.slice(0, -1))}
-                                >
-                                    Newer
-                                </Button>
-                            )
-                            : null}
-                        {next
-                            ? (
-                                <Button
-                                    variant="default"
-                                    onClick={() => setCursors([...cursors, next])}
-                                >
-                                    Older
-                                </Button>
-                            )
-                            : null}
-                    </Group>
-                </Stack>
-            )}
-        </Asked>
-    );
+  const [cursors, setCursors] = useState<string[]>([]);
+  const days = TIMES[time ?? ""]?.days;
+  // By the minute, so that the same question is the same address for a while.
+  const since = days
+    ? new Date(Math.floor(Date.now() / 60_000) * 60_000 - days * 86_400_000).toISOString()
+    : undefined;
+  const key = `${type}/${time}`;
+  const [asked, setAsked] = useState(key);
+  if (asked !== key) {
+    setAsked(key);
+    setCursors([]);
+  }
+  const cursor = cursors.at(-1);
+  const pages = api.useQuery("get", "/api/v1/pages", {
+    params: {
+      query: {
+        limit: 50,
+        ...(type ? { type } : {}),
+        ...(since ? { ingested_after: since } : {}),
+        ...(cursor ? { cursor } : {}),
+      },
+    },
+  });
+  return (
+    <Asked of={pages}>
+      {({ pages: all, next }) => (
+        <Stack gap="sm">
+          {all.length ? null : (
+            <Empty
+              icon={FileText}
+              title={type || time ? "No page like this" : "No pages yet"}
+              actions={make}
+            >
+              {type || time
+                ? "Choose another type or another time."
+                : "Automations keep what they write with create_page, integrations bring in mail, events and files, and you can write a page yourself."}
+            </Empty>
+          )}
+          {all.map((page) => <PageCard key={page.id} page={page} />)}
+          <Group justify="center">
+            {cursors.length
+              ? (
+                <Button
+                  variant="default"
+                  onClick={() => setCursors(cursors.slice(0, -1))}
+                >
+                  Newer
+                </Button>
+              )
+              : null}
+            {next
+              ? (
+                <Button
+                  variant="default"
+                  onClick={() => setCursors([...cursors, next])}
+                >
+                  Older
+                </Button>
+              )
+              : null}
+          </Group>
+        </Stack>
+      )}
+    </Asked>
+  );
 }
 
 function PageCard({ page, children }: { page: Listed; children?: ReactNode }) {
-    return (
-        <Card
-            component={Link}
-            to={`/pages/${page.slug}`}
-            withBorder
-            radius="lg"
-            px="lg"
-            py="sm"
-            className="row-link"
-        >
-            <Group justify="space-between" wrap="nowrap" gap="sm">
-                <Title order={2} size="h5" className="wrap-anywhere">{page.title}</Title>
-                <Badge variant="light" color="gray" tt="none" style={{ flex: "none" }}>
-                    {plain(page.type)}
-                </Badge>
-            </Group>
-            {children}
-            <Text size="xs" c="dimmed" component="div" mt={2}>
-                from {plain(page.source)} · came in <Moment at={page.ingested_at} size="xs" />
-            </Text>
-        </Card>
-    );
+  return (
+    <Card
+      component={Link}
+      to={`/pages/${page.slug}`}
+      withBorder
+      radius="lg"
+      px="lg"
+      py="sm"
+      className="row-link"
+    >
+      <Group justify="space-between" wrap="nowrap" gap="sm">
+        <Title order={2} size="h5" className="wrap-anywhere">{page.title}</Title>
+        <Badge variant="light" color="gray" tt="none" style={{ flex: "none" }}>
+          {plain(page.type)}
+        </Badge>
+      </Group>
+      {children}
+      <Text size="xs" c="dimmed" component="div" mt={2}>
+        from {plain(page.source)} · came in <Moment at={page.ingested_at} size="xs" />
+      </Text>
+    </Card>
+  );
 }
 
 function operations(words: string) {
-    const q = words || "office hours";
-    return [
-        {
-            label: "Search by words",
-            operation: {
-                method: "GET" as const,
-                path: `/api/v1/search?q=${encodeURIComponent(q)}`,
-                tool: "search",
-                arguments: { query: q },
-            },
-        },
-        {
-            label: "Ask by words and meaning",
-            operation: {
-                method: "GET" as const,
-                path: `/api/v1/query?q=${encodeURIComponent(q)}`,
-                tool: "query",
-                arguments: { query: q },
-            },
-        },
-    ];
+  const q = words || "office hours";
+  return [
+    {
+      label: "Search by words",
+      operation: {
+        method: "GET" as const,
+        path: `/api/v1/search?q=${encodeURIComponent(q)}`,
+        tool: "search",
+        arguments: { query: q },
+      },
+    },
+    {
+      label: "Ask by words and meaning",
+      operation: {
+        method: "GET" as const,
+        path: `/api/v1/query?q=${encodeURIComponent(q)}`,
+        tool: "query",
+        arguments: { query: q },
+      },
+    },
+  ];
 }

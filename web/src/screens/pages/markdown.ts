@@ -3,18 +3,18 @@
 // link that is not http(s) is none.
 
 export type Inline =
-    | { kind: "text" | "code"; text: string }
-    | { kind: "strong" | "em" | "strike"; children: Inline[] }
-    | { kind: "link"; href: string; children: Inline[] };
+  | { kind: "text" | "code"; text: string }
+  | { kind: "strong" | "em" | "strike"; children: Inline[] }
+  | { kind: "link"; href: string; children: Inline[] };
 
 export type Block =
-    | { kind: "heading"; level: number; children: Inline[] }
-    | { kind: "paragraph"; children: Inline[] }
-    | { kind: "code"; text: string; language: string }
-    | { kind: "quote"; blocks: Block[] }
-    | { kind: "list"; ordered: boolean; start: number; items: Block[][] }
-    | { kind: "table"; head: Inline[][]; rows: Inline[][][] }
-    | { kind: "rule" };
+  | { kind: "heading"; level: number; children: Inline[] }
+  | { kind: "paragraph"; children: Inline[] }
+  | { kind: "code"; text: string; language: string }
+  | { kind: "quote"; blocks: Block[] }
+  | { kind: "list"; ordered: boolean; start: number; items: Block[][] }
+  | { kind: "table"; head: Inline[][]; rows: Inline[][][] }
+  | { kind: "rule" };
 
 const DEEPEST = 8;
 const FENCE = /^ {0,3}(```+|~~~+)\s*([^`\s]*)[^`]*$/;
@@ -25,176 +25,174 @@ const QUOTE = /^ {0,3}> ?/;
 const DIVIDER = /^\s*\|?\s*:?-+:?\s*(\|\s*:?-+:?\s*)*\|?\s*$/;
 
 export function blocksOf(text: string, depth = 0): Block[] {
-    const lines = text.replaceAll("\r\n", "\n").split("\n");
-    const blocks: Block[] = [];
-    let at = 0;
-    while (at < lines.length) {
-        const [block, next] = blockAt(lines, at, depth);
-        if (block) blocks.push(block);
-        at = Math.max(next, at + 1);
-    }
-    return blocks;
+  const lines = text.replaceAll("\r\n", "\n").split("\n");
+  const blocks: Block[] = [];
+  let at = 0;
+  while (at < lines.length) {
+    const [block, next] = blockAt(lines, at, depth);
+    if (block) blocks.push(block);
+    at = Math.max(next, at + 1);
+  }
+  return blocks;
 }
 
 /** Headings one below another without a gap, as screen readers need them; the first is the second. */
 export function outlined(blocks: Block[], above = { level: 1 }): Block[] {
-    return blocks.map((block) => {
-        if (block.kind === "heading") {
-            above.level = Math.min(6, block.level + 1, above.level + 1);
-            return { ...block, level: above.level };
-        }
-        if (block.kind === "quote") return { ...block, blocks: outlined(block.blocks, above) };
-        if (block.kind === "list") {
-            return { ...block, items: block.items.map((item) => outlined(item, above)) };
-        }
-        return block;
-    });
+  return blocks.map((block) => {
+    if (block.kind === "heading") {
+      above.level = Math.min(6, block.level + 1, above.level + 1);
+      return { ...block, level: above.level };
+    }
+    if (block.kind === "quote") return { ...block, blocks: outlined(block.blocks, above) };
+    if (block.kind === "list") {
+      return { ...block, items: block.items.map((item) => outlined(item, above)) };
+    }
+    return block;
+  });
 }
 
 function blockAt(lines: string[], at: number, depth: number): [Block | null, number] {
-    const line = lines[at]!;
-    if (!line.trim()) return [null, at + 1];
-    const fence = FENCE.exec(line);
-    if (fence) return fenced(lines, at, fence[1]!, fence[2]!);
-    const heading = HEADING.exec(line);
-    if (heading) {
-        return [
-            { kind: "heading", level: heading[1]!.length, children: inline(heading[2]!) },
-            at + 1,
-        ];
-    }
-    if (RULE.test(line)) return [{ kind: "rule" }, at + 1];
-    if (depth < DEEPEST && QUOTE.test(line)) return quoted(lines, at, depth);
-    if (depth < DEEPEST && ITEM.test(line)) return listed(lines, at, depth);
-    if (line.includes("|") && DIVIDER.test(lines[at + 1] ?? "") && lines[at + 1]!.includes("-")) {
-        return tabled(lines, at);
-    }
-    return paragraph(lines, at, depth);
+  const line = lines[at]!;
+  if (!line.trim()) return [null, at + 1];
+  const fence = FENCE.exec(line);
+  if (fence) return fenced(lines, at, fence[1]!, fence[2]!);
+  const heading = HEADING.exec(line);
+  if (heading) {
+    return [
+      { kind: "heading", level: heading[1]!.length, children: inline(heading[2]!) },
+      at + 1,
+    ];
+  }
+  if (RULE.test(line)) return [{ kind: "rule" }, at + 1];
+  if (depth < DEEPEST && QUOTE.test(line)) return quoted(lines, at, depth);
+  if (depth < DEEPEST && ITEM.test(line)) return listed(lines, at, depth);
+  if (line.includes("|") && DIVIDER.test(lines[at + 1] ?? "") && lines[at + 1]!.includes("-")) {
+    return tabled(lines, at);
+  }
+  return paragraph(lines, at, depth);
 }
 
 function fenced(lines: string[], at: number, fence: string, language: string): [Block, number] {
-    let end = at + 1;
-    while (end < lines.length && !closes(lines[end]!, fence)) end++;
-    return [{ kind: "code", text: lines.slice(at + 1, end).join("\n"), language }, end + 1];
+  let end = at + 1;
+  while (end < lines.length && !closes(lines[end]!, fence)) end++;
+  return [{ kind: "code", text: lines.slice(at + 1, end).join("\n"), language }, end + 1];
 }
 
 const closes = (line: string, fence: string) => {
-    const trimmed = line.trim();
-    return trimmed.startsWith(fence) && trimmed.replaceAll(fence[0]!, "") === "";
+  const trimmed = line.trim();
+  return trimmed.startsWith(fence) && trimmed.replaceAll(fence[0]!, "") === "";
 };
 
 function quoted(lines: string[], at: number, depth: number): [Block, number] {
-    let end = at;
-    while (end < lines.length && QUOTE.test(lines[end]!)) end++;
-    const inner = lines.slice(at, end).map((line) => line.replace(QUOTE, "")).join("\n");
-    return [{ kind: "quote", blocks: blocksOf(inner, depth + 1) }, end];
+  let end = at;
+  while (end < lines.length && QUOTE.test(lines[end]!)) end++;
+  const inner = lines.slice(at, end).map((line) => line.replace(QUOTE, "")).join("\n");
+  return [{ kind: "quote", blocks: blocksOf(inner, depth + 1) }, end];
 }
 
 function listed(lines: string[], at: number, depth: number): [Block, number] {
-    const mark = ITEM.exec(lines[at]!)![2]!;
-    const ordered = /\d/.test(mark);
-    const items: Block[][] = [];
-    let next = at;
+  const mark = ITEM.exec(lines[at]!)![2]!;
+  const ordered = /\d/.test(mark);
+  const items: Block[][] = [];
+  let next = at;
+  while (next < lines.length) {
+    const found = ITEM.exec(lines[next]!);
+    if (!found || /\d/.test(found[2]!) !== ordered || RULE.test(lines[next]!)) break;
+    const width = found[0].length;
+    const own = [lines[next]!.slice(width)];
+    next++;
     while (next < lines.length) {
-        const found = ITEM.exec(lines[next]!);
-        if (!found || /\d/.test(found[2]!) !== ordered || RULE.test(lines[next]!)) break;
-        const width = found[0].length;
-        const own = [lines[next]!.slice(width)];
-        next++;
-        while (next < lines.length) {
-            const line = lines[next]!;
-            const indent = line.length - line.trimStart().length;
-            if (line.trim() && indent < Math.min(width, 2)) break;
-            if (!line.trim() && !(lines[next + 1] ?? "").startsWith("  ")) break;
-            own.push(line.slice(Math.min(indent, width)));
-            next++;
-        }
-        items.push(blocksOf(own.join("\n"), depth + 1));
-        while (next < lines.length && !lines[next]!.trim() && ITEM.test(lines[next + 1] ?? "")) {
-            next++;
-        }
+      const line = lines[next]!;
+      const indent = line.length - line.trimStart().length;
+      if (line.trim() && indent < Math.min(width, 2)) break;
+      if (!line.trim() && !(lines[next + 1] ?? "").startsWith("  ")) break;
+      own.push(line.slice(Math.min(indent, width)));
+      next++;
     }
-    return [{ kind: "list", ordered, start: ordered ? parseInt(mark) : 1, items }, next];
+    items.push(blocksOf(own.join("\n"), depth + 1));
+    while (next < lines.length && !lines[next]!.trim() && ITEM.test(lines[next + 1] ?? "")) {
+      next++;
+    }
+  }
+  return [{ kind: "list", ordered, start: ordered ? parseInt(mark) : 1, items }, next];
 }
 
 const cellsOf = (line: string) =>
-    line.trim().replace(/^\||\|$/g, "").split(/(?<!\\)\|/).map((cell) =>
-        inline(cell.trim().replaceAll("\\|", "|"))
-    );
+  line.trim().replace(/^\||\|$/g, "").split(/(?<!\\)\|/).map((cell) =>
+    inline(cell.trim().replaceAll("\\|", "|"))
+  );
 
 function tabled(lines: string[], at: number): [Block, number] {
-    const head = cellsOf(lines[at]!);
-    const rows: Inline[][][] = [];
-    let next = at + 2;
-    while (next < lines.length && lines[next]!.trim() && lines[next]!.includes("|")) {
-        rows.push(cellsOf(lines[next]!).slice(0, head.length));
-        next++;
-    }
-    return [{ kind: "table", head, rows }, next];
+  const head = cellsOf(lines[at]!);
+  const rows: Inline[][][] = [];
+  let next = at + 2;
+  while (next < lines.length && lines[next]!.trim() && lines[next]!.includes("|")) {
+    rows.push(cellsOf(lines[next]!).slice(0, head.length));
+    next++;
+  }
+  return [{ kind: "table", head, rows }, next];
 }
 
 function paragraph(lines: string[], at: number, depth: number): [Block, number] {
-    let end = at + 1;
-    while (end < lines.length && continues(lines[end]!, depth)) end++;
-    const text = lines.slice(at, end).map((line) => line.trim()).join("\n");
-    return [{ kind: "paragraph", children: inline(text) }, end];
+  let end = at + 1;
+  while (end < lines.length && continues(lines[end]!, depth)) end++;
+  const text = lines.slice(at, end).map((line) => line.trim()).join("\n");
+  return [{ kind: "paragraph", children: inline(text) }, end];
 }
 
 const continues = (line: string, depth: number) =>
-    line.trim() !== "" && !FENCE.test(line) && !HEADING.test(line) && !RULE.test(line) &&
-    !(depth < DEEPEST && (QUOTE.test(line) || ITEM.test(line)));
+  line.trim() !== "" && !FENCE.test(line) && !HEADING.test(line) && !RULE.test(line) &&
+  !(depth < DEEPEST && (QUOTE.test(line) || ITEM.test(line)));
 
 /** Only addresses of the web; no script, no data, nothing of this server. */
 export function safeHref(text: string): string | null {
-    if (!/^https?:\/\//i.test(text)) return null;
-    try {
-        const { protocol, href } = new URL(text);
-        return protocol === "http:" || protocol === "https:" ? href : null;
-    } catch {
-        return null;
-    }
+  if (!/^https?:\/\//i.test(text)) return null;
+  try {
+    const { protocol, href } = new URL(text);
+    return protocol === "http:" || protocol === "https:" ? href : null;
+  } catch {
+    return null;
+  }
 }
 
 // Each alternative reads forward only, with bounds: no text makes it slow.
 const PIECE =
-    /(`{1,3})([^`]{1,400})\1|!?\[([^\][]{0,500})\]\(\s*<?([^\s()<>]{1,1000})>?(?:\s+"[^"]{0,200}")?\s*\)|<?(https?:\/\/[^\s<>"')\]]{1,1000})>?|\*\*([^*]{1,400})\*\*|~~([^~]{1,400})~~|\*([^*\s][^*]{0,400})\*|(?<![\p{L}\p{N}])_([^_\s][^_]{0,400})_(?![\p{L}\p{N}])/gu;
+  /(`{1,3})([^`]{1,400})\1|!?\[([^\][]{0,500})\]\(\s*<?([^\s()<>]{1,1000})>?(?:\s+"[^"]{0,200}")?\s*\)|<?(https?:\/\/[^\s<>"')\]]{1,1000})>?|\*\*([^*]{1,400})\*\*|~~([^~]{1,400})~~|\*([^*\s][^*]{0,400})\*|(?<![\p{L}\p{N}])_([^_\s][^_]{0,400})_(?![\p{L}\p{N}])/gu;
 
 export function inline(text: string, depth = 0): Inline[] {
-    const found: Inline[] = [];
-    let last = 0;
-    const plain = (until: number) => {
-        if (until > last) found.push({ kind: "text", text: unescaped(text.slice(last, until)) });
-    };
-    if (depth > DEEPEST) return [{ kind: "text", text }];
-    for (const match of text.matchAll(PIECE)) {
-        if (match.index > 0 && text[match.index - 1] === "\\") continue;
-        plain(match.index);
-        found.push(piece(match, depth));
-        last = match.index + match[0].length;
-    }
-    plain(text.length);
-    return found;
+  const found: Inline[] = [];
+  let last = 0;
+  const plain = (until: number) => {
+    if (until > last) found.push({ kind: "text", text: unescaped(text.slice(last, until)) });
+  };
+  if (depth > DEEPEST) return [{ kind: "text", text }];
+  for (const match of text.matchAll(PIECE)) {
+    if (match.index > 0 && text[match.index - 1] === "\\") continue;
+    plain(match.index);
+    found.push(piece(match, depth));
+    last = match.index + match[0].length;
+  }
+  plain(text.length);
+  return found;
 }
 
 const unescaped = (text: string) => text.replace(/\\([\\`*_{}[\]()#+\-.!|~>])/g, "$1");
 
 function piece(match: RegExpExecArray, depth: number): Inline {
-    const [whole, , code, label, target, bare, strong, strike, star, under] = match;
-    if (code !== undefined) return { kind: "code", text: code };
-    if (target !== undefined) {
-        const href = safeHref(target);
-        const children = label
-            ? inline(label, depth + 1)
-            : [{ kind: "text" as const, text: target }];
-        return href ? { kind: "link", href, children } : { kind: "text", text: whole };
-    }
-    if (bare !== undefined) {
-        const href = safeHref(bare);
-        return href
-            ? { kind: "link", href, children: [{ kind: "text", text: bare }] }
-            : { kind: "text", text: whole };
-    }
-    if (strong !== undefined) return { kind: "strong", children: inline(strong, depth + 1) };
-    if (strike !== undefined) return { kind: "strike", children: inline(strike, depth + 1) };
-    return { kind: "em", children: inline(star ?? under ?? "", depth + 1) };
+  const [whole, , code, label, target, bare, strong, strike, star, under] = match;
+  if (code !== undefined) return { kind: "code", text: code };
+  if (target !== undefined) {
+    const href = safeHref(target);
+    const children = label ? inline(label, depth + 1) : [{ kind: "text" as const, text: target }];
+    return href ? { kind: "link", href, children } : { kind: "text", text: whole };
+  }
+  if (bare !== undefined) {
+    const href = safeHref(bare);
+    return href
+      ? { kind: "link", href, children: [{ kind: "text", text: bare }] }
+      : { kind: "text", text: whole };
+  }
+  if (strong !== undefined) return { kind: "strong", children: inline(strong, depth + 1) };
+  if (strike !== undefined) return { kind: "strike", children: inline(strike, depth + 1) };
+  return { kind: "em", children: inline(star ?? under ?? "", depth + 1) };
 }

@@ -1,7 +1,7 @@
 // The ways in which pages are found, in words.
 
 export const WAYS = {
-    text: "words",
-    trigram: "likeness of titles",
-    embedding: "meaning",
+  text: "words",
+  trigram: "likeness of titles",
+  embedding: "meaning",
 } as const;

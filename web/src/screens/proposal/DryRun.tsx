@@ -12,49 +12,49 @@ import { capital, isOver, outcomeWords } from "../../kit/words";
 const LOOK_AGAIN_MS = 1500;
 
 function Watched({ runId }: { runId: string }) {
-    const run = api.useQuery("get", "/api/v1/runs/{run_id}", {
-        params: { path: { run_id: runId } },
-    }, {
-        refetchInterval: (
-            { state },
-        ) => (state.data && isOver(state.data.status) ? false : LOOK_AGAIN_MS),
-    });
-    useLive(({ kind, data }) => {
-        if (kind === "run" && (data.run_id ?? data.id) === runId) void run.refetch();
-    });
-    const status = run.data?.status ?? "pending";
-    return (
-        <Alert color="gray" variant="light" role="status">
-            <Group gap="sm">
-                {isOver(status) ? null : <Loader size="xs" />}
-                <Text size="sm">
-                    {isOver(status) ? "The dry run is over." : "The dry run goes on …"}
-                </Text>
-                <Status value={status} />
-                {isOver(status) && run.data?.outcome
-                    ? <Text size="sm">{capital(outcomeWords(run.data.outcome))}.</Text>
-                    : null}
-                <Anchor component={Link} to="/runs/$runId" params={{ runId } as never} size="sm">
-                    See what it would have done
-                </Anchor>
-            </Group>
-        </Alert>
-    );
+  const run = api.useQuery("get", "/api/v1/runs/{run_id}", {
+    params: { path: { run_id: runId } },
+  }, {
+    refetchInterval: (
+      { state },
+    ) => (state.data && isOver(state.data.status) ? false : LOOK_AGAIN_MS),
+  });
+  useLive(({ kind, data }) => {
+    if (kind === "run" && (data.run_id ?? data.id) === runId) void run.refetch();
+  });
+  const status = run.data?.status ?? "pending";
+  return (
+    <Alert color="gray" variant="light" role="status">
+      <Group gap="sm">
+        {isOver(status) ? null : <Loader size="xs" />}
+        <Text size="sm">
+          {isOver(status) ? "The dry run is over." : "The dry run goes on …"}
+        </Text>
+        <Status value={status} />
+        {isOver(status) && run.data?.outcome
+          ? <Text size="sm">{capital(outcomeWords(run.data.outcome))}.</Text>
+          : null}
+        <Anchor component={Link} to="/runs/$runId" params={{ runId } as never} size="sm">
+          See what it would have done
+        </Anchor>
+      </Group>
+    </Alert>
+  );
 }
 
 export function DryRun({ automationId }: { automationId: string }) {
-    const [runId, setRunId] = useState<string | null>(null);
-    const [problem, setProblem] = useState<unknown>(null);
-    const begun = useRef(false);
-    useEffect(() => {
-        // Effects may be run twice while the page is worked on; a run is started once.
-        if (begun.current) return;
-        begun.current = true;
-        client.POST("/api/v1/automations/{automation_id}/run", {
-            params: { path: { automation_id: automationId } },
-            body: { dry_run: true, verify_mode: false },
-        }).then(({ data }) => setRunId(data!.run_id), setProblem);
-    }, [automationId]);
-    if (problem) return <ProblemNote problem={problem} />;
-    return runId ? <Watched runId={runId} /> : <Loader size="sm" aria-label="Starting" />;
+  const [runId, setRunId] = useState<string | null>(null);
+  const [problem, setProblem] = useState<unknown>(null);
+  const begun = useRef(false);
+  useEffect(() => {
+    // Effects may be run twice while the page is worked on; a run is started once.
+    if (begun.current) return;
+    begun.current = true;
+    client.POST("/api/v1/automations/{automation_id}/run", {
+      params: { path: { automation_id: automationId } },
+      body: { dry_run: true, verify_mode: false },
+    }).then(({ data }) => setRunId(data!.run_id), setProblem);
+  }, [automationId]);
+  if (problem) return <ProblemNote problem={problem} />;
+  return runId ? <Watched runId={runId} /> : <Loader size="sm" aria-label="Starting" />;
 }

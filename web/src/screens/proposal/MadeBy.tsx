@@ -8,22 +8,19 @@ import { madeByWords, type Proposal } from "../../review/reading";
 const SHORT = 12;
 
 export function MadeBy({ proposal }: { proposal: Proposal }) {
-    const { digest, revision, made_by: made } = proposal;
-    return (
-        <Part title="Who made it">
-            <Stack gap="xs">
-                <Text size="sm">{madeByWords(proposal)}</Text>
-                {made.refused.map((one) => (
-                    <Text size="xs" c="dimmed" key={one}>Refused: {one}</Text>
-                ))}
-                <Group gap={4}>
-                    <Text size="xs" c="dimmed">
-                        Revision {revision}, digest{" "}
-                        <span className="mono">{digest.slice(0, SHORT)}…</span>
-                    </Text>
-                    <CopyIcon text={digest} label="Copy the digest" />
-                </Group>
-            </Stack>
-        </Part>
-    );
+  const { digest, revision, made_by: made } = proposal;
+  return (
+    <Part title="Who made it">
+      <Stack gap="xs">
+        <Text size="sm">{madeByWords(proposal)}</Text>
+        {made.refused.map((one) => <Text size="xs" c="dimmed" key={one}>Refused: {one}</Text>)}
+        <Group gap={4}>
+          <Text size="xs" c="dimmed">
+            Revision {revision}, digest <span className="mono">{digest.slice(0, SHORT)}…</span>
+          </Text>
+          <CopyIcon text={digest} label="Copy the digest" />
+        </Group>
+      </Stack>
+    </Part>
+  );
 }

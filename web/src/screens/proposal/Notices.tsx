@@ -6,32 +6,32 @@ import type { Page } from "./usePage";
 import { Versions } from "./Versions";
 
 export function Notices({ page }: { page: Page }) {
-    const { draft, refused, proposal, tell } = page;
-    if (!refused.rest && !draft.parked && !draft.lost.length) return null;
-    return (
-        <Stack gap="md" mb="md">
-            {refused.rest ? <Versions problem={refused.rest} proposal={proposal} /> : null}
-            {draft.parked
-                ? (
-                    <Moved
-                        parked={draft.parked}
-                        definition={draft.definition}
-                        onMine={() => tell({ kind: "mine" })}
-                        onTheirs={() => tell({ kind: "theirs" })}
-                    />
-                )
-                : null}
-            {draft.lost.length
-                ? (
-                    <Alert
-                        color="yellow"
-                        variant="light"
-                        title="These changes have no place any more"
-                    >
-                        <EditList edits={draft.lost} definition={draft.definition} />
-                    </Alert>
-                )
-                : null}
-        </Stack>
-    );
+  const { draft, refused, proposal, tell } = page;
+  if (!refused.rest && !draft.parked && !draft.lost.length) return null;
+  return (
+    <Stack gap="md" mb="md">
+      {refused.rest ? <Versions problem={refused.rest} proposal={proposal} /> : null}
+      {draft.parked
+        ? (
+          <Moved
+            parked={draft.parked}
+            definition={draft.definition}
+            onMine={() => tell({ kind: "mine" })}
+            onTheirs={() => tell({ kind: "theirs" })}
+          />
+        )
+        : null}
+      {draft.lost.length
+        ? (
+          <Alert
+            color="yellow"
+            variant="light"
+            title="These changes have no place any more"
+          >
+            <EditList edits={draft.lost} definition={draft.definition} />
+          </Alert>
+        )
+        : null}
+    </Stack>
+  );
 }

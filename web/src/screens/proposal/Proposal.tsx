@@ -16,113 +16,113 @@ import { Reader } from "./Reader";
 import { Saved } from "./Saved";
 
 function Gone() {
-    return (
-        <>
-            <PageHead title="Proposal" back={{ to: "/new", label: "New automation" }} />
-            <Empty
-                icon={FileX2}
-                title="This proposal is not here any more"
-                actions={<Button component={Link} to="/new">Begin a new one</Button>}
-            >
-                Proposals are kept for seven days. It may have been thrown away, or stand in another
-                of your workspaces. What was saved of it is among your automations.
-            </Empty>
-        </>
-    );
+  return (
+    <>
+      <PageHead title="Proposal" back={{ to: "/new", label: "New automation" }} />
+      <Empty
+        icon={FileX2}
+        title="This proposal is not here any more"
+        actions={<Button component={Link} to="/new">Begin a new one</Button>}
+      >
+        Proposals are kept for seven days. It may have been thrown away, or stand in another of your
+        workspaces. What was saved of it is among your automations.
+      </Empty>
+    </>
+  );
 }
 
 const nameOf = ({ definition }: Shown) => {
-    const { name } = definition as { name?: unknown };
-    return typeof name === "string" && name ? name : "Without a name";
+  const { name } = definition as { name?: unknown };
+  return typeof name === "string" && name ? name : "Without a name";
 };
 
 function Head({ proposal }: { proposal: Shown }) {
-    const { automation_id: changes, proposal_id: id, digest } = proposal;
-    const path = `/api/v1/proposals/${id}`;
-    return (
-        <PageHead
-            title={nameOf(proposal)}
-            beside={<Stands status={proposal.status} />}
-            back={{ to: "/new", label: "New automation" }}
-            sub={
-                <>
-                    {changes
-                        ? (
-                            <>
-                                A change of{" "}
-                                <Anchor
-                                    underline="always"
-                                    component={Link}
-                                    to="/automations/$automationId"
-                                    params={{ automationId: changes } as never}
-                                    inherit
-                                >
-                                    an automation
-                                </Anchor>
-                            </>
-                        )
-                        : "A proposal for a new automation"}
-                    {proposal.status === "saved" ? " · saved" : (
-                        <>
-                            {" "}· kept until {day(proposal.expires_at)}
-                        </>
-                    )}
-                </>
-            }
-            right={
-                <CopyAs
-                    operations={[
-                        {
-                            label: "Show it",
-                            operation: {
-                                method: "GET",
-                                path,
-                                tool: "get_proposal",
-                                arguments: { proposal_id: id },
-                            },
-                        },
-                        {
-                            label: "Go on with it",
-                            operation: {
-                                method: "POST",
-                                path: `${path}/refine`,
-                                body: { instruction: "only on Mondays" },
-                                tool: "refine_proposal",
-                                arguments: { proposal_id: id, instruction: "only on Mondays" },
-                            },
-                        },
-                        {
-                            label: "Save it, as a person",
-                            operation: { method: "POST", path: `${path}/save`, body: { digest } },
-                        },
-                    ]}
-                />
-            }
+  const { automation_id: changes, proposal_id: id, digest } = proposal;
+  const path = `/api/v1/proposals/${id}`;
+  return (
+    <PageHead
+      title={nameOf(proposal)}
+      beside={<Stands status={proposal.status} />}
+      back={{ to: "/new", label: "New automation" }}
+      sub={
+        <>
+          {changes
+            ? (
+              <>
+                A change of{" "}
+                <Anchor
+                  underline="always"
+                  component={Link}
+                  to="/automations/$automationId"
+                  params={{ automationId: changes } as never}
+                  inherit
+                >
+                  an automation
+                </Anchor>
+              </>
+            )
+            : "A proposal for a new automation"}
+          {proposal.status === "saved" ? " · saved" : (
+            <>
+              {" "}· kept until {day(proposal.expires_at)}
+            </>
+          )}
+        </>
+      }
+      right={
+        <CopyAs
+          operations={[
+            {
+              label: "Show it",
+              operation: {
+                method: "GET",
+                path,
+                tool: "get_proposal",
+                arguments: { proposal_id: id },
+              },
+            },
+            {
+              label: "Go on with it",
+              operation: {
+                method: "POST",
+                path: `${path}/refine`,
+                body: { instruction: "only on Mondays" },
+                tool: "refine_proposal",
+                arguments: { proposal_id: id, instruction: "only on Mondays" },
+              },
+            },
+            {
+              label: "Save it, as a person",
+              operation: { method: "POST", path: `${path}/save`, body: { digest } },
+            },
+          ]}
         />
-    );
+      }
+    />
+  );
 }
 
 export default function Proposal() {
-    const { proposalId = "" } = useParams({ strict: false }) as { proposalId?: string };
-    const asked = useProposal(proposalId);
-    const problem: unknown = asked.error;
-    const gone = problem instanceof Problem && [404, 410, 422].includes(problem.status);
-    if (gone && !asked.data) return <Gone />;
-    return (
-        <>
-            {asked.data
-                ? null
-                : <PageHead title="Proposal" back={{ to: "/new", label: "New automation" }} />}
-            <Asked of={asked} lines={6}>
-                {(proposal) => (
-                    <>
-                        <Head proposal={proposal} />
-                        {proposal.status === "saved"
-                            ? <Saved proposal={proposal} />
-                            : <Reader key={proposal.proposal_id} latest={proposal} />}
-                    </>
-                )}
-            </Asked>
-        </>
-    );
+  const { proposalId = "" } = useParams({ strict: false }) as { proposalId?: string };
+  const asked = useProposal(proposalId);
+  const problem: unknown = asked.error;
+  const gone = problem instanceof Problem && [404, 410, 422].includes(problem.status);
+  if (gone && !asked.data) return <Gone />;
+  return (
+    <>
+      {asked.data
+        ? null
+        : <PageHead title="Proposal" back={{ to: "/new", label: "New automation" }} />}
+      <Asked of={asked} lines={6}>
+        {(proposal) => (
+          <>
+            <Head proposal={proposal} />
+            {proposal.status === "saved"
+              ? <Saved proposal={proposal} />
+              : <Reader key={proposal.proposal_id} latest={proposal} />}
+          </>
+        )}
+      </Asked>
+    </>
+  );
 }

@@ -18,134 +18,134 @@ import "./proposal.css";
 const NO_SAMPLES: Samples = { steps: {} };
 
 function Clarified({ page }: { page: Page }) {
-    const { proposal, draft, refused, busy, may, parked, tell, goOn } = page;
-    if (!proposal.questions.length) return null;
-    return (
-        <Questions
-            questions={proposal.questions}
-            givens={draft.givens}
-            zone={knownZone()}
-            definition={proposal.definition}
-            errors={refused.answers}
-            busy={busy === "answers"}
-            disabled={!may || !!busy || parked}
-            onGiven={(id, given) => tell({ kind: "given", id, given })}
-            onAnswer={() => void goOn("answers")}
-            go={focusPointer}
-        />
-    );
+  const { proposal, draft, refused, busy, may, parked, tell, goOn } = page;
+  if (!proposal.questions.length) return null;
+  return (
+    <Questions
+      questions={proposal.questions}
+      givens={draft.givens}
+      zone={knownZone()}
+      definition={proposal.definition}
+      errors={refused.answers}
+      busy={busy === "answers"}
+      disabled={!may || !!busy || parked}
+      onGiven={(id, given) => tell({ kind: "given", id, given })}
+      onAnswer={() => void goOn("answers")}
+      go={focusPointer}
+    />
+  );
 }
 
 function Rehearsed({ page }: { page: Page }) {
-    const { proposal, may, changed } = page;
-    if (!may || !proposal.automation_id) return null;
-    const unsent = changed ? "Review your changes first; then it can be rehearsed." : null;
-    const ready = proposal.status === "ready";
-    return (
-        <RehearsalPanel
-            key={proposal.digest}
-            automationId={proposal.automation_id}
-            candidate={{ proposal_id: proposal.proposal_id }}
-            hasFired={!!proposal.rehearsal}
-            notYet={ready ? unsent : "It can be rehearsed once it is ready to be saved."}
-        />
-    );
+  const { proposal, may, changed } = page;
+  if (!may || !proposal.automation_id) return null;
+  const unsent = changed ? "Review your changes first; then it can be rehearsed." : null;
+  const ready = proposal.status === "ready";
+  return (
+    <RehearsalPanel
+      key={proposal.digest}
+      automationId={proposal.automation_id}
+      candidate={{ proposal_id: proposal.proposal_id }}
+      hasFired={!!proposal.rehearsal}
+      notYet={ready ? unsent : "It can be rehearsed once it is ready to be saved."}
+    />
+  );
 }
 
 function InWords({ page }: { page: Page }) {
-    const { proposal, draft, refused, busy, may, parked, broken, tell, goOn } = page;
-    if (!may) return null;
-    return (
-        <Talk
-            proposal={proposal}
-            text={draft.instruction}
-            error={refused.instruction}
-            busy={busy === "words"}
-            disabled={!!busy || parked || !!broken}
-            onText={(text) => tell({ kind: "instruction", text })}
-            onSend={() => void goOn("words")}
-        />
-    );
+  const { proposal, draft, refused, busy, may, parked, broken, tell, goOn } = page;
+  if (!may) return null;
+  return (
+    <Talk
+      proposal={proposal}
+      text={draft.instruction}
+      error={refused.instruction}
+      busy={busy === "words"}
+      disabled={!!busy || parked || !!broken}
+      onText={(text) => tell({ kind: "instruction", text })}
+      onSend={() => void goOn("words")}
+    />
+  );
 }
 
 function Whole({ page }: { page: Page }) {
-    const { draft, findings, base, may, busy, parked, tell, setBroken } = page;
-    return (
-        <Box component="section" aria-label="All of it">
-            <Title order={2} size="h4">All of it, to read and to change</Title>
-            <Text size="sm" c="dimmed" mb="md">
-                Every field, step by step. What you change is reviewed before it can be saved.
-            </Text>
-            <DefinitionEditor
-                value={draft.definition}
-                onChange={(definition) => tell({ kind: "definition", definition })}
-                onBroken={setBroken}
-                findings={findings}
-                samples={NO_SAMPLES}
-                readOnly={!may || !!busy || parked}
-                compareWith={base}
-            />
-        </Box>
-    );
+  const { draft, findings, base, may, busy, parked, tell, setBroken } = page;
+  return (
+    <Box component="section" aria-label="All of it">
+      <Title order={2} size="h4">All of it, to read and to change</Title>
+      <Text size="sm" c="dimmed" mb="md">
+        Every field, step by step. What you change is reviewed before it can be saved.
+      </Text>
+      <DefinitionEditor
+        value={draft.definition}
+        onChange={(definition) => tell({ kind: "definition", definition })}
+        onBroken={setBroken}
+        findings={findings}
+        samples={NO_SAMPLES}
+        readOnly={!may || !!busy || parked}
+        compareWith={base}
+      />
+    </Box>
+  );
 }
 
 function Bar({ page }: { page: Page }) {
-    const { proposal, stands, busy, changed, broken, conditions, refused, goOn, throwAway } = page;
-    return (
-        <SaveBar
-            {...{ proposal, stands, busy, conditions, told: page.told }}
-            {...{ canReview: page.canReview, canSave: page.canSave, noteError: refused.note }}
-            changed={changed > 0 || !!broken}
-            onReview={() => void goOn("edits")}
-            onSave={page.save}
-            onDiscard={() => void throwAway()}
-        />
-    );
+  const { proposal, stands, busy, changed, broken, conditions, refused, goOn, throwAway } = page;
+  return (
+    <SaveBar
+      {...{ proposal, stands, busy, conditions, told: page.told }}
+      {...{ canReview: page.canReview, canSave: page.canSave, noteError: refused.note }}
+      changed={changed > 0 || !!broken}
+      onReview={() => void goOn("edits")}
+      onSave={page.save}
+      onDiscard={() => void throwAway()}
+    />
+  );
 }
 
 export function Reader({ latest }: { latest: Proposal }) {
-    const page = usePage(latest);
-    const { proposal, may, canReview, canSave, goOn, save, base } = page;
-    const { review } = proposal;
-    useHotkeys([["mod+S", () => canReview ? void goOn("edits") : canSave ? save() : null]], []);
-    return (
-        <>
-            <Notices page={page} />
-            <div className="reading">
-                <Stack gap="lg">
-                    <Summary proposal={proposal} />
-                    <Clarified page={page} />
-                    {review.change
-                        ? (
-                            <ChangePart
-                                change={review.change}
-                                grants={review.impact?.grants ?? []}
-                                before={base}
-                                after={proposal.definition}
-                                baseVersion={proposal.base_version}
-                            />
-                        )
-                        : null}
-                    <Rehearsed page={page} />
-                </Stack>
-                <aside aria-label="Review" className="reading-side">
-                    <Stack gap="sm">
-                        <ReviewPanel
-                            review={review}
-                            definition={proposal.definition}
-                            noted={notedIn(proposal)}
-                            go={focusPointer}
-                            unsigned
-                        />
-                        <MadeBy proposal={proposal} />
-                    </Stack>
-                </aside>
-                <Stack gap="lg">
-                    <InWords page={page} />
-                    <Whole page={page} />
-                </Stack>
-            </div>
-            {may ? <Bar page={page} /> : null}
-        </>
-    );
+  const page = usePage(latest);
+  const { proposal, may, canReview, canSave, goOn, save, base } = page;
+  const { review } = proposal;
+  useHotkeys([["mod+S", () => canReview ? void goOn("edits") : canSave ? save() : null]], []);
+  return (
+    <>
+      <Notices page={page} />
+      <div className="reading">
+        <Stack gap="lg">
+          <Summary proposal={proposal} />
+          <Clarified page={page} />
+          {review.change
+            ? (
+              <ChangePart
+                change={review.change}
+                grants={review.impact?.grants ?? []}
+                before={base}
+                after={proposal.definition}
+                baseVersion={proposal.base_version}
+              />
+            )
+            : null}
+          <Rehearsed page={page} />
+        </Stack>
+        <aside aria-label="Review" className="reading-side">
+          <Stack gap="sm">
+            <ReviewPanel
+              review={review}
+              definition={proposal.definition}
+              noted={notedIn(proposal)}
+              go={focusPointer}
+              unsigned
+            />
+            <MadeBy proposal={proposal} />
+          </Stack>
+        </aside>
+        <Stack gap="lg">
+          <InWords page={page} />
+          <Whole page={page} />
+        </Stack>
+      </div>
+      {may ? <Bar page={page} /> : null}
+    </>
+  );
 }

@@ -18,147 +18,147 @@ import { Summary } from "./Summary";
 type Automation = Schemas["AutomationDetail"];
 
 function Next({ automation }: { automation: Automation }) {
-    const fires = firesOf(automation.definition);
-    if (!fires.length) return null;
-    return (
-        <Stack gap={4}>
-            <Text size="xs" fw={600} c="dimmed">
-                {automation.state === "active" ? "Next" : "Next, once it is active"}
-            </Text>
-            <List size="sm" spacing={2} className="numbers">
-                {fires.map((one) => <List.Item key={one}>{one}</List.Item>)}
-            </List>
-        </Stack>
-    );
+  const fires = firesOf(automation.definition);
+  if (!fires.length) return null;
+  return (
+    <Stack gap={4}>
+      <Text size="xs" fw={600} c="dimmed">
+        {automation.state === "active" ? "Next" : "Next, once it is active"}
+      </Text>
+      <List size="sm" spacing={2} className="numbers">
+        {fires.map((one) => <List.Item key={one}>{one}</List.Item>)}
+      </List>
+    </Stack>
+  );
 }
 
 const findingWords = (one: Schemas["FindingShape"]) =>
-    one.suggestion ? `${one.detail} ${one.suggestion}` : one.detail;
+  one.suggestion ? `${one.detail} ${one.suggestion}` : one.detail;
 
 function Deeds({ automation }: { automation: Automation }) {
-    const [warnings, setWarnings] = useState<Schemas["FindingShape"][]>([]);
-    const [problem, setProblem] = useState<unknown>(null);
-    const [tries, setTries] = useState(0);
-    const { busy, act } = useAct();
-    const path = { automation_id: automation.id };
-    const activate = () =>
-        act(async () => {
-            setProblem(null);
-            try {
-                const { data } = await client.POST("/api/v1/automations/{automation_id}/activate", {
-                    params: { path },
-                });
-                setWarnings(data!.warnings);
-            } catch (refused) {
-                setProblem(refused);
-            }
-            await refresh("/api/v1/automations");
+  const [warnings, setWarnings] = useState<Schemas["FindingShape"][]>([]);
+  const [problem, setProblem] = useState<unknown>(null);
+  const [tries, setTries] = useState(0);
+  const { busy, act } = useAct();
+  const path = { automation_id: automation.id };
+  const activate = () =>
+    act(async () => {
+      setProblem(null);
+      try {
+        const { data } = await client.POST("/api/v1/automations/{automation_id}/activate", {
+          params: { path },
         });
-    const isActive = automation.state === "active";
-    return (
-        <Stack gap="sm">
-            <Group gap="xs">
-                {isActive ? null : (
-                    <Button
-                        leftSection={<Play size={16} />}
-                        loading={busy}
-                        onClick={() => void activate()}
-                    >
-                        Activate
-                    </Button>
-                )}
-                <Button
-                    variant="default"
-                    leftSection={<FlaskConical size={16} />}
-                    onClick={() => setTries(tries + 1)}
-                >
-                    Try it once, as a dry run
-                </Button>
-                <Button
-                    variant="subtle"
-                    component={Link}
-                    to="/automations/$automationId"
-                    params={{ automationId: automation.id } as never}
-                >
-                    {isActive ? "Look at the automation" : "Leave it paused"}
-                </Button>
-            </Group>
-            {problem ? <ProblemNote problem={problem} /> : null}
-            {isActive && warnings.length
-                ? (
-                    <Alert
-                        color="yellow"
-                        variant="light"
-                        title="Something keeps it from starting by itself"
-                    >
-                        <List size="sm">
-                            {warnings.map((one) => (
-                                <List.Item key={one.pointer + one.code}>
-                                    {findingWords(one)}
-                                </List.Item>
-                            ))}
-                        </List>
-                    </Alert>
-                )
-                : null}
-            {tries ? <DryRun key={tries} automationId={automation.id} /> : null}
-        </Stack>
-    );
+        setWarnings(data!.warnings);
+      } catch (refused) {
+        setProblem(refused);
+      }
+      await refresh("/api/v1/automations");
+    });
+  const isActive = automation.state === "active";
+  return (
+    <Stack gap="sm">
+      <Group gap="xs">
+        {isActive ? null : (
+          <Button
+            leftSection={<Play size={16} />}
+            loading={busy}
+            onClick={() => void activate()}
+          >
+            Activate
+          </Button>
+        )}
+        <Button
+          variant="default"
+          leftSection={<FlaskConical size={16} />}
+          onClick={() => setTries(tries + 1)}
+        >
+          Try it once, as a dry run
+        </Button>
+        <Button
+          variant="subtle"
+          component={Link}
+          to="/automations/$automationId"
+          params={{ automationId: automation.id } as never}
+        >
+          {isActive ? "Look at the automation" : "Leave it paused"}
+        </Button>
+      </Group>
+      {problem ? <ProblemNote problem={problem} /> : null}
+      {isActive && warnings.length
+        ? (
+          <Alert
+            color="yellow"
+            variant="light"
+            title="Something keeps it from starting by itself"
+          >
+            <List size="sm">
+              {warnings.map((one) => (
+                <List.Item key={one.pointer + one.code}>
+                  {findingWords(one)}
+                </List.Item>
+              ))}
+            </List>
+          </Alert>
+        )
+        : null}
+      {tries ? <DryRun key={tries} automationId={automation.id} /> : null}
+    </Stack>
+  );
 }
 
 function Step({ automation, proposal }: { automation: Automation; proposal: Proposal }) {
-    const may = useMay("operator");
-    const isActive = automation.state === "active";
-    return (
-        <Card withBorder radius="lg" p="lg" component="section" aria-label="Saved">
-            <Group gap="sm" mb="sm">
-                <CircleCheck size={22} aria-hidden style={{ color: "var(--good)" }} />
-                <Title order={2} size="h4">
-                    {isActive ? `${automation.name} is active` : "Saved. Activate it now?"}
-                </Title>
-                <Status value={automation.state} />
-            </Group>
-            <Stack gap="md">
-                <Text size="sm" c="dimmed">
-                    Version {automation.version} is in force. {isActive
-                        ? "It starts by itself from now on."
-                        : "It is paused: nothing starts it before somebody activates it."}
-                </Text>
-                <Wakes wakes={proposal.review.impact?.wakes ?? []} />
-                <Next automation={automation} />
-                <Price forecast={proposal.review.forecast} compact />
-                {may ? <Deeds automation={automation} /> : (
-                    <Anchor
-                        component={Link}
-                        to="/automations/$automationId"
-                        params={{ automationId: automation.id } as never}
-                        size="sm"
-                    >
-                        Look at the automation
-                    </Anchor>
-                )}
-            </Stack>
-        </Card>
-    );
+  const may = useMay("operator");
+  const isActive = automation.state === "active";
+  return (
+    <Card withBorder radius="lg" p="lg" component="section" aria-label="Saved">
+      <Group gap="sm" mb="sm">
+        <CircleCheck size={22} aria-hidden style={{ color: "var(--good)" }} />
+        <Title order={2} size="h4">
+          {isActive ? `${automation.name} is active` : "Saved. Activate it now?"}
+        </Title>
+        <Status value={automation.state} />
+      </Group>
+      <Stack gap="md">
+        <Text size="sm" c="dimmed">
+          Version {automation.version} is in force. {isActive
+            ? "It starts by itself from now on."
+            : "It is paused: nothing starts it before somebody activates it."}
+        </Text>
+        <Wakes wakes={proposal.review.impact?.wakes ?? []} />
+        <Next automation={automation} />
+        <Price forecast={proposal.review.forecast} compact />
+        {may ? <Deeds automation={automation} /> : (
+          <Anchor
+            component={Link}
+            to="/automations/$automationId"
+            params={{ automationId: automation.id } as never}
+            size="sm"
+          >
+            Look at the automation
+          </Anchor>
+        )}
+      </Stack>
+    </Card>
+  );
 }
 
 export function Saved({ proposal }: { proposal: Proposal }) {
-    const automation = api.useQuery("get", "/api/v1/automations/{automation_id}", {
-        params: { path: { automation_id: proposal.saved_as ?? proposal.automation_id ?? "" } },
-    });
-    return (
-        <Grid gap="lg">
-            <Grid.Col span={{ base: 12, md: 7, xl: 8 }}>
-                <Stack gap="lg">
-                    <Asked of={automation}>
-                        {(found) => <Step automation={found} proposal={proposal} />}
-                    </Asked>
-                    <Summary proposal={proposal} />
-                </Stack>
-            </Grid.Col>
-            <Grid.Col span={{ base: 12, md: 5, xl: 4 }}>
-                <ReviewPanel review={proposal.review} definition={proposal.definition} noted={[]} />
-            </Grid.Col>
-        </Grid>
-    );
+  const automation = api.useQuery("get", "/api/v1/automations/{automation_id}", {
+    params: { path: { automation_id: proposal.saved_as ?? proposal.automation_id ?? "" } },
+  });
+  return (
+    <Grid gap="lg">
+      <Grid.Col span={{ base: 12, md: 7, xl: 8 }}>
+        <Stack gap="lg">
+          <Asked of={automation}>
+            {(found) => <Step automation={found} proposal={proposal} />}
+          </Asked>
+          <Summary proposal={proposal} />
+        </Stack>
+      </Grid.Col>
+      <Grid.Col span={{ base: 12, md: 5, xl: 4 }}>
+        <ReviewPanel review={proposal.review} definition={proposal.definition} noted={[]} />
+      </Grid.Col>
+    </Grid>
+  );
 }

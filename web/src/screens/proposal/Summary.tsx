@@ -1,83 +1,82 @@
 // In plain words: what it does, step by step, and how the request was read.
 
 import {
-    Box,
-    Card,
-    Collapse,
-    Group,
-    List,
-    Stack,
-    Text,
-    Title,
-    UnstyledButton,
+  Box,
+  Card,
+  Collapse,
+  Group,
+  List,
+  Stack,
+  Text,
+  Title,
+  UnstyledButton,
 } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { ChevronDown, ChevronRight } from "lucide-react";
 import { explainedIn, type Proposal } from "../../review/reading";
 
 function Request({ proposal }: { proposal: Proposal }) {
-    return (
-        <Box pl="md" style={{ borderLeft: "3px solid var(--line)" }} component="blockquote" m={0}>
-            <Text size="xs" c="dimmed">You asked for</Text>
-            <Text size="sm" className="wrap-anywhere">{proposal.request}</Text>
-        </Box>
-    );
+  return (
+    <Box pl="md" style={{ borderLeft: "3px solid var(--line)" }} component="blockquote" m={0}>
+      <Text size="xs" c="dimmed">You asked for</Text>
+      <Text size="sm" className="wrap-anywhere">{proposal.request}</Text>
+    </Box>
+  );
 }
 
 function Details({ rest }: { rest: string[] }) {
-    const [isOpen, { toggle }] = useDisclosure(false);
-    const Icon = isOpen ? ChevronDown : ChevronRight;
-    if (!rest.length) return null;
-    return (
-        <Box>
-            <UnstyledButton onClick={toggle} aria-expanded={isOpen}>
-                <Group gap={4}>
-                    <Icon size={14} aria-hidden />{" "}
-                    <Text size="sm">When it fails, and its limits</Text>
-                </Group>
-            </UnstyledButton>
-            <Collapse expanded={isOpen}>
-                <Stack gap={6} mt="xs">
-                    {rest.map((one) => <Text size="sm" key={one}>{one}</Text>)}
-                </Stack>
-            </Collapse>
-        </Box>
-    );
+  const [isOpen, { toggle }] = useDisclosure(false);
+  const Icon = isOpen ? ChevronDown : ChevronRight;
+  if (!rest.length) return null;
+  return (
+    <Box>
+      <UnstyledButton onClick={toggle} aria-expanded={isOpen}>
+        <Group gap={4}>
+          <Icon size={14} aria-hidden /> <Text size="sm">When it fails, and its limits</Text>
+        </Group>
+      </UnstyledButton>
+      <Collapse expanded={isOpen}>
+        <Stack gap={6} mt="xs">
+          {rest.map((one) => <Text size="sm" key={one}>{one}</Text>)}
+        </Stack>
+      </Collapse>
+    </Box>
+  );
 }
 
 export function Summary({ proposal }: { proposal: Proposal }) {
-    const { review, notes } = proposal;
-    const { steps, rest } = explainedIn(review);
-    return (
-        <Card withBorder radius="lg" p="lg" component="section" aria-label="In plain words">
-            <Stack gap="md">
-                <Box>
-                    <Title order={2} size="h5" c="dimmed" fw={600} mb={6}>In plain words</Title>
-                    <Text size="lg" lh={1.5} className="wrap-anywhere">{review.summary}</Text>
-                </Box>
-                {review.opinion
-                    ? <Text size="sm" c="dimmed">A model says of it: {review.opinion}</Text>
-                    : null}
-                {steps.length
-                    ? (
-                        <List type="ordered" size="sm" spacing={6} className="wrap-anywhere">
-                            {steps.map((one, at) => <List.Item key={at}>{one}</List.Item>)}
-                        </List>
-                    )
-                    : null}
-                <Request proposal={proposal} />
-                {notes.length
-                    ? (
-                        <Box>
-                            <Text size="xs" c="dimmed" mb={4}>How the words were read</Text>
-                            <List size="sm" spacing={4}>
-                                {notes.map((one) => <List.Item key={one}>{one}</List.Item>)}
-                            </List>
-                        </Box>
-                    )
-                    : null}
-                <Details rest={rest} />
-            </Stack>
-        </Card>
-    );
+  const { review, notes } = proposal;
+  const { steps, rest } = explainedIn(review);
+  return (
+    <Card withBorder radius="lg" p="lg" component="section" aria-label="In plain words">
+      <Stack gap="md">
+        <Box>
+          <Title order={2} size="h5" c="dimmed" fw={600} mb={6}>In plain words</Title>
+          <Text size="lg" lh={1.5} className="wrap-anywhere">{review.summary}</Text>
+        </Box>
+        {review.opinion
+          ? <Text size="sm" c="dimmed">A model says of it: {review.opinion}</Text>
+          : null}
+        {steps.length
+          ? (
+            <List type="ordered" size="sm" spacing={6} className="wrap-anywhere">
+              {steps.map((one, at) => <List.Item key={at}>{one}</List.Item>)}
+            </List>
+          )
+          : null}
+        <Request proposal={proposal} />
+        {notes.length
+          ? (
+            <Box>
+              <Text size="xs" c="dimmed" mb={4}>How the words were read</Text>
+              <List size="sm" spacing={4}>
+                {notes.map((one) => <List.Item key={one}>{one}</List.Item>)}
+              </List>
+            </Box>
+          )
+          : null}
+        <Details rest={rest} />
+      </Stack>
+    </Card>
+  );
 }

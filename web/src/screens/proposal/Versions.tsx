@@ -7,35 +7,35 @@ import { ProblemNote } from "../../kit/Asked";
 import type { Proposal } from "../../review/reading";
 
 export function Versions({ problem, proposal }: { problem: unknown; proposal: Proposal }) {
-    const moved = problem instanceof Problem && problem.code === "version_changed";
-    const id = proposal.automation_id;
-    return (
-        <Stack gap="xs">
-            <ProblemNote problem={problem} />
-            {moved && id
-                ? (
-                    <Text size="sm">
-                        <Anchor
-                            underline="always"
-                            component={Link}
-                            to="/automations/$automationId"
-                            params={{ automationId: id } as never}
-                        >
-                            Look at it as it is now
-                        </Anchor>
-                        , or{" "}
-                        <Anchor
-                            underline="always"
-                            component={Link}
-                            to="/new"
-                            search={{ automation: id, words: proposal.request } as never}
-                        >
-                            propose the same change anew
-                        </Anchor>
-                        .
-                    </Text>
-                )
-                : null}
-        </Stack>
-    );
+  const moved = problem instanceof Problem && problem.code === "version_changed";
+  const id = proposal.automation_id;
+  return (
+    <Stack gap="xs">
+      <ProblemNote problem={problem} />
+      {moved && id
+        ? (
+          <Text size="sm">
+            <Anchor
+              underline="always"
+              component={Link}
+              to="/automations/$automationId"
+              params={{ automationId: id } as never}
+            >
+              Look at it as it is now
+            </Anchor>
+            , or{" "}
+            <Anchor
+              underline="always"
+              component={Link}
+              to="/new"
+              search={{ automation: id, words: proposal.request } as never}
+            >
+              propose the same change anew
+            </Anchor>
+            .
+          </Text>
+        )
+        : null}
+    </Stack>
+  );
 }

@@ -16,97 +16,97 @@ const BY_HAND: Choice = { label: "Only by hand", value: "by hand" };
 const schemaOf = (question: Question) => question.schema as Record<string, unknown>;
 
 const isClosed = (question: Question): boolean =>
-    question.kind === "value" &&
-    (Array.isArray(schemaOf(question).enum) || schemaOf(question).type === "boolean");
+  question.kind === "value" &&
+  (Array.isArray(schemaOf(question).enum) || schemaOf(question).type === "boolean");
 
 function offered(question: Question, zone: string | null): Choice[] {
-    const { kind, choices } = question;
-    const given = choices.map(({ label, value }) => ({ label, value }));
-    const byHand = given.some((one) => one.value === null || /by hand/i.test(one.label));
-    if (kind === "schedule") return byHand || !given.length ? given : [...given, BY_HAND];
-    if (kind === "time_zone" && zone && !given.some((one) => one.value === zone)) {
-        return [{ label: `${zone}, where this browser is`, value: zone }, ...given];
-    }
-    return given;
+  const { kind, choices } = question;
+  const given = choices.map(({ label, value }) => ({ label, value }));
+  const byHand = given.some((one) => one.value === null || /by hand/i.test(one.label));
+  if (kind === "schedule") return byHand || !given.length ? given : [...given, BY_HAND];
+  if (kind === "time_zone" && zone && !given.some((one) => one.value === zone)) {
+    return [{ label: `${zone}, where this browser is`, value: zone }, ...given];
+  }
+  return given;
 }
 
 /** What can be picked; none: the answer is written. */
 export function choicesOf(question: Question, zone: string | null = null): Choice[] {
-    const given = offered(question, zone);
-    if (given.length || question.kind !== "value") return given;
-    const schema = schemaOf(question);
-    if (Array.isArray(schema.enum)) {
-        return schema.enum.map((value) => ({ label: String(value), value }));
-    }
-    if (schema.type === "boolean") {
-        return [{ label: "Yes", value: true }, { label: "No", value: false }];
-    }
-    return [];
+  const given = offered(question, zone);
+  if (given.length || question.kind !== "value") return given;
+  const schema = schemaOf(question);
+  if (Array.isArray(schema.enum)) {
+    return schema.enum.map((value) => ({ label: String(value), value }));
+  }
+  if (schema.type === "boolean") {
+    return [{ label: "Yes", value: true }, { label: "No", value: false }];
+  }
+  return [];
 }
 
 /** How a free answer is written; null: there is none besides the choices. */
 export function freeOf(question: Question): Free | null {
-    if (isClosed(question)) return null;
-    if (question.kind === "schedule") return "line";
-    if (question.kind === "time_zone") return "zone";
-    if (question.kind === "words") return "prose";
-    const schema = schemaOf(question);
-    if (schema.type === "integer" || schema.type === "number") return "number";
-    if (schema.type === "array") {
-        return isObject(schema.items) && schema.items.type === "string" ? "lines" : "json";
-    }
-    if (schema.type === "object") return "json";
-    if (schema.type === undefined) return "json";
-    return Number(schema.maxLength ?? 0) > 300 ? "prose" : "line";
+  if (isClosed(question)) return null;
+  if (question.kind === "schedule") return "line";
+  if (question.kind === "time_zone") return "zone";
+  if (question.kind === "words") return "prose";
+  const schema = schemaOf(question);
+  if (schema.type === "integer" || schema.type === "number") return "number";
+  if (schema.type === "array") {
+    return isObject(schema.items) && schema.items.type === "string" ? "lines" : "json";
+  }
+  if (schema.type === "object") return "json";
+  if (schema.type === undefined) return "json";
+  return Number(schema.maxLength ?? 0) > 300 ? "prose" : "line";
 }
 
 /** JSON where it is JSON, else the words themselves; the server knows what fits. */
 export function readAnything(text: string): unknown {
-    try {
-        return JSON.parse(text);
-    } catch {
-        return text.trim();
-    }
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text.trim();
+  }
 }
 
 function read(free: Free, text: string): unknown {
-    const words = text.trim();
-    if (!words) return undefined;
-    if (free === "json") return readAnything(words);
-    if (free === "number") return Number.isFinite(Number(words)) ? Number(words) : words;
-    if (free === "lines") return words.split("\n").map((one) => one.trim()).filter(Boolean);
-    return words;
+  const words = text.trim();
+  if (!words) return undefined;
+  if (free === "json") return readAnything(words);
+  if (free === "number") return Number.isFinite(Number(words)) ? Number(words) : words;
+  if (free === "lines") return words.split("\n").map((one) => one.trim()).filter(Boolean);
+  return words;
 }
 
 /** The answer; undefined while there is none. */
 export function answerOf(
-    question: Question,
-    given: Given = {},
-    zone: string | null = null,
+  question: Question,
+  given: Given = {},
+  zone: string | null = null,
 ): unknown {
-    const choices = choicesOf(question, zone);
-    if (choices.length && given.picked !== ELSE) {
-        return given.picked === undefined ? undefined : choices[Number(given.picked)]?.value;
-    }
-    const free = freeOf(question);
-    return free ? read(free, given.text ?? "") : undefined;
+  const choices = choicesOf(question, zone);
+  if (choices.length && given.picked !== ELSE) {
+    return given.picked === undefined ? undefined : choices[Number(given.picked)]?.value;
+  }
+  const free = freeOf(question);
+  return free ? read(free, given.text ?? "") : undefined;
 }
 
 /** Every answer that there is, by the id of its question. */
 export function collected(questions: Question[], givens: Givens, zone: string | null = null) {
-    const answers = questions.map((one) => [one.id, answerOf(one, givens[one.id], zone)] as const);
-    return Object.fromEntries(answers.filter(([, answer]) => answer !== undefined));
+  const answers = questions.map((one) => [one.id, answerOf(one, givens[one.id], zone)] as const);
+  return Object.fromEntries(answers.filter(([, answer]) => answer !== undefined));
 }
 
 /** The same answer again, for a question that is shown anew. */
 export function givenOf(question: Question, answer: unknown, zone: string | null = null): Given {
-    const place = choicesOf(question, zone).findIndex((one) => same(one.value, answer));
-    if (place >= 0) return { picked: String(place) };
-    return { picked: ELSE, text: typeof answer === "string" ? answer : JSON.stringify(answer) };
+  const place = choicesOf(question, zone).findIndex((one) => same(one.value, answer));
+  if (place >= 0) return { picked: String(place) };
+  return { picked: ELSE, text: typeof answer === "string" ? answer : JSON.stringify(answer) };
 }
 
 const SECRET = /\{\{\s*secrets\.([a-z0-9_]+)\s*\}\}/;
 
 /** The secret that an answer names, if it names one. */
 export const secretIn = (answer: unknown): string | null =>
-    typeof answer === "string" ? SECRET.exec(answer)?.[1] ?? null : null;
+  typeof answer === "string" ? SECRET.exec(answer)?.[1] ?? null : null;

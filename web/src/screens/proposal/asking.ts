@@ -12,42 +12,42 @@ export const useProposal = (id: string) => api.useQuery("get", PATH, asked(id));
 
 /** What the server just answered is the newest that there is. */
 export function keepProposal(proposal: Proposal): void {
-    queries.setQueryData(keyOf(proposal.proposal_id), proposal);
+  queries.setQueryData(keyOf(proposal.proposal_id), proposal);
 }
 
 export type Refinement = {
-    revision: number;
-    answers?: Record<string, unknown>;
-    edits?: Edit[];
-    definition?: Definition;
-    instruction?: string;
-    by?: "auto" | "rules" | "model";
+  revision: number;
+  answers?: Record<string, unknown>;
+  edits?: Edit[];
+  definition?: Definition;
+  instruction?: string;
+  by?: "auto" | "rules" | "model";
 };
 
 export async function refine(id: string, body: Refinement): Promise<Proposal> {
-    const { data } = await client.POST("/api/v1/proposals/{proposal_id}/refine", {
-        ...asked(id),
-        body: body as never,
-    });
-    return data as Proposal;
+  const { data } = await client.POST("/api/v1/proposals/{proposal_id}/refine", {
+    ...asked(id),
+    body: body as never,
+  });
+  return data as Proposal;
 }
 
 export async function lookAgain(id: string): Promise<Proposal> {
-    const { data } = await client.GET(PATH, asked(id));
-    return data as Proposal;
+  const { data } = await client.GET(PATH, asked(id));
+  return data as Proposal;
 }
 
 export async function discard(id: string): Promise<void> {
-    await client.DELETE(PATH, asked(id));
-    queries.removeQueries({ queryKey: keyOf(id) });
-    await queries.invalidateQueries({ queryKey: ["get", "/api/v1/proposals"] });
+  await client.DELETE(PATH, asked(id));
+  queries.removeQueries({ queryKey: keyOf(id) });
+  await queries.invalidateQueries({ queryKey: ["get", "/api/v1/proposals"] });
 }
 
 export async function save(id: string, digest: string, note?: string) {
-    const { data } = await client.POST("/api/v1/proposals/{proposal_id}/save", {
-        ...asked(id),
-        body: { digest, ...(note ? { coexistence_note: note } : {}) },
-    });
-    await refresh("/api/v1/proposals", "/api/v1/automations");
-    return data!;
+  const { data } = await client.POST("/api/v1/proposals/{proposal_id}/save", {
+    ...asked(id),
+    body: { digest, ...(note ? { coexistence_note: note } : {}) },
+  });
+  await refresh("/api/v1/proposals", "/api/v1/automations");
+  return data!;
 }

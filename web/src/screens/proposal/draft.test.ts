@@ -10,145 +10,145 @@ import { shareOut } from "./refusals";
 import { standing } from "./standing";
 
 const asked = (more: Partial<Question>): Question => ({
-    id: "q",
-    kind: "value",
-    pointer: "/plan/0/config/x",
-    question: "Which?",
-    why: "",
-    schema: {} as never,
-    choices: [],
-    others: [],
-    ...more,
+  id: "q",
+  kind: "value",
+  pointer: "/plan/0/config/x",
+  question: "Which?",
+  why: "",
+  schema: {} as never,
+  choices: [],
+  others: [],
+  ...more,
 });
 
 const proposal = (revision: number, definition: object, more: object = {}) =>
-    ({
-        proposal_id: "p",
-        revision,
-        definition,
-        status: "ready",
-        questions: [],
-        problems: [],
-        ...more,
-    }) as unknown as Proposal;
+  ({
+    proposal_id: "p",
+    revision,
+    definition,
+    status: "ready",
+    questions: [],
+    problems: [],
+    ...more,
+  }) as unknown as Proposal;
 
 const writing = (draft: Draft, definition: Record<string, unknown>) =>
-    next(draft, { kind: "definition", definition });
+  next(draft, { kind: "definition", definition });
 
 describe("a draft", () => {
-    const first = proposal(1, { name: "A", plan: [{ step_id: "x" }] });
-    const written = writing(begun(first, null), { name: "B", plan: [{ step_id: "x" }] });
-    const edits = [{ pointer: "/name", value: "B" }];
+  const first = proposal(1, { name: "A", plan: [{ step_id: "x" }] });
+  const written = writing(begun(first, null), { name: "B", plan: [{ step_id: "x" }] });
+  const edits = [{ pointer: "/name", value: "B" }];
 
-    test("comes back after a reload of the same revision", () => {
-        const kept = JSON.parse(JSON.stringify(keptOf(written, edits)));
-        expect(begun(first, kept).definition.name).toBe("B");
-        expect(begun(first, kept).parked).toBeNull();
-    });
+  test("comes back after a reload of the same revision", () => {
+    const kept = JSON.parse(JSON.stringify(keptOf(written, edits)));
+    expect(begun(first, kept).definition.name).toBe("B");
+    expect(begun(first, kept).parked).toBeNull();
+  });
 
-    test("is put aside when somebody else went on, and both are offered", () => {
-        const theirs = proposal(2, { name: "C", goal: "g", plan: [] });
-        const moved = next(written, { kind: "arrived", proposal: theirs });
-        expect(moved.definition.name).toBe("C");
-        expect(moved.parked).toEqual(edits);
-        expect(next(moved, { kind: "mine" }).definition).toEqual({
-            name: "B",
-            goal: "g",
-            plan: [],
-        });
-        expect(next(moved, { kind: "theirs" })).toMatchObject({ parked: null, held: theirs });
-        // Also when the page is loaded anew before anybody has said which.
-        const kept = keptOf(moved, []);
-        expect(begun(theirs, kept).parked).toEqual(edits);
+  test("is put aside when somebody else went on, and both are offered", () => {
+    const theirs = proposal(2, { name: "C", goal: "g", plan: [] });
+    const moved = next(written, { kind: "arrived", proposal: theirs });
+    expect(moved.definition.name).toBe("C");
+    expect(moved.parked).toEqual(edits);
+    expect(next(moved, { kind: "mine" }).definition).toEqual({
+      name: "B",
+      goal: "g",
+      plan: [],
     });
+    expect(next(moved, { kind: "theirs" })).toMatchObject({ parked: null, held: theirs });
+    // Also when the page is loaded anew before anybody has said which.
+    const kept = keptOf(moved, []);
+    expect(begun(theirs, kept).parked).toEqual(edits);
+  });
 
-    test("tells apart what has no place any more", () => {
-        const deep = [{ pointer: "/plan/0/step_id", value: "y" }];
-        const kept = { revision: 1, edits: deep, givens: {}, instruction: "" };
-        const moved = begun(proposal(2, { name: "C", plan: [] }), kept);
-        expect(next(moved, { kind: "mine" })).toMatchObject({
-            lost: deep,
-            definition: { plan: [] },
-        });
+  test("tells apart what has no place any more", () => {
+    const deep = [{ pointer: "/plan/0/step_id", value: "y" }];
+    const kept = { revision: 1, edits: deep, givens: {}, instruction: "" };
+    const moved = begun(proposal(2, { name: "C", plan: [] }), kept);
+    expect(next(moved, { kind: "mine" })).toMatchObject({
+      lost: deep,
+      definition: { plan: [] },
     });
+  });
 
-    test("an older answer of the server changes nothing", () => {
-        expect(next(written, { kind: "arrived", proposal: first })).toBe(written);
-    });
+  test("an older answer of the server changes nothing", () => {
+    expect(next(written, { kind: "arrived", proposal: first })).toBe(written);
+  });
 
-    test("is sent as edits with the revision that was read", () => {
-        expect(requestOf(written, edits)).toEqual({ revision: 1, edits });
-    });
+  test("is sent as edits with the revision that was read", () => {
+    expect(requestOf(written, edits)).toEqual({ revision: 1, edits });
+  });
 });
 
 test("answers are collected as they are meant", () => {
-    const zone = asked({
-        id: "zone",
-        kind: "time_zone",
-        choices: [{ label: "UTC", value: "UTC" }],
-    });
-    const many = asked({ id: "many", schema: { type: "integer" } as never });
-    const who = asked({
-        id: "who",
-        schema: { type: "array", items: { type: "string" } } as never,
-    });
-    const sure = asked({ id: "sure", schema: { type: "boolean" } as never });
-    const when = asked({ id: "when", kind: "schedule", choices: [{ label: "at nine", value: 9 }] });
-    const all = [zone, many, who, sure, when];
-    const givens = {
-        zone: { picked: ELSE, text: " Berlin " },
-        many: { text: "3" },
-        who: { text: "a@x.org\n\n b@x.org" },
-        sure: { picked: "1" },
-    };
-    const expected = { zone: "Berlin", many: 3, who: ["a@x.org", "b@x.org"], sure: false };
-    expect(collected(all, givens)).toEqual(expected);
-    expect(answerOf(when, { picked: "1" })).toBe("by hand");
-    expect(answerOf(zone, { picked: "0" }, "Europe/Paris")).toBe("Europe/Paris");
-    expect(answerOf(zone, givenOf(zone, "Asia/Tokyo"))).toBe("Asia/Tokyo");
+  const zone = asked({
+    id: "zone",
+    kind: "time_zone",
+    choices: [{ label: "UTC", value: "UTC" }],
+  });
+  const many = asked({ id: "many", schema: { type: "integer" } as never });
+  const who = asked({
+    id: "who",
+    schema: { type: "array", items: { type: "string" } } as never,
+  });
+  const sure = asked({ id: "sure", schema: { type: "boolean" } as never });
+  const when = asked({ id: "when", kind: "schedule", choices: [{ label: "at nine", value: 9 }] });
+  const all = [zone, many, who, sure, when];
+  const givens = {
+    zone: { picked: ELSE, text: " Berlin " },
+    many: { text: "3" },
+    who: { text: "a@x.org\n\n b@x.org" },
+    sure: { picked: "1" },
+  };
+  const expected = { zone: "Berlin", many: 3, who: ["a@x.org", "b@x.org"], sure: false };
+  expect(collected(all, givens)).toEqual(expected);
+  expect(answerOf(when, { picked: "1" })).toBe("by hand");
+  expect(answerOf(zone, { picked: "0" }, "Europe/Paris")).toBe("Europe/Paris");
+  expect(answerOf(zone, givenOf(zone, "Asia/Tokyo"))).toBe("Asia/Tokyo");
 });
 
 test("each refusal is told at its place", () => {
-    const problem = new Problem(422, {
-        detail: "Two are wrong.",
-        errors: [
-            { pointer: "/answers/zone", detail: "No such place.", code: "x" },
-            { pointer: "/edits/0/value", detail: "Too long.", code: "x" },
-        ],
-    } as never);
-    const { answers, findings } = shareOut(problem, [{ pointer: "/name", value: "" }]);
-    expect(answers).toEqual({ zone: "No such place." });
-    expect(findings).toMatchObject([{ pointer: "/name", detail: "Too long.", level: "error" }]);
+  const problem = new Problem(422, {
+    detail: "Two are wrong.",
+    errors: [
+      { pointer: "/answers/zone", detail: "No such place.", code: "x" },
+      { pointer: "/edits/0/value", detail: "Too long.", code: "x" },
+    ],
+  } as never);
+  const { answers, findings } = shareOut(problem, [{ pointer: "/name", value: "" }]);
+  expect(answers).toEqual({ zone: "No such place." });
+  expect(findings).toMatchObject([{ pointer: "/name", detail: "Too long.", level: "error" }]);
 });
 
 test("nothing is saved while something stands in between", () => {
-    const free = {
-        broken: null,
-        parked: false,
-        mustAgree: false,
-        agreed: false,
-        needsNote: false,
-        note: "",
-    };
-    const ready = proposal(1, {});
-    expect(standing({ proposal: ready, changed: 0, ...free })).toBeNull();
-    expect(standing({ proposal: ready, changed: 1, ...free })).toMatch(/1 change of yours is not/);
-    expect(standing({ proposal: ready, changed: 0, ...free, mustAgree: true })).toMatch(
-        /more than/,
-    );
-    expect(standing({ proposal: ready, changed: 0, ...free, needsNote: true, note: "no" })).toMatch(
-        /why/,
-    );
-    const open = proposal(1, {}, { questions: [asked({})] });
-    expect(standing({ proposal: open, changed: 0, ...free })).toBe("Answer 1 question first.");
+  const free = {
+    broken: null,
+    parked: false,
+    mustAgree: false,
+    agreed: false,
+    needsNote: false,
+    note: "",
+  };
+  const ready = proposal(1, {});
+  expect(standing({ proposal: ready, changed: 0, ...free })).toBeNull();
+  expect(standing({ proposal: ready, changed: 1, ...free })).toMatch(/1 change of yours is not/);
+  expect(standing({ proposal: ready, changed: 0, ...free, mustAgree: true })).toMatch(
+    /more than/,
+  );
+  expect(standing({ proposal: ready, changed: 0, ...free, needsNote: true, note: "no" })).toMatch(
+    /why/,
+  );
+  const open = proposal(1, {}, { questions: [asked({})] });
+  expect(standing({ proposal: open, changed: 0, ...free })).toBe("Answer 1 question first.");
 });
 
 test("the next moments of a schedule are told on its own clock", () => {
-    const config = { cron: "0 9 * * 1-5", timezone: "Europe/Berlin" };
-    const fires = firesOf({ triggers: [{ type: "schedule", config }, { type: "webhook" }] });
-    expect(fires).toHaveLength(3);
-    expect(fires[0]).toContain("Europe/Berlin");
-    expect(firesOf({ triggers: [{ type: "schedule", config: { cron: "0 9 * * *" } }] })).toEqual(
-        [],
-    );
+  const config = { cron: "0 9 * * 1-5", timezone: "Europe/Berlin" };
+  const fires = firesOf({ triggers: [{ type: "schedule", config }, { type: "webhook" }] });
+  expect(fires).toHaveLength(3);
+  expect(fires[0]).toContain("Europe/Berlin");
+  expect(firesOf({ triggers: [{ type: "schedule", config: { cron: "0 9 * * *" } }] })).toEqual(
+    [],
+  );
 });

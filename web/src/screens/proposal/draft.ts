@@ -6,103 +6,103 @@ import type { Definition, Proposal } from "../../review/reading";
 import type { Given, Givens } from "./answers";
 
 export type Draft = {
-    /** The proposal that is shown. */
-    held: Proposal;
-    definition: Definition;
-    givens: Givens;
-    instruction: string;
-    /** Edits of an earlier revision, until somebody says which are to count. */
-    parked: Edit[] | null;
-    /** Edits whose place is gone. */
-    lost: Edit[];
+  /** The proposal that is shown. */
+  held: Proposal;
+  definition: Definition;
+  givens: Givens;
+  instruction: string;
+  /** Edits of an earlier revision, until somebody says which are to count. */
+  parked: Edit[] | null;
+  /** Edits whose place is gone. */
+  lost: Edit[];
 };
 
 export type Told =
-    | { kind: "definition"; definition: Definition }
-    | { kind: "given"; id: string; given: Given }
-    | { kind: "instruction"; text: string }
-    | { kind: "arrived"; proposal: Proposal }
-    | { kind: "sent"; proposal: Proposal; withWords: boolean }
-    | { kind: "mine" }
-    | { kind: "theirs" };
+  | { kind: "definition"; definition: Definition }
+  | { kind: "given"; id: string; given: Given }
+  | { kind: "instruction"; text: string }
+  | { kind: "arrived"; proposal: Proposal }
+  | { kind: "sent"; proposal: Proposal; withWords: boolean }
+  | { kind: "mine" }
+  | { kind: "theirs" };
 
 export const definitionOf = (proposal: Proposal) => proposal.definition as Definition;
 
 const adopted = (before: Draft, held: Proposal): Draft => ({
-    ...before,
-    held,
-    definition: definitionOf(held),
-    parked: null,
-    lost: [],
+  ...before,
+  held,
+  definition: definitionOf(held),
+  parked: null,
+  lost: [],
 });
 
 function arrived(before: Draft, proposal: Proposal): Draft {
-    const { held } = before;
-    if (proposal.revision < held.revision) return before;
-    if (proposal.revision === held.revision) {
-        return proposal.status === held.status ? before : { ...before, held: proposal };
-    }
-    const mine = before.parked ?? editsBetween(definitionOf(held), before.definition);
-    return { ...adopted(before, proposal), parked: mine.length ? mine : null };
+  const { held } = before;
+  if (proposal.revision < held.revision) return before;
+  if (proposal.revision === held.revision) {
+    return proposal.status === held.status ? before : { ...before, held: proposal };
+  }
+  const mine = before.parked ?? editsBetween(definitionOf(held), before.definition);
+  return { ...adopted(before, proposal), parked: mine.length ? mine : null };
 }
 
 function combined(before: Draft): Draft {
-    const { made, lost } = withEdits(definitionOf(before.held), before.parked ?? []);
-    return { ...before, definition: made, parked: null, lost };
+  const { made, lost } = withEdits(definitionOf(before.held), before.parked ?? []);
+  return { ...before, definition: made, parked: null, lost };
 }
 
 /** What the page shows after something was written, sent or heard. */
 export function next(before: Draft, told: Told): Draft {
-    switch (told.kind) {
-        case "definition":
-            return { ...before, definition: told.definition };
-        case "given":
-            return { ...before, givens: { ...before.givens, [told.id]: told.given } };
-        case "instruction":
-            return { ...before, instruction: told.text };
-        case "arrived":
-            return arrived(before, told.proposal);
-        case "sent": {
-            const open = new Set(told.proposal.questions.map((one) => one.id));
-            const givens = Object.fromEntries(
-                Object.entries(before.givens).filter(([id]) => open.has(id)),
-            );
-            const instruction = told.withWords ? "" : before.instruction;
-            return { ...adopted(before, told.proposal), givens, instruction };
-        }
-        case "mine":
-            return combined(before);
-        case "theirs":
-            return { ...before, parked: null, lost: [] };
+  switch (told.kind) {
+    case "definition":
+      return { ...before, definition: told.definition };
+    case "given":
+      return { ...before, givens: { ...before.givens, [told.id]: told.given } };
+    case "instruction":
+      return { ...before, instruction: told.text };
+    case "arrived":
+      return arrived(before, told.proposal);
+    case "sent": {
+      const open = new Set(told.proposal.questions.map((one) => one.id));
+      const givens = Object.fromEntries(
+        Object.entries(before.givens).filter(([id]) => open.has(id)),
+      );
+      const instruction = told.withWords ? "" : before.instruction;
+      return { ...adopted(before, told.proposal), givens, instruction };
     }
+    case "mine":
+      return combined(before);
+    case "theirs":
+      return { ...before, parked: null, lost: [] };
+  }
 }
 
 type Kept = { revision: number; edits: Edit[]; givens: Givens; instruction: string };
 
 /** As it is kept in this tab; null: there is nothing to keep. */
 export function keptOf(draft: Draft, edits: Edit[]): Kept | null {
-    const { held, givens, instruction, parked } = draft;
-    if (!edits.length && !parked && !instruction && !Object.keys(givens).length) return null;
-    // Edits that were put aside belong to no revision that is there now.
-    return { revision: parked ? -1 : held.revision, edits: parked ?? edits, givens, instruction };
+  const { held, givens, instruction, parked } = draft;
+  if (!edits.length && !parked && !instruction && !Object.keys(givens).length) return null;
+  // Edits that were put aside belong to no revision that is there now.
+  return { revision: parked ? -1 : held.revision, edits: parked ?? edits, givens, instruction };
 }
 
 /** The draft of a proposal, with what was kept of it. */
 export function begun(proposal: Proposal, kept: Kept | null): Draft {
-    const fresh: Draft = {
-        held: proposal,
-        definition: definitionOf(proposal),
-        givens: kept?.givens ?? {},
-        instruction: kept?.instruction ?? "",
-        parked: null,
-        lost: [],
-    };
-    if (!kept?.edits.length || proposal.status === "saved") return fresh;
-    const parked = { ...fresh, parked: kept.edits };
-    return kept.revision === proposal.revision ? combined(parked) : parked;
+  const fresh: Draft = {
+    held: proposal,
+    definition: definitionOf(proposal),
+    givens: kept?.givens ?? {},
+    instruction: kept?.instruction ?? "",
+    parked: null,
+    lost: [],
+  };
+  if (!kept?.edits.length || proposal.status === "saved") return fresh;
+  const parked = { ...fresh, parked: kept.edits };
+  return kept.revision === proposal.revision ? combined(parked) : parked;
 }
 
 export const requestOf = (draft: Draft, edits: Edit[]) => ({
-    revision: draft.held.revision,
-    ...asRequest(edits, draft.definition),
+  revision: draft.held.revision,
+  ...asRequest(edits, draft.definition),
 });

@@ -6,56 +6,56 @@ import { partsOf } from "../../form/pointers";
 import type { Edit } from "../../review/edits";
 
 export type Refused = {
-    /** By the id of the question. */
-    answers: Record<string, string>;
-    /** At fields of the definition. */
-    findings: Finding[];
-    instruction: string | null;
-    note: string | null;
-    /** What has no place of its own. */
-    rest: unknown;
+  /** By the id of the question. */
+  answers: Record<string, string>;
+  /** At fields of the definition. */
+  findings: Finding[];
+  instruction: string | null;
+  note: string | null;
+  /** What has no place of its own. */
+  rest: unknown;
 };
 
 export const NOTHING: Refused = {
-    answers: {},
-    findings: [],
-    instruction: null,
-    note: null,
-    rest: null,
+  answers: {},
+  findings: [],
+  instruction: null,
+  note: null,
+  rest: null,
 };
 
 type Told = { pointer: string; detail: string; suggestion?: string | null };
 const words = ({ detail, suggestion }: Told) => suggestion ? `${detail} ${suggestion}` : detail;
 
 const asFinding = (one: Told, pointer: string): Finding => ({
-    pointer,
-    detail: one.detail,
-    level: "error",
-    suggestion: one.suggestion ?? undefined,
+  pointer,
+  detail: one.detail,
+  level: "error",
+  suggestion: one.suggestion ?? undefined,
 });
 
 function placed(found: Refused, one: Told, sent: Edit[]): boolean {
-    const [room, name] = partsOf(one.pointer);
-    if (room === "answers" && name) found.answers[name] = words(one);
-    else if (room === "edits") {
-        found.findings.push(asFinding(one, sent[Number(name)]?.pointer ?? ""));
-    } else if (room === "instruction") found.instruction = words(one);
-    else if (room === "coexistence_note") found.note = words(one);
-    else if (room && room !== "digest" && room !== "revision") {
-        found.findings.push(asFinding(one, one.pointer.replace(/^\/definition(?=\/)/, "")));
-    } else return false;
-    return true;
+  const [room, name] = partsOf(one.pointer);
+  if (room === "answers" && name) found.answers[name] = words(one);
+  else if (room === "edits") {
+    found.findings.push(asFinding(one, sent[Number(name)]?.pointer ?? ""));
+  } else if (room === "instruction") found.instruction = words(one);
+  else if (room === "coexistence_note") found.note = words(one);
+  else if (room && room !== "digest" && room !== "revision") {
+    found.findings.push(asFinding(one, one.pointer.replace(/^\/definition(?=\/)/, "")));
+  } else return false;
+  return true;
 }
 
 export function shareOut(problem: unknown, sent: Edit[]): Refused {
-    if (!(problem instanceof Problem) || !problem.findings.length) {
-        return { ...NOTHING, rest: problem };
-    }
-    const found: Refused = { ...NOTHING, answers: {}, findings: [] };
-    const all = problem.findings.map((one) => placed(found, one, sent));
-    return { ...found, rest: all.every(Boolean) && !found.findings.length ? null : problem };
+  if (!(problem instanceof Problem) || !problem.findings.length) {
+    return { ...NOTHING, rest: problem };
+  }
+  const found: Refused = { ...NOTHING, answers: {}, findings: [] };
+  const all = problem.findings.map((one) => placed(found, one, sent));
+  return { ...found, rest: all.every(Boolean) && !found.findings.length ? null : problem };
 }
 
 /** Somebody else went on with it. */
 export const isMoved = (problem: unknown): boolean =>
-    problem instanceof Problem && ["proposal_changed", "proposal_saved"].includes(problem.code);
+  problem instanceof Problem && ["proposal_changed", "proposal_saved"].includes(problem.code);

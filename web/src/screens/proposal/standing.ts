@@ -6,39 +6,37 @@ import type { Proposal } from "../../review/reading";
 const ENOUGH_OF_A_REASON = 10;
 
 type Standing = {
-    proposal: Proposal;
-    changed: number;
-    broken: string | null;
-    parked: boolean;
-    mustAgree: boolean;
-    agreed: boolean;
-    needsNote: boolean;
-    note: string;
+  proposal: Proposal;
+  changed: number;
+  broken: string | null;
+  parked: boolean;
+  mustAgree: boolean;
+  agreed: boolean;
+  needsNote: boolean;
+  note: string;
 };
 
 export function standing(of: Standing): string | null {
-    const { proposal, changed } = of;
-    if (of.broken) return of.broken;
-    if (of.parked) return "Say first which changes are to count.";
-    if (changed) {
-        return `${count(changed, "change")} of yours ${
-            changed === 1 ? "is" : "are"
-        } not reviewed yet.`;
-    }
-    if (proposal.questions.length) {
-        return `Answer ${count(proposal.questions.length, "question")} first.`;
-    }
-    const [problem] = proposal.problems;
-    if (problem) return `It is not right yet: ${problem.detail}`;
-    if (of.needsNote && of.note.trim().length < ENOUGH_OF_A_REASON) {
-        return "Say why it may live beside the others.";
-    }
-    if (of.mustAgree && !of.agreed) return "It may do more than before.";
-    return null;
+  const { proposal, changed } = of;
+  if (of.broken) return of.broken;
+  if (of.parked) return "Say first which changes are to count.";
+  if (changed) {
+    return `${count(changed, "change")} of yours ${changed === 1 ? "is" : "are"} not reviewed yet.`;
+  }
+  if (proposal.questions.length) {
+    return `Answer ${count(proposal.questions.length, "question")} first.`;
+  }
+  const [problem] = proposal.problems;
+  if (problem) return `It is not right yet: ${problem.detail}`;
+  if (of.needsNote && of.note.trim().length < ENOUGH_OF_A_REASON) {
+    return "Say why it may live beside the others.";
+  }
+  if (of.mustAgree && !of.agreed) return "It may do more than before.";
+  return null;
 }
 
 /** What saving does, for whoever is about to press it. */
 export const savingWords = ({ automation_id: changes }: Proposal): string =>
-    changes
-        ? "Saved, it becomes the newest version of the automation, and the one in force."
-        : "Saved, it is paused: nothing starts it before somebody activates it.";
+  changes
+    ? "Saved, it becomes the newest version of the automation, and the one in force."
+    : "Saved, it is paused: nothing starts it before somebody activates it.";

@@ -8,31 +8,31 @@ import { begun, definitionOf, keptOf, next } from "./draft";
 const keyOf = (id: string) => `mainspring.proposal.${id}`;
 
 function keptIn(id: string) {
-    try {
-        return JSON.parse(sessionStorage.getItem(keyOf(id)) ?? "null");
-    } catch {
-        return null;
-    }
+  try {
+    return JSON.parse(sessionStorage.getItem(keyOf(id)) ?? "null");
+  } catch {
+    return null;
+  }
 }
 
 export function forgetDraft(id: string): void {
-    sessionStorage.removeItem(keyOf(id));
+  sessionStorage.removeItem(keyOf(id));
 }
 
 export function useDraft(latest: Proposal) {
-    const id = latest.proposal_id;
-    const [draft, tell] = useReducer(next, latest, (proposal) => begun(proposal, keptIn(id)));
-    useEffect(() => tell({ kind: "arrived", proposal: latest }), [latest]);
-    // Comparing waits for the key that is pressed, never the other way round.
-    const definition = useDeferredValue(draft.definition);
-    const edits = useMemo(
-        () => editsBetween(definitionOf(draft.held), definition),
-        [draft.held, definition],
-    );
-    useEffect(() => {
-        const kept = draft.held.status === "saved" ? null : keptOf(draft, edits);
-        if (kept) sessionStorage.setItem(keyOf(id), JSON.stringify(kept));
-        else forgetDraft(id);
-    }, [draft, edits, id]);
-    return { draft, tell, edits };
+  const id = latest.proposal_id;
+  const [draft, tell] = useReducer(next, latest, (proposal) => begun(proposal, keptIn(id)));
+  useEffect(() => tell({ kind: "arrived", proposal: latest }), [latest]);
+  // Comparing waits for the key that is pressed, never the other way round.
+  const definition = useDeferredValue(draft.definition);
+  const edits = useMemo(
+    () => editsBetween(definitionOf(draft.held), definition),
+    [draft.held, definition],
+  );
+  useEffect(() => {
+    const kept = draft.held.status === "saved" ? null : keptOf(draft, edits);
+    if (kept) sessionStorage.setItem(keyOf(id), JSON.stringify(kept));
+    else forgetDraft(id);
+  }, [draft, edits, id]);
+  return { draft, tell, edits };
 }

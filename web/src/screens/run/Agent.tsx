@@ -10,100 +10,100 @@ import type { AgentPiece } from "./said";
 const BRIEF = 300;
 
 const spelled = (value: unknown) =>
-    visible(typeof value === "string" ? value : JSON.stringify(value ?? null, null, 1));
+  visible(typeof value === "string" ? value : JSON.stringify(value ?? null, null, 1));
 const oneLine = (value: unknown) => spelled(value).replace(/\s+/g, " ").trim();
 const number = (value: unknown) => (typeof value === "number" ? value : 0);
 
 function Text_({ value }: { value: unknown }) {
-    const line = oneLine(value);
-    if (line.length <= BRIEF) return <span>{line}</span>;
-    return (
-        <details>
-            <summary>{line.slice(0, BRIEF).trimEnd()} …</summary>
-            <pre tabIndex={0}>{spelled(value)}</pre>
-        </details>
-    );
+  const line = oneLine(value);
+  if (line.length <= BRIEF) return <span>{line}</span>;
+  return (
+    <details>
+      <summary>{line.slice(0, BRIEF).trimEnd()} …</summary>
+      <pre tabIndex={0}>{spelled(value)}</pre>
+    </details>
+  );
 }
 
 function Part({ tone, head, children }: { tone: string; head: string; children?: ReactNode }) {
-    return (
-        <div className={`run-agent ${tone}`}>
-            <Text size="sm" component="div">
-                <Text span size="sm" fw={600}>{head}</Text> {children}
-            </Text>
-        </div>
-    );
+  return (
+    <div className={`run-agent ${tone}`}>
+      <Text size="sm" component="div">
+        <Text span size="sm" fw={600}>{head}</Text> {children}
+      </Text>
+    </div>
+  );
 }
 
 function Turn({ told }: { told: AgentPiece }) {
-    const tokens = (number(told.input_tokens) + number(told.output_tokens)).toLocaleString("en");
-    const cost = `${usd(number(told.cost_usd))} (${usd(number(told.total_usd))} so far)`;
-    return (
-        <Text size="xs" c="dimmed" pt={4}>
-            Turn {number(told.turn)}: {oneLine(told.model ?? "")}, {tokens} tokens, {cost}
-        </Text>
-    );
+  const tokens = (number(told.input_tokens) + number(told.output_tokens)).toLocaleString("en");
+  const cost = `${usd(number(told.cost_usd))} (${usd(number(told.total_usd))} so far)`;
+  return (
+    <Text size="xs" c="dimmed" pt={4}>
+      Turn {number(told.turn)}: {oneLine(told.model ?? "")}, {tokens} tokens, {cost}
+    </Text>
+  );
 }
 
 function Piece({ told }: { told: AgentPiece }) {
-    const tool = oneLine(told.tool ?? "");
-    switch (told.kind) {
-        case "thought":
-            return (
-                <Part tone="thought" head="Thinks:">
-                    <Text_ value={told.text} />
-                </Part>
-            );
-        case "call":
-            return (
-                <Part tone="call" head={`Calls ${tool}`}>
-                    <Text_ value={told.arguments} />
-                </Part>
-            );
-        case "result": {
-            const held = told.outcome === "held";
-            const outcome = held ? "waits for a person" : oneLine(told.outcome ?? "");
-            return (
-                <Part tone={told.failed ? "err" : "result"} head={`${tool} ${outcome}:`}>
-                    <Text_ value={told.text} />
-                </Part>
-            );
-        }
-        case "refused":
-            return (
-                <Part tone="err" head={`Calls ${tool}`}>
-                    <Text_ value={told.arguments} /> was not done: <Text_ value={told.text} />
-                </Part>
-            );
-        case "told":
-            return (
-                <Part tone="err" head="Is told:">
-                    <Text_ value={told.text} />
-                </Part>
-            );
-        case "turn":
-            return <Turn told={told} />;
-        case "answer":
-            return told.how === "nothing"
-                ? (
-                    <Part tone="answer" head="Nothing to do:">
-                        <Text_ value={told.text} />
-                    </Part>
-                )
-                : (
-                    <Part tone="answer" head="Answers:">
-                        <Text_ value={told.output ?? told.text} />
-                    </Part>
-                );
-        default:
-            return null;
+  const tool = oneLine(told.tool ?? "");
+  switch (told.kind) {
+    case "thought":
+      return (
+        <Part tone="thought" head="Thinks:">
+          <Text_ value={told.text} />
+        </Part>
+      );
+    case "call":
+      return (
+        <Part tone="call" head={`Calls ${tool}`}>
+          <Text_ value={told.arguments} />
+        </Part>
+      );
+    case "result": {
+      const held = told.outcome === "held";
+      const outcome = held ? "waits for a person" : oneLine(told.outcome ?? "");
+      return (
+        <Part tone={told.failed ? "err" : "result"} head={`${tool} ${outcome}:`}>
+          <Text_ value={told.text} />
+        </Part>
+      );
     }
+    case "refused":
+      return (
+        <Part tone="err" head={`Calls ${tool}`}>
+          <Text_ value={told.arguments} /> was not done: <Text_ value={told.text} />
+        </Part>
+      );
+    case "told":
+      return (
+        <Part tone="err" head="Is told:">
+          <Text_ value={told.text} />
+        </Part>
+      );
+    case "turn":
+      return <Turn told={told} />;
+    case "answer":
+      return told.how === "nothing"
+        ? (
+          <Part tone="answer" head="Nothing to do:">
+            <Text_ value={told.text} />
+          </Part>
+        )
+        : (
+          <Part tone="answer" head="Answers:">
+            <Text_ value={told.output ?? told.text} />
+          </Part>
+        );
+    default:
+      return null;
+  }
 }
 
 export function Agent({ pieces }: { pieces: AgentPiece[] }) {
-    return (
-        <Stack gap={8} role="log" aria-label="What its agent did">
-            {pieces.map((told, at) => <Piece key={at} told={told} />)}
-        </Stack>
-    );
+  return (
+    <Stack gap={8} role="log" aria-label="What its agent did">
+      {pieces.map((told, at) => <Piece key={at} told={told} />)}
+    </Stack>
+  );
 }

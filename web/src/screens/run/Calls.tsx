@@ -11,85 +11,85 @@ import { Trouble } from "./Trouble";
 export type Call = Schemas["RunDetail"]["calls"][number];
 
 const OUTCOMES: Record<string, [string, string]> = {
-    ok: ["done", "teal"],
-    done: ["done", "teal"],
-    held: ["waits for a person", "yellow"],
-    pretended: ["only pretended", "gray"],
-    denied: ["refused", "red"],
-    failed: ["failed", "red"],
-    error: ["failed", "red"],
+  ok: ["done", "teal"],
+  done: ["done", "teal"],
+  held: ["waits for a person", "yellow"],
+  pretended: ["only pretended", "gray"],
+  denied: ["refused", "red"],
+  failed: ["failed", "red"],
+  error: ["failed", "red"],
 };
 
 const idIn = (value: unknown, name: string): string | null => {
-    if (typeof value !== "object" || value === null) return null;
-    const found = (value as Record<string, unknown>)[name];
-    return typeof found === "string" ? found : null;
+  if (typeof value !== "object" || value === null) return null;
+  const found = (value as Record<string, unknown>)[name];
+  return typeof found === "string" ? found : null;
 };
 
 /** The draft that a call has left, if it has left one. */
 export const draftOf = (call: Call) => idIn(call.result, "draft_id");
 
 function Outcome({ outcome }: { outcome: string }) {
-    const [words, color] = OUTCOMES[outcome] ?? [plain(outcome), "gray"];
-    return <Badge variant="light" color={color} radius="sm" tt="none">{words}</Badge>;
+  const [words, color] = OUTCOMES[outcome] ?? [plain(outcome), "gray"];
+  return <Badge variant="light" color={color} radius="sm" tt="none">{words}</Badge>;
 }
 
 function One({ call }: { call: Call }) {
-    const draft = draftOf(call);
-    const facts = [span(call.ms / 1000), call.cost_usd ? usd(call.cost_usd) : null].filter(Boolean);
-    return (
-        <details>
-            <summary>
-                <Group gap="xs" display="inline-flex" component="span">
-                    <Text span size="sm" className="mono wrap-anywhere">{call.capability}</Text>
-                    <Outcome outcome={call.outcome} />
-                    <Text span size="xs" c="dimmed">{facts.join(" · ")}</Text>
-                </Group>
-            </summary>
-            <Stack gap="xs" pt="xs" pl="md">
-                {draft
-                    ? (
-                        <Anchor component={Link} to={`/inbox?draft=${draft}`} size="sm">
-                            Look at the draft in the inbox
-                        </Anchor>
-                    )
-                    : null}
-                <Text size="xs" c="dimmed">Asked with</Text>
-                <Json
-                    value={call.arguments}
-                    label={`the arguments of ${call.capability}`}
-                    most={240}
-                />
-                {call.error
-                    ? (
-                        <Trouble
-                            error={call.error}
-                            about={{ capability: call.capability, step: call.step }}
-                        />
-                    )
-                    : call.result === null
-                    ? <Text size="xs" c="dimmed">What it answered is what the step answered.</Text>
-                    : (
-                        <>
-                            <Text size="xs" c="dimmed">Answered</Text>
-                            <Json
-                                value={call.result}
-                                label={`the answer of ${call.capability}`}
-                                most={240}
-                            />
-                        </>
-                    )}
-            </Stack>
-        </details>
-    );
+  const draft = draftOf(call);
+  const facts = [span(call.ms / 1000), call.cost_usd ? usd(call.cost_usd) : null].filter(Boolean);
+  return (
+    <details>
+      <summary>
+        <Group gap="xs" display="inline-flex" component="span">
+          <Text span size="sm" className="mono wrap-anywhere">{call.capability}</Text>
+          <Outcome outcome={call.outcome} />
+          <Text span size="xs" c="dimmed">{facts.join(" · ")}</Text>
+        </Group>
+      </summary>
+      <Stack gap="xs" pt="xs" pl="md">
+        {draft
+          ? (
+            <Anchor component={Link} to={`/inbox?draft=${draft}`} size="sm">
+              Look at the draft in the inbox
+            </Anchor>
+          )
+          : null}
+        <Text size="xs" c="dimmed">Asked with</Text>
+        <Json
+          value={call.arguments}
+          label={`the arguments of ${call.capability}`}
+          most={240}
+        />
+        {call.error
+          ? (
+            <Trouble
+              error={call.error}
+              about={{ capability: call.capability, step: call.step }}
+            />
+          )
+          : call.result === null
+          ? <Text size="xs" c="dimmed">What it answered is what the step answered.</Text>
+          : (
+            <>
+              <Text size="xs" c="dimmed">Answered</Text>
+              <Json
+                value={call.result}
+                label={`the answer of ${call.capability}`}
+                most={240}
+              />
+            </>
+          )}
+      </Stack>
+    </details>
+  );
 }
 
 export function Calls({ calls }: { calls: Call[] }) {
-    return (
-        <Stack gap={6}>
-            {calls.map((call) => (
-                <One key={`${call.step} ${call.item} ${call.attempt} ${call.call}`} call={call} />
-            ))}
-        </Stack>
-    );
+  return (
+    <Stack gap={6}>
+      {calls.map((call) => (
+        <One key={`${call.step} ${call.item} ${call.attempt} ${call.call}`} call={call} />
+      ))}
+    </Stack>
+  );
 }

@@ -18,66 +18,66 @@ const TEXTS = /^(text\/|application\/(json|xml|yaml))/;
 const contentOf = (file: Shown) => `/api/v1/artifacts/${file.id}/content`;
 
 function size(bytes: number): string {
-    if (bytes < 1_000) return `${bytes} bytes`;
-    return bytes < 1_000_000
-        ? `${(bytes / 1_000).toFixed(1)} kB`
-        : `${(bytes / 1_000_000).toFixed(1)} MB`;
+  if (bytes < 1_000) return `${bytes} bytes`;
+  return bytes < 1_000_000
+    ? `${(bytes / 1_000).toFixed(1)} kB`
+    : `${(bytes / 1_000_000).toFixed(1)} MB`;
 }
 
 async function readText(file: Shown): Promise<string> {
-    const answer = await fetch(contentOf(file), { credentials: "same-origin" });
-    if (!answer.ok) throw new Error("This file cannot be read any longer.");
-    return await answer.text();
+  const answer = await fetch(contentOf(file), { credentials: "same-origin" });
+  if (!answer.ok) throw new Error("This file cannot be read any longer.");
+  return await answer.text();
 }
 
 function One({ file }: { file: Shown }) {
-    const [text, setText] = useState<string | null>(null);
-    const [seen, setSeen] = useState(false);
-    const isImage = IMAGES.test(file.media_type);
-    const isText = TEXTS.test(file.media_type) && file.size <= MOST;
-    const look = () => {
-        setSeen(!seen);
-        if (isText && text === null) readText(file).then(setText, sayProblem);
-    };
-    return (
-        <Stack gap={6}>
-            <Group gap="xs" wrap="nowrap">
-                <FileText size={15} aria-hidden />
-                <Anchor href={contentOf(file)} download size="sm" className="wrap-anywhere">
-                    {file.name}
-                </Anchor>
-                <Text size="xs" c="dimmed">{file.media_type} · {size(file.size)}</Text>
-                {isImage || isText
-                    ? (
-                        <Button
-                            size="compact-xs"
-                            variant="subtle"
-                            onClick={look}
-                            aria-expanded={seen}
-                        >
-                            {seen ? "Hide" : "Look"}
-                        </Button>
-                    )
-                    : <Download size={14} aria-hidden />}
-            </Group>
-            {seen && isImage
-                ? <Image src={contentOf(file)} alt={file.name} mah={320} w="auto" fit="contain" />
-                : null}
-            {seen && text !== null ? <Json value={text} label={file.name} /> : null}
-        </Stack>
-    );
+  const [text, setText] = useState<string | null>(null);
+  const [seen, setSeen] = useState(false);
+  const isImage = IMAGES.test(file.media_type);
+  const isText = TEXTS.test(file.media_type) && file.size <= MOST;
+  const look = () => {
+    setSeen(!seen);
+    if (isText && text === null) readText(file).then(setText, sayProblem);
+  };
+  return (
+    <Stack gap={6}>
+      <Group gap="xs" wrap="nowrap">
+        <FileText size={15} aria-hidden />
+        <Anchor href={contentOf(file)} download size="sm" className="wrap-anywhere">
+          {file.name}
+        </Anchor>
+        <Text size="xs" c="dimmed">{file.media_type} · {size(file.size)}</Text>
+        {isImage || isText
+          ? (
+            <Button
+              size="compact-xs"
+              variant="subtle"
+              onClick={look}
+              aria-expanded={seen}
+            >
+              {seen ? "Hide" : "Look"}
+            </Button>
+          )
+          : <Download size={14} aria-hidden />}
+      </Group>
+      {seen && isImage
+        ? <Image src={contentOf(file)} alt={file.name} mah={320} w="auto" fit="contain" />
+        : null}
+      {seen && text !== null ? <Json value={text} label={file.name} /> : null}
+    </Stack>
+  );
 }
 
 /** The files of a whole run, or of one of its steps; nothing where there are none. */
 export function Files({ runId, step }: { runId: string; step?: string }) {
-    const asked = api.useQuery("get", "/api/v1/runs/{run_id}/artifacts", {
-        params: { path: { run_id: runId } },
-    });
-    const files = (asked.data?.items ?? []).filter((one) => !step || one.step === step);
-    if (!files.length) return null;
-    return (
-        <Section title="Files">
-            <Stack gap="xs">{files.map((file) => <One key={file.id} file={file} />)}</Stack>
-        </Section>
-    );
+  const asked = api.useQuery("get", "/api/v1/runs/{run_id}/artifacts", {
+    params: { path: { run_id: runId } },
+  });
+  const files = (asked.data?.items ?? []).filter((one) => !step || one.step === step);
+  if (!files.length) return null;
+  return (
+    <Section title="Files">
+      <Stack gap="xs">{files.map((file) => <One key={file.id} file={file} />)}</Stack>
+    </Section>
+  );
 }

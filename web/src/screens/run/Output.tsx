@@ -11,76 +11,74 @@ import type { Line } from "./said";
 const SHOWN = 1_000;
 
 type Props = {
-    lines: Line[];
-    stepKey: string;
-    chosen: number | null;
-    choose: (line: number) => void;
+  lines: Line[];
+  stepKey: string;
+  chosen: number | null;
+  choose: (line: number) => void;
 };
 
 export function Output({ lines, stepKey, chosen, choose }: Props) {
-    const place = useRef<HTMLDivElement>(null);
-    const follows = useRef(chosen === null);
-    const [all, setAll] = useState(false);
-    const first = all || (chosen !== null && chosen <= lines.length - SHOWN)
-        ? 0
-        : Math.max(0, lines.length - SHOWN);
-    useLayoutEffect(() => {
-        const box = place.current;
-        if (box && follows.current) box.scrollTop = box.scrollHeight;
-    }, [lines.length]);
-    const isThere = chosen !== null && chosen <= lines.length;
-    useEffect(() => {
-        if (isThere) place.current?.querySelector(".chosen")?.scrollIntoView({ block: "center" });
-    }, [chosen, isThere]);
-    return (
-        <>
-            <Group justify="space-between" mb={4}>
-                <Text size="xs" c="dimmed">
-                    Red lines went to stderr. A number is the address of its line.
-                </Text>
-                <CopyIcon
-                    text={lines.map((line) => line.text).join("\n")}
-                    label="Copy what it said"
-                />
-            </Group>
-            {first > 0
-                ? (
-                    <Button size="compact-xs" variant="subtle" onClick={() => setAll(true)}>
-                        Show the {first.toLocaleString("en")} lines before
-                    </Button>
-                )
-                : null}
-            <div
-                className="run-lines"
-                ref={place}
-                tabIndex={0}
-                role="log"
-                aria-label="What it said"
-                onScroll={({ currentTarget: box }) => {
-                    follows.current = box.scrollHeight - box.scrollTop - box.clientHeight < 40;
-                }}
+  const place = useRef<HTMLDivElement>(null);
+  const follows = useRef(chosen === null);
+  const [all, setAll] = useState(false);
+  const first = all || (chosen !== null && chosen <= lines.length - SHOWN)
+    ? 0
+    : Math.max(0, lines.length - SHOWN);
+  useLayoutEffect(() => {
+    const box = place.current;
+    if (box && follows.current) box.scrollTop = box.scrollHeight;
+  }, [lines.length]);
+  const isThere = chosen !== null && chosen <= lines.length;
+  useEffect(() => {
+    if (isThere) place.current?.querySelector(".chosen")?.scrollIntoView({ block: "center" });
+  }, [chosen, isThere]);
+  return (
+    <>
+      <Group justify="space-between" mb={4}>
+        <Text size="xs" c="dimmed">
+          Red lines went to stderr. A number is the address of its line.
+        </Text>
+        <CopyIcon
+          text={lines.map((line) => line.text).join("\n")}
+          label="Copy what it said"
+        />
+      </Group>
+      {first > 0
+        ? (
+          <Button size="compact-xs" variant="subtle" onClick={() => setAll(true)}>
+            Show the {first.toLocaleString("en")} lines before
+          </Button>
+        )
+        : null}
+      <div
+        className="run-lines"
+        ref={place}
+        tabIndex={0}
+        role="log"
+        aria-label="What it said"
+        onScroll={({ currentTarget: box }) => {
+          follows.current = box.scrollHeight - box.scrollTop - box.clientHeight < 40;
+        }}
+      >
+        {lines.slice(first).map((line) => (
+          <div
+            key={line.number}
+            className={`run-line ${line.stream}${line.number === chosen ? " chosen" : ""}`}
+          >
+            <a
+              href={writeLine(stepKey, line.number)}
+              aria-label={`Line ${line.number}`}
+              onClick={(event) => {
+                event.preventDefault();
+                choose(line.number);
+              }}
             >
-                {lines.slice(first).map((line) => (
-                    <div
-                        key={line.number}
-                        className={`run-line ${line.stream}${
-                            line.number === chosen ? " chosen" : ""
-                        }`}
-                    >
-                        <a
-                            href={writeLine(stepKey, line.number)}
-                            aria-label={`Line ${line.number}`}
-                            onClick={(event) => {
-                                event.preventDefault();
-                                choose(line.number);
-                            }}
-                        >
-                            {line.number}
-                        </a>
-                        <span>{visible(line.text)}</span>
-                    </div>
-                ))}
-            </div>
-        </>
-    );
+              {line.number}
+            </a>
+            <span>{visible(line.text)}</span>
+          </div>
+        ))}
+      </div>
+    </>
+  );
 }

@@ -11,117 +11,117 @@ import type { Followed } from "./following";
 import { type Edited, replayOf } from "./replaying";
 
 const MODES = [
-    { value: "live", label: "For real" },
-    { value: "verify", label: "Verify mode: nothing leaves the house" },
-    { value: "dry_run", label: "Dry run: nothing is changed" },
+  { value: "live", label: "For real" },
+  { value: "verify", label: "Verify mode: nothing leaves the house" },
+  { value: "dry_run", label: "Dry run: nothing is changed" },
 ];
 
 function Field(
-    { label, text, set, wrong }: {
-        label: string;
-        text: string;
-        set: (text: string) => void;
-        wrong?: string;
-    },
+  { label, text, set, wrong }: {
+    label: string;
+    text: string;
+    set: (text: string) => void;
+    wrong?: string;
+  },
 ) {
-    return (
-        <div>
-            <Text size="sm" fw={600} mb={4}>{label}</Text>
-            <CodeEditor value={text} label={label} language="json" onChange={set} most={220} />
-            {wrong ? <Text size="sm" c="red" mt={4} role="alert">{wrong}</Text> : null}
-        </div>
-    );
+  return (
+    <div>
+      <Text size="sm" fw={600} mb={4}>{label}</Text>
+      <CodeEditor value={text} label={label} language="json" onChange={set} most={220} />
+      {wrong ? <Text size="sm" c="red" mt={4} role="alert">{wrong}</Text> : null}
+    </div>
+  );
 }
 
 const spelled = (value: unknown) => JSON.stringify(value ?? {}, null, 2);
 
 function Form({ run, close }: { run: Followed; close: () => void }) {
-    const navigate = useNavigate();
-    const [busy, setBusy] = useState(false);
-    const [problem, setProblem] = useState<unknown>(null);
-    const before: Edited = {
-        inputs: spelled(run.inputs),
-        payload: spelled(run.payload),
-        version: "same",
-        mode: run.mode,
-    };
-    const [edited, setEdited] = useState(before);
-    const set = (change: Partial<Edited>) => setEdited((now) => ({ ...now, ...change }));
-    const { body, wrong } = replayOf(before, edited);
-    const start = async () => {
-        setBusy(true);
-        setProblem(null);
-        try {
-            const params = { path: { run_id: run.id } };
-            const { data } = await client.POST("/api/v1/runs/{run_id}/replay", { params, body });
-            void refresh("/api/v1/runs");
-            close();
-            sayDone("It runs once more.");
-            if (data) await navigate({ to: `/runs/${data.run_id}` });
-        } catch (refusal) {
-            setProblem(refusal);
-            setBusy(false);
-        }
-    };
-    return (
-        <Stack>
-            <Text size="sm" c="dimmed">
-                A new run starts at the beginning of the plan. What you do not change is as it was.
-            </Text>
-            <Group grow align="flex-start">
-                <div>
-                    <Text size="sm" fw={600} mb={4} id="replay-version">Version</Text>
-                    <SegmentedControl
-                        fullWidth
-                        aria-labelledby="replay-version"
-                        value={edited.version}
-                        onChange={(version) => set({ version: version as Edited["version"] })}
-                        data={[{ value: "same", label: `As then: ${run.version}` }, {
-                            value: "active",
-                            label: "In force now",
-                        }]}
-                    />
-                </div>
-                <Select
-                    label="How"
-                    data={MODES}
-                    value={edited.mode}
-                    allowDeselect={false}
-                    onChange={(mode) => set({ mode: (mode ?? "live") as Edited["mode"] })}
-                />
-            </Group>
-            <Field
-                label="Inputs"
-                text={edited.inputs}
-                set={(inputs) => set({ inputs })}
-                wrong={wrong.inputs}
-            />
-            <Field
-                label="Payload"
-                text={edited.payload}
-                set={(payload) => set({ payload })}
-                wrong={wrong.payload}
-            />
-            <Text size="xs" c="dimmed">
-                With another payload and the same inputs, the trigger makes the inputs anew from it.
-            </Text>
-            {problem ? <ProblemNote problem={problem} /> : null}
-            <Group justify="flex-end" gap="xs">
-                <Button variant="default" onClick={close}>Cancel</Button>
-                <Button onClick={() => void start()} loading={busy} disabled={!body}>
-                    Start the replay
-                </Button>
-            </Group>
-        </Stack>
-    );
+  const navigate = useNavigate();
+  const [busy, setBusy] = useState(false);
+  const [problem, setProblem] = useState<unknown>(null);
+  const before: Edited = {
+    inputs: spelled(run.inputs),
+    payload: spelled(run.payload),
+    version: "same",
+    mode: run.mode,
+  };
+  const [edited, setEdited] = useState(before);
+  const set = (change: Partial<Edited>) => setEdited((now) => ({ ...now, ...change }));
+  const { body, wrong } = replayOf(before, edited);
+  const start = async () => {
+    setBusy(true);
+    setProblem(null);
+    try {
+      const params = { path: { run_id: run.id } };
+      const { data } = await client.POST("/api/v1/runs/{run_id}/replay", { params, body });
+      void refresh("/api/v1/runs");
+      close();
+      sayDone("It runs once more.");
+      if (data) await navigate({ to: `/runs/${data.run_id}` });
+    } catch (refusal) {
+      setProblem(refusal);
+      setBusy(false);
+    }
+  };
+  return (
+    <Stack>
+      <Text size="sm" c="dimmed">
+        A new run starts at the beginning of the plan. What you do not change is as it was.
+      </Text>
+      <Group grow align="flex-start">
+        <div>
+          <Text size="sm" fw={600} mb={4} id="replay-version">Version</Text>
+          <SegmentedControl
+            fullWidth
+            aria-labelledby="replay-version"
+            value={edited.version}
+            onChange={(version) => set({ version: version as Edited["version"] })}
+            data={[{ value: "same", label: `As then: ${run.version}` }, {
+              value: "active",
+              label: "In force now",
+            }]}
+          />
+        </div>
+        <Select
+          label="How"
+          data={MODES}
+          value={edited.mode}
+          allowDeselect={false}
+          onChange={(mode) => set({ mode: (mode ?? "live") as Edited["mode"] })}
+        />
+      </Group>
+      <Field
+        label="Inputs"
+        text={edited.inputs}
+        set={(inputs) => set({ inputs })}
+        wrong={wrong.inputs}
+      />
+      <Field
+        label="Payload"
+        text={edited.payload}
+        set={(payload) => set({ payload })}
+        wrong={wrong.payload}
+      />
+      <Text size="xs" c="dimmed">
+        With another payload and the same inputs, the trigger makes the inputs anew from it.
+      </Text>
+      {problem ? <ProblemNote problem={problem} /> : null}
+      <Group justify="flex-end" gap="xs">
+        <Button variant="default" onClick={close}>Cancel</Button>
+        <Button onClick={() => void start()} loading={busy} disabled={!body}>
+          Start the replay
+        </Button>
+      </Group>
+    </Stack>
+  );
 }
 
 export function Replay(
-    { run, opened, close }: { run: Followed; opened: boolean; close: () => void },
+  { run, opened, close }: { run: Followed; opened: boolean; close: () => void },
 ) {
-    return (
-        <Modal opened={opened} onClose={close} title="Replay this run" size="lg">
-            {opened ? <Form run={run} close={close} /> : null}
-        </Modal>
-    );
+  return (
+    <Modal opened={opened} onClose={close} title="Replay this run" size="lg">
+      {opened ? <Form run={run} close={close} /> : null}
+    </Modal>
+  );
 }

@@ -3,13 +3,13 @@
 import { Alert, Anchor, Badge, Button, Group, Menu, Text } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import {
-    Ban,
-    ChevronDown,
-    CirclePlay,
-    Hourglass,
-    Link2,
-    PencilLine,
-    RotateCcw,
+  Ban,
+  ChevronDown,
+  CirclePlay,
+  Hourglass,
+  Link2,
+  PencilLine,
+  RotateCcw,
 } from "lucide-react";
 import { useState } from "react";
 import { client, refresh } from "../../api/client";
@@ -27,260 +27,260 @@ import { Replay } from "./Replay";
 import { Trouble } from "./Trouble";
 
 const STARTED: Record<string, string> = {
-    manual: "started by hand",
-    schedule: "started by its schedule",
-    webhook: "started by its webhook",
-    event: "started by an event",
+  manual: "started by hand",
+  schedule: "started by its schedule",
+  webhook: "started by its webhook",
+  event: "started by an event",
 };
 
 function Facts({ run, now }: { run: Followed; now: number }) {
-    const end = run.finished_at ? new Date(run.finished_at).getTime() : now;
-    const lasted = run.started_at ? span((end - new Date(run.started_at).getTime()) / 1000) : null;
-    const words = [
-        run.replay_of
-            ? "a replay"
-            : capital(STARTED[run.trigger_type] ?? `started by ${plain(run.trigger_type)}`),
-        moment(run.created_at),
-        lasted ? `${isOver(run.status) ? "took" : "for"} ${lasted}` : null,
-        run.cost_usd ? usd(run.cost_usd) : null,
-        run.attempt > 1 ? `taken up ${count(run.attempt - 1, "time")} again` : null,
-    ];
-    return (
-        <>
-            <span className="numbers">{words.filter(Boolean).join(" · ")}</span>
-            {" · "}
-            <Anchor
-                component={Link}
-                to={`/automations/${run.automation_id}/versions?version=${run.version}`}
-                size="sm"
-                underline="always"
-            >
-                version {run.version}
-            </Anchor>
-        </>
-    );
+  const end = run.finished_at ? new Date(run.finished_at).getTime() : now;
+  const lasted = run.started_at ? span((end - new Date(run.started_at).getTime()) / 1000) : null;
+  const words = [
+    run.replay_of
+      ? "a replay"
+      : capital(STARTED[run.trigger_type] ?? `started by ${plain(run.trigger_type)}`),
+    moment(run.created_at),
+    lasted ? `${isOver(run.status) ? "took" : "for"} ${lasted}` : null,
+    run.cost_usd ? usd(run.cost_usd) : null,
+    run.attempt > 1 ? `taken up ${count(run.attempt - 1, "time")} again` : null,
+  ];
+  return (
+    <>
+      <span className="numbers">{words.filter(Boolean).join(" · ")}</span>
+      {" · "}
+      <Anchor
+        component={Link}
+        to={`/automations/${run.automation_id}/versions?version=${run.version}`}
+        size="sm"
+        underline="always"
+      >
+        version {run.version}
+      </Anchor>
+    </>
+  );
 }
 
 function useSteering(run: Followed) {
-    const { busy, act } = useAct();
-    const confirm = useConfirm();
-    const params = { path: { run_id: run.id } };
-    const cancel = async () => {
-        const yes = await confirm({
-            title: "Stop this run?",
-            words: "What it has done so far stays done. It can be gone on with later.",
-            yes: "Stop it",
-            dangerous: true,
-        });
-        if (yes) {
-            await act(async () => {
-                await client.POST("/api/v1/runs/{run_id}/cancel", { params });
-                await refresh("/api/v1/runs");
-            }, "The run is being stopped.");
-        }
-    };
-    const retry = () =>
-        act(async () => {
-            await client.POST("/api/v1/runs/{run_id}/retry", { params });
-            await refresh("/api/v1/runs");
-        }, "It goes on from the step that failed.");
-    return { busy, cancel, retry };
+  const { busy, act } = useAct();
+  const confirm = useConfirm();
+  const params = { path: { run_id: run.id } };
+  const cancel = async () => {
+    const yes = await confirm({
+      title: "Stop this run?",
+      words: "What it has done so far stays done. It can be gone on with later.",
+      yes: "Stop it",
+      dangerous: true,
+    });
+    if (yes) {
+      await act(async () => {
+        await client.POST("/api/v1/runs/{run_id}/cancel", { params });
+        await refresh("/api/v1/runs");
+      }, "The run is being stopped.");
+    }
+  };
+  const retry = () =>
+    act(async () => {
+      await client.POST("/api/v1/runs/{run_id}/retry", { params });
+      await refresh("/api/v1/runs");
+    }, "It goes on from the step that failed.");
+  return { busy, cancel, retry };
 }
 
 function Deeds({ run }: { run: Followed }) {
-    const may = useMay("operator");
-    const mayEdit = useMay("editor");
-    const [replaying, setReplaying] = useState(false);
-    const { busy, cancel, retry } = useSteering(run);
-    const next = run.story.next;
-    const path = `/api/v1/runs/${run.id}`;
-    const copyLink = async () => {
-        await navigator.clipboard.writeText(location.href);
-        sayDone("The link is copied.");
-    };
-    return (
-        <>
-            {may && !isOver(run.status)
-                ? (
-                    <Button
-                        variant="default"
-                        leftSection={<Ban size={16} />}
-                        loading={busy}
-                        onClick={() => void cancel()}
-                    >
-                        Cancel
-                    </Button>
-                )
-                : null}
-            {may && isOver(run.status) && next.includes("retry")
-                ? (
-                    <Button
-                        leftSection={<CirclePlay size={16} />}
-                        loading={busy}
-                        onClick={() => void retry()}
-                    >
-                        Retry from the failed step
-                    </Button>
-                )
-                : null}
-            {may && isOver(run.status)
-                ? (
-                    <Button
-                        variant="default"
-                        leftSection={<RotateCcw size={16} />}
-                        onClick={() => setReplaying(true)}
-                    >
-                        Replay
-                    </Button>
-                )
-                : null}
-            <Menu position="bottom-end" shadow="md">
-                <Menu.Target>
-                    <Button variant="default" rightSection={<ChevronDown size={14} />}>More</Button>
-                </Menu.Target>
-                <Menu.Dropdown>
-                    {mayEdit
-                        ? (
-                            <Menu.Item
-                                component={Link}
-                                to={`/automations/${run.automation_id}/edit?run=${run.id}`}
-                                leftSection={<PencilLine size={15} />}
-                            >
-                                Load into the editor
-                            </Menu.Item>
-                        )
-                        : null}
-                    <Menu.Item leftSection={<Link2 size={15} />} onClick={() => void copyLink()}>
-                        Copy the link to this view
-                    </Menu.Item>
-                </Menu.Dropdown>
-            </Menu>
-            <CopyAs
-                operations={[
-                    { label: "Read this run", operation: { method: "GET", path } },
-                    {
-                        label: "Replay it",
-                        operation: {
-                            method: "POST",
-                            path: `${path}/replay`,
-                            body: { version: "same" },
-                        },
-                    },
-                    { label: "Watch it", operation: { method: "GET", path: `${path}/stream` } },
-                ]}
-            />
-            <Replay run={run} opened={replaying} close={() => setReplaying(false)} />
-        </>
-    );
+  const may = useMay("operator");
+  const mayEdit = useMay("editor");
+  const [replaying, setReplaying] = useState(false);
+  const { busy, cancel, retry } = useSteering(run);
+  const next = run.story.next;
+  const path = `/api/v1/runs/${run.id}`;
+  const copyLink = async () => {
+    await navigator.clipboard.writeText(location.href);
+    sayDone("The link is copied.");
+  };
+  return (
+    <>
+      {may && !isOver(run.status)
+        ? (
+          <Button
+            variant="default"
+            leftSection={<Ban size={16} />}
+            loading={busy}
+            onClick={() => void cancel()}
+          >
+            Cancel
+          </Button>
+        )
+        : null}
+      {may && isOver(run.status) && next.includes("retry")
+        ? (
+          <Button
+            leftSection={<CirclePlay size={16} />}
+            loading={busy}
+            onClick={() => void retry()}
+          >
+            Retry from the failed step
+          </Button>
+        )
+        : null}
+      {may && isOver(run.status)
+        ? (
+          <Button
+            variant="default"
+            leftSection={<RotateCcw size={16} />}
+            onClick={() => setReplaying(true)}
+          >
+            Replay
+          </Button>
+        )
+        : null}
+      <Menu position="bottom-end" shadow="md">
+        <Menu.Target>
+          <Button variant="default" rightSection={<ChevronDown size={14} />}>More</Button>
+        </Menu.Target>
+        <Menu.Dropdown>
+          {mayEdit
+            ? (
+              <Menu.Item
+                component={Link}
+                to={`/automations/${run.automation_id}/edit?run=${run.id}`}
+                leftSection={<PencilLine size={15} />}
+              >
+                Load into the editor
+              </Menu.Item>
+            )
+            : null}
+          <Menu.Item leftSection={<Link2 size={15} />} onClick={() => void copyLink()}>
+            Copy the link to this view
+          </Menu.Item>
+        </Menu.Dropdown>
+      </Menu>
+      <CopyAs
+        operations={[
+          { label: "Read this run", operation: { method: "GET", path } },
+          {
+            label: "Replay it",
+            operation: {
+              method: "POST",
+              path: `${path}/replay`,
+              body: { version: "same" },
+            },
+          },
+          { label: "Watch it", operation: { method: "GET", path: `${path}/stream` } },
+        ]}
+      />
+      <Replay run={run} opened={replaying} close={() => setReplaying(false)} />
+    </>
+  );
 }
 
 /** Where a person is needed before it goes on, or before what it wrote leaves. */
 function Needed({ run }: { run: Followed }) {
-    const asked = run.steps.find((one) =>
-        one.status === "waiting" && (one.output as { approval_id?: string } | null)?.approval_id
-    );
-    const question = asked && !isOver(run.status)
-        ? (asked.output as { approval_id: string }).approval_id
-        : null;
-    const drafts = run.calls.flatMap((call) => draftOf(call) ?? []);
-    if (!question && !drafts.length) return null;
-    const words = question
-        ? "It waits for an answer of a person, and goes on by itself then."
-        : `It left ${count(drafts.length, "draft")}. Nothing leaves before a person has agreed.`;
-    return (
-        <Alert mb="md" color="yellow" variant="light" icon={<Hourglass size={16} />}>
-            <Group justify="space-between">
-                <Text size="sm">{words}</Text>
-                <Button
-                    component={Link}
-                    to={question ? `/inbox?item=${question}` : `/inbox?draft=${drafts[0]}`}
-                    size="compact-md"
-                    variant="default"
-                >
-                    {question ? "Answer it" : "Open in the inbox"}
-                </Button>
-            </Group>
-        </Alert>
-    );
+  const asked = run.steps.find((one) =>
+    one.status === "waiting" && (one.output as { approval_id?: string } | null)?.approval_id
+  );
+  const question = asked && !isOver(run.status)
+    ? (asked.output as { approval_id: string }).approval_id
+    : null;
+  const drafts = run.calls.flatMap((call) => draftOf(call) ?? []);
+  if (!question && !drafts.length) return null;
+  const words = question
+    ? "It waits for an answer of a person, and goes on by itself then."
+    : `It left ${count(drafts.length, "draft")}. Nothing leaves before a person has agreed.`;
+  return (
+    <Alert mb="md" color="yellow" variant="light" icon={<Hourglass size={16} />}>
+      <Group justify="space-between">
+        <Text size="sm">{words}</Text>
+        <Button
+          component={Link}
+          to={question ? `/inbox?item=${question}` : `/inbox?draft=${drafts[0]}`}
+          size="compact-md"
+          variant="default"
+        >
+          {question ? "Answer it" : "Open in the inbox"}
+        </Button>
+      </Group>
+    </Alert>
+  );
 }
 
 function Broken({ run, choose }: { run: Followed; choose: (key: string) => void }) {
-    const { story } = run;
-    if (!run.error) return null;
-    const about = {
-        run: run.id,
-        automation: run.automation,
-        version: run.version,
-        step: story.step ?? null,
-    };
-    return (
-        <Trouble error={run.error} about={about}>
-            {story.step
-                ? (
-                    <Button size="compact-sm" variant="default" onClick={() => choose(story.step!)}>
-                        Look at {story.step}
-                    </Button>
-                )
-                : null}
-        </Trouble>
-    );
+  const { story } = run;
+  if (!run.error) return null;
+  const about = {
+    run: run.id,
+    automation: run.automation,
+    version: run.version,
+    step: story.step ?? null,
+  };
+  return (
+    <Trouble error={run.error} about={about}>
+      {story.step
+        ? (
+          <Button size="compact-sm" variant="default" onClick={() => choose(story.step!)}>
+            Look at {story.step}
+          </Button>
+        )
+        : null}
+    </Trouble>
+  );
 }
 
 export function RunHead(
-    { run, now, chosen, choose }: {
-        run: Followed;
-        now: number;
-        chosen: string | null;
-        choose: (key: string) => void;
-    },
+  { run, now, chosen, choose }: {
+    run: Followed;
+    now: number;
+    chosen: string | null;
+    choose: (key: string) => void;
+  },
 ) {
-    const connected = useConnected();
-    const mode = modeWords(run.mode);
-    const { story } = run;
-    // The step that broke off tells its problem itself while it is shown.
-    const apart = run.error && (!story.step || chosen !== story.step);
-    const words = [story.headline, story.trial, apart ? null : story.because].filter(Boolean).join(
-        " ",
-    );
-    return (
-        <>
-            <PageHead
-                title={run.automation}
-                back={{
-                    to: `/automations/${run.automation_id}/runs`,
-                    label: "Runs of this automation",
-                }}
-                beside={
-                    <>
-                        <Status value={run.status} />
-                        {mode
-                            ? (
-                                <Badge variant="outline" color="gray" radius="sm" tt="none">
-                                    {mode}
-                                </Badge>
-                            )
-                            : null}
-                    </>
-                }
-                sub={<Facts run={run} now={now} />}
-                right={<Deeds run={run} />}
-            />
-            <Text mb="md" fz="lg" fw={500} className="wrap-anywhere" role="status">{words}</Text>
-            <Needed run={run} />
-            {apart
-                ? (
-                    <div style={{ marginBottom: 16 }}>
-                        <Broken run={run} choose={choose} />
-                    </div>
-                )
-                : null}
-            {!connected && !isOver(run.status)
-                ? (
-                    <Text size="sm" c="dimmed" mb="sm">
-                        The connection is gone; what happens now shows up when it is back.
-                    </Text>
-                )
-                : null}
-        </>
-    );
+  const connected = useConnected();
+  const mode = modeWords(run.mode);
+  const { story } = run;
+  // The step that broke off tells its problem itself while it is shown.
+  const apart = run.error && (!story.step || chosen !== story.step);
+  const words = [story.headline, story.trial, apart ? null : story.because].filter(Boolean).join(
+    " ",
+  );
+  return (
+    <>
+      <PageHead
+        title={run.automation}
+        back={{
+          to: `/automations/${run.automation_id}/runs`,
+          label: "Runs of this automation",
+        }}
+        beside={
+          <>
+            <Status value={run.status} />
+            {mode
+              ? (
+                <Badge variant="outline" color="gray" radius="sm" tt="none">
+                  {mode}
+                </Badge>
+              )
+              : null}
+          </>
+        }
+        sub={<Facts run={run} now={now} />}
+        right={<Deeds run={run} />}
+      />
+      <Text mb="md" fz="lg" fw={500} className="wrap-anywhere" role="status">{words}</Text>
+      <Needed run={run} />
+      {apart
+        ? (
+          <div style={{ marginBottom: 16 }}>
+            <Broken run={run} choose={choose} />
+          </div>
+        )
+        : null}
+      {!connected && !isOver(run.status)
+        ? (
+          <Text size="sm" c="dimmed" mb="sm">
+            The connection is gone; what happens now shows up when it is back.
+          </Text>
+        )
+        : null}
+    </>
+  );
 }

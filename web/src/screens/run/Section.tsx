@@ -6,13 +6,13 @@ import type { ReactNode } from "react";
 type Props = { title: string; right?: ReactNode; children: ReactNode };
 
 export function Section({ title, right, children }: Props) {
-    return (
-        <Box component="section">
-            <Group justify="space-between" mb={6}>
-                <Title order={3} size="sm">{title}</Title>
-                {right}
-            </Group>
-            {children}
-        </Box>
-    );
+  return (
+    <Box component="section">
+      <Group justify="space-between" mb={6}>
+        <Title order={3} size="sm">{title}</Title>
+        {right}
+      </Group>
+      {children}
+    </Box>
+  );
 }

@@ -19,225 +19,225 @@ import { Section } from "./Section";
 import { Trouble } from "./Trouble";
 
 type Props = {
-    run: Followed;
-    row: Row;
-    said: Said;
-    attempt: number | null;
-    setAttempt: (attempt: number) => void;
-    line: number | null;
-    chooseLine: (line: number) => void;
+  run: Followed;
+  row: Row;
+  said: Said;
+  attempt: number | null;
+  setAttempt: (attempt: number) => void;
+  line: number | null;
+  chooseLine: (line: number) => void;
 };
 
 /** What waits for a person because of this step, and where they answer. */
 function Waiting({ shown, drafts }: { shown: Try | undefined; drafts: string[] }) {
-    const asked = shown?.status === "waiting" &&
-        (shown.output as { approval_id?: string } | null)?.approval_id;
-    if (!asked && !drafts.length) return null;
-    const to = asked ? `/inbox?item=${asked}` : `/inbox?draft=${drafts[0]}`;
-    const words = asked
-        ? "Answer the question"
-        : drafts.length > 1
-        ? "Look at the drafts"
-        : "Look at the draft";
-    return <Button component={Link} to={to} size="compact-md" variant="light">{words}</Button>;
+  const asked = shown?.status === "waiting" &&
+    (shown.output as { approval_id?: string } | null)?.approval_id;
+  if (!asked && !drafts.length) return null;
+  const to = asked ? `/inbox?item=${asked}` : `/inbox?draft=${drafts[0]}`;
+  const words = asked
+    ? "Answer the question"
+    : drafts.length > 1
+    ? "Look at the drafts"
+    : "Look at the draft";
+  return <Button component={Link} to={to} size="compact-md" variant="light">{words}</Button>;
 }
 
 function costOf(run: Followed, row: Row): number {
-    const asks = run.usage.filter((one) => one.step === row.step).reduce(
-        (sum, one) => sum + one.cost_usd,
-        0,
-    );
-    const calls = run.calls.filter((one) => one.step === row.step && one.item === row.item)
-        .reduce((sum, one) => sum + one.cost_usd, 0);
-    return row.item ? calls : Math.max(asks, calls);
+  const asks = run.usage.filter((one) => one.step === row.step).reduce(
+    (sum, one) => sum + one.cost_usd,
+    0,
+  );
+  const calls = run.calls.filter((one) => one.step === row.step && one.item === row.item)
+    .reduce((sum, one) => sum + one.cost_usd, 0);
+  return row.item ? calls : Math.max(asks, calls);
 }
 
 function Facts({ run, row, shown }: { run: Followed; row: Row; shown: Try | undefined }) {
-    const cost = costOf(run, row);
-    const process = shown?.process;
-    const facts = [
-        plain(row.action || "step"),
-        shown && shown.status !== "waiting" ? `took ${span(shown.ms / 1000)}` : null,
-        shown
-            ? `${shown.status === "waiting" ? "waits since" : "ended"} ${moment(shown.finished_at)}`
-            : null,
-        shown?.until ? `until ${moment(shown.until)}` : null,
-        cost ? usd(cost) : null,
-        process?.exit_code !== undefined && process.exit_code !== null
-            ? `exit code ${process.exit_code}`
-            : null,
-        process?.reason ? `ended from outside: ${plain(process.reason)}` : null,
-        process?.cpu_ms ? `${span(process.cpu_ms / 1000)} of CPU` : null,
-        process?.peak_kb ? `${Math.round(process.peak_kb / 1024)} MB at most` : null,
-    ];
-    return <Text size="sm" c="dimmed">{facts.filter(Boolean).join(" · ")}</Text>;
+  const cost = costOf(run, row);
+  const process = shown?.process;
+  const facts = [
+    plain(row.action || "step"),
+    shown && shown.status !== "waiting" ? `took ${span(shown.ms / 1000)}` : null,
+    shown
+      ? `${shown.status === "waiting" ? "waits since" : "ended"} ${moment(shown.finished_at)}`
+      : null,
+    shown?.until ? `until ${moment(shown.until)}` : null,
+    cost ? usd(cost) : null,
+    process?.exit_code !== undefined && process.exit_code !== null
+      ? `exit code ${process.exit_code}`
+      : null,
+    process?.reason ? `ended from outside: ${plain(process.reason)}` : null,
+    process?.cpu_ms ? `${span(process.cpu_ms / 1000)} of CPU` : null,
+    process?.peak_kb ? `${Math.round(process.peak_kb / 1024)} MB at most` : null,
+  ];
+  return <Text size="sm" c="dimmed">{facts.filter(Boolean).join(" · ")}</Text>;
 }
 
 function Head(
-    { run, row, shown, drafts }: {
-        run: Followed;
-        row: Row;
-        shown: Try | undefined;
-        drafts: string[];
-    },
+  { run, row, shown, drafts }: {
+    run: Followed;
+    row: Row;
+    shown: Try | undefined;
+    drafts: string[];
+  },
 ) {
-    const link = `${location.origin}/runs/${run.id}?step=${encodeURIComponent(row.key)}` +
-        (row.tries.length > 1 && shown ? `&attempt=${row.tries.indexOf(shown) + 1}` : "");
-    return (
-        <div>
-            <Group justify="space-between" align="flex-start" gap="xs">
-                <Group gap="xs">
-                    <ActionIcon action={row.action} size={18} />
-                    <Title order={2} size="h4" className="wrap-anywhere">
-                        {row.step}
-                        {row.item ? ` · ${itemWords(row.item)}` : ""}
-                    </Title>
-                    <Status
-                        value={row.status === "under_way" ? "running" : row.status}
-                        words={statusWords(row.status)}
-                    />
-                </Group>
-                <Group gap="xs">
-                    <Waiting shown={shown} drafts={drafts} />
-                    <CopyButton text={link} label="Copy link" />
-                </Group>
-            </Group>
-            {row.plan?.description ? <Text size="sm" mt={4}>{row.plan.description}</Text> : null}
-            <Facts run={run} row={row} shown={shown} />
-        </div>
-    );
+  const link = `${location.origin}/runs/${run.id}?step=${encodeURIComponent(row.key)}` +
+    (row.tries.length > 1 && shown ? `&attempt=${row.tries.indexOf(shown) + 1}` : "");
+  return (
+    <div>
+      <Group justify="space-between" align="flex-start" gap="xs">
+        <Group gap="xs">
+          <ActionIcon action={row.action} size={18} />
+          <Title order={2} size="h4" className="wrap-anywhere">
+            {row.step}
+            {row.item ? ` · ${itemWords(row.item)}` : ""}
+          </Title>
+          <Status
+            value={row.status === "under_way" ? "running" : row.status}
+            words={statusWords(row.status)}
+          />
+        </Group>
+        <Group gap="xs">
+          <Waiting shown={shown} drafts={drafts} />
+          <CopyButton text={link} label="Copy link" />
+        </Group>
+      </Group>
+      {row.plan?.description ? <Text size="sm" mt={4}>{row.plan.description}</Text> : null}
+      <Facts run={run} row={row} shown={shown} />
+    </div>
+  );
 }
 
 function Silence({ row }: { row: Row }) {
-    const words: Record<string, string> = {
-        planned: "Its turn has not come yet.",
-        not_reached: "The run ended before its turn came.",
-        skipped: "Its condition was not met, so it was left out.",
-        under_way: "It is under way. What it says and answers appears here.",
-    };
-    return words[row.status] ? <Text size="sm" c="dimmed">{words[row.status]}</Text> : null;
+  const words: Record<string, string> = {
+    planned: "Its turn has not come yet.",
+    not_reached: "The run ended before its turn came.",
+    skipped: "Its condition was not met, so it was left out.",
+    under_way: "It is under way. What it says and answers appears here.",
+  };
+  return words[row.status] ? <Text size="sm" c="dimmed">{words[row.status]}</Text> : null;
 }
 
 function Tries(
-    { row, shown, choose }: { row: Row; shown: Try | undefined; choose: (at: number) => void },
+  { row, shown, choose }: { row: Row; shown: Try | undefined; choose: (at: number) => void },
 ) {
-    if (row.tries.length < 2 || !shown) return null;
-    const data = row.tries.map((one, at) => ({
-        value: String(at + 1),
-        label: `Try ${at + 1}: ${statusWords(one.status === "retrying" ? "failed" : one.status)}`,
-    }));
-    return (
-        <SegmentedControl
-            size="xs"
-            data={data}
-            value={String(row.tries.indexOf(shown) + 1)}
-            onChange={(value) => choose(Number(value))}
-            aria-label="Which try"
-        />
-    );
+  if (row.tries.length < 2 || !shown) return null;
+  const data = row.tries.map((one, at) => ({
+    value: String(at + 1),
+    label: `Try ${at + 1}: ${statusWords(one.status === "retrying" ? "failed" : one.status)}`,
+  }));
+  return (
+    <SegmentedControl
+      size="xs"
+      data={data}
+      value={String(row.tries.indexOf(shown) + 1)}
+      onChange={(value) => choose(Number(value))}
+      aria-label="Which try"
+    />
+  );
 }
 
 export function StepPane({ run, row, said, attempt, setAttempt, line, chooseLine }: Props) {
-    const shown = row.tries[(attempt ?? row.tries.length) - 1] ?? row.tries.at(-1);
-    // A try that is under way has no record yet, but what it says is there.
-    const number = row.status === "under_way"
-        ? (row.tries.at(-1)?.attempt ?? 0) + 1
-        : shown?.attempt ?? 1;
-    const pieces = said[tryKey(row.key, attempt ? shown?.attempt ?? number : number)] ?? [];
-    const lines = linesOf(pieces);
-    const agent = agentOf(pieces);
-    const calls = run.calls.filter((one) =>
-        one.step === row.step && one.item === row.item && (!shown || one.attempt === shown.attempt)
-    );
-    const drafts = calls.flatMap((call) => draftOf(call) ?? []);
-    const transcripts = run.transcripts.filter((one) => one.step === row.step);
-    return (
-        <Card
-            withBorder
-            radius="lg"
-            p="md"
-            component="section"
-            aria-label={`Step ${row.key}`}
-            tabIndex={-1}
-            id="run-pane"
-        >
-            <Stack gap="md">
-                <Head run={run} row={row} shown={shown} drafts={drafts} />
-                <Tries row={row} shown={shown} choose={setAttempt} />
-                {shown?.error
-                    ? (
-                        <Trouble
-                            error={shown.error}
-                            about={{
-                                run: run.id,
-                                automation: run.automation,
-                                version: run.version,
-                                step: row.key,
-                                attempt: shown.attempt,
-                            }}
-                        />
-                    )
-                    : null}
-                <Silence row={row} />
-                {lines.length
-                    ? (
-                        <Section title="What it said">
-                            <Output
-                                lines={lines}
-                                stepKey={row.key}
-                                chosen={line}
-                                choose={chooseLine}
-                            />
-                        </Section>
-                    )
-                    : null}
-                {agent.length || transcripts.length
-                    ? (
-                        <Section
-                            title="What its agent did"
-                            right={transcripts.map((one) => (
-                                <Anchor
-                                    key={one.artifact_id}
-                                    size="xs"
-                                    href={`/api/v1/artifacts/${one.artifact_id}/content`}
-                                    download
-                                >
-                                    Whole transcript
-                                </Anchor>
-                            ))}
-                        >
-                            <Agent pieces={agent} />
-                        </Section>
-                    )
-                    : null}
-                {shown && shown.status !== "waiting" && shown.output !== undefined &&
-                        shown.output !== null
-                    ? (
-                        <Section title="What it answered">
-                            <Json value={shown.output} label={`the answer of ${row.key}`} />
-                        </Section>
-                    )
-                    : null}
-                {calls.length
-                    ? (
-                        <Section title="What it called">
-                            <Calls calls={calls} />
-                        </Section>
-                    )
-                    : null}
-                <Files runId={run.id} step={row.step} />
-                {row.plan
-                    ? (
-                        <Section title="What the plan asks of it">
-                            <Json
-                                value={row.plan.config}
-                                label={`what the plan asks of ${row.key}`}
-                                most={280}
-                            />
-                        </Section>
-                    )
-                    : null}
-            </Stack>
-        </Card>
-    );
+  const shown = row.tries[(attempt ?? row.tries.length) - 1] ?? row.tries.at(-1);
+  // A try that is under way has no record yet, but what it says is there.
+  const number = row.status === "under_way"
+    ? (row.tries.at(-1)?.attempt ?? 0) + 1
+    : shown?.attempt ?? 1;
+  const pieces = said[tryKey(row.key, attempt ? shown?.attempt ?? number : number)] ?? [];
+  const lines = linesOf(pieces);
+  const agent = agentOf(pieces);
+  const calls = run.calls.filter((one) =>
+    one.step === row.step && one.item === row.item && (!shown || one.attempt === shown.attempt)
+  );
+  const drafts = calls.flatMap((call) => draftOf(call) ?? []);
+  const transcripts = run.transcripts.filter((one) => one.step === row.step);
+  return (
+    <Card
+      withBorder
+      radius="lg"
+      p="md"
+      component="section"
+      aria-label={`Step ${row.key}`}
+      tabIndex={-1}
+      id="run-pane"
+    >
+      <Stack gap="md">
+        <Head run={run} row={row} shown={shown} drafts={drafts} />
+        <Tries row={row} shown={shown} choose={setAttempt} />
+        {shown?.error
+          ? (
+            <Trouble
+              error={shown.error}
+              about={{
+                run: run.id,
+                automation: run.automation,
+                version: run.version,
+                step: row.key,
+                attempt: shown.attempt,
+              }}
+            />
+          )
+          : null}
+        <Silence row={row} />
+        {lines.length
+          ? (
+            <Section title="What it said">
+              <Output
+                lines={lines}
+                stepKey={row.key}
+                chosen={line}
+                choose={chooseLine}
+              />
+            </Section>
+          )
+          : null}
+        {agent.length || transcripts.length
+          ? (
+            <Section
+              title="What its agent did"
+              right={transcripts.map((one) => (
+                <Anchor
+                  key={one.artifact_id}
+                  size="xs"
+                  href={`/api/v1/artifacts/${one.artifact_id}/content`}
+                  download
+                >
+                  Whole transcript
+                </Anchor>
+              ))}
+            >
+              <Agent pieces={agent} />
+            </Section>
+          )
+          : null}
+        {shown && shown.status !== "waiting" && shown.output !== undefined &&
+            shown.output !== null
+          ? (
+            <Section title="What it answered">
+              <Json value={shown.output} label={`the answer of ${row.key}`} />
+            </Section>
+          )
+          : null}
+        {calls.length
+          ? (
+            <Section title="What it called">
+              <Calls calls={calls} />
+            </Section>
+          )
+          : null}
+        <Files runId={run.id} step={row.step} />
+        {row.plan
+          ? (
+            <Section title="What the plan asks of it">
+              <Json
+                value={row.plan.config}
+                label={`what the plan asks of ${row.key}`}
+                most={280}
+              />
+            </Section>
+          )
+          : null}
+      </Stack>
+    </Card>
+  );
 }

@@ -11,38 +11,34 @@ type Finding = { pointer?: string; detail?: string };
 const text = (value: unknown) => (typeof value === "string" && value ? value : null);
 
 export function Trouble(
-    { error, about, children }: { error: Told; about: Told; children?: ReactNode },
+  { error, about, children }: { error: Told; about: Told; children?: ReactNode },
 ) {
-    const findings = Array.isArray(error.errors) ? error.errors as Finding[] : [];
-    const title = text(error.title) ?? "It did not work";
-    return (
-        <Alert color="red" variant="light" icon={<TriangleAlert size={16} />} title={title}>
-            <Stack gap="xs">
-                <Text size="sm" className="wrap-anywhere">
-                    {text(error.detail) ?? "Nothing more was said."}
-                </Text>
-                {findings.filter((one) => one.detail && one.detail !== error.detail).map((
-                    one,
-                    at,
-                ) => (
-                    <Text size="sm" key={at} className="wrap-anywhere">
-                        <span className="mono">{one.pointer || "/"}</span>: {one.detail}
-                    </Text>
-                ))}
-                {text(error.suggestion)
-                    ? <Text size="sm" fw={600}>{text(error.suggestion)}</Text>
-                    : null}
-                <Group gap="xs">
-                    {children}
-                    <CopyButton
-                        text={JSON.stringify({ ...about, problem: error }, null, 2)}
-                        label="Copy the problem"
-                    />
-                    {text(error.code)
-                        ? <Text size="xs" className="mono">{text(error.code)}</Text>
-                        : null}
-                </Group>
-            </Stack>
-        </Alert>
-    );
+  const findings = Array.isArray(error.errors) ? error.errors as Finding[] : [];
+  const title = text(error.title) ?? "It did not work";
+  return (
+    <Alert color="red" variant="light" icon={<TriangleAlert size={16} />} title={title}>
+      <Stack gap="xs">
+        <Text size="sm" className="wrap-anywhere">
+          {text(error.detail) ?? "Nothing more was said."}
+        </Text>
+        {findings.filter((one) => one.detail && one.detail !== error.detail).map((
+          one,
+          at,
+        ) => (
+          <Text size="sm" key={at} className="wrap-anywhere">
+            <span className="mono">{one.pointer || "/"}</span>: {one.detail}
+          </Text>
+        ))}
+        {text(error.suggestion) ? <Text size="sm" fw={600}>{text(error.suggestion)}</Text> : null}
+        <Group gap="xs">
+          {children}
+          <CopyButton
+            text={JSON.stringify({ ...about, problem: error }, null, 2)}
+            label="Copy the problem"
+          />
+          {text(error.code) ? <Text size="xs" className="mono">{text(error.code)}</Text> : null}
+        </Group>
+      </Stack>
+    </Alert>
+  );
 }

@@ -10,11 +10,11 @@ import { type Piece, type Said, withPieces } from "./said";
 export type Detail = Schemas["RunDetail"];
 export type Followed = Omit<Detail, "steps"> & { steps: Try[] };
 export type News = {
-    steps: Readonly<Record<string, Try>>;
-    run: Partial<Detail> | null;
-    /** When the run itself was last told of, in milliseconds. */
-    at: number;
-    said: Said;
+  steps: Readonly<Record<string, Try>>;
+  run: Partial<Detail> | null;
+  /** When the run itself was last told of, in milliseconds. */
+  at: number;
+  said: Said;
 };
 
 export const NO_NEWS: News = { steps: {}, run: null, at: 0, said: {} };
@@ -25,83 +25,83 @@ const placeOf = (step: Try) => `${keyOf(step)}@${step.run_attempt}.${step.attemp
 
 /** What is known after some events more. */
 export function withHeard(news: News, heard: readonly Heard[], now: number): News {
-    const next: News = { ...news };
-    const pieces: Piece[] = [];
-    const steps: Record<string, Try> = {};
-    for (const { kind, data } of heard) {
-        if (kind === "output") pieces.push(data as Piece);
-        else if (kind === "step") steps[placeOf(data as Try)] = data as Try;
-        else if (kind === "watched" || kind === "end") {
-            next.run = data as Partial<Detail>;
-            next.at = now;
-        }
+  const next: News = { ...news };
+  const pieces: Piece[] = [];
+  const steps: Record<string, Try> = {};
+  for (const { kind, data } of heard) {
+    if (kind === "output") pieces.push(data as Piece);
+    else if (kind === "step") steps[placeOf(data as Try)] = data as Try;
+    else if (kind === "watched" || kind === "end") {
+      next.run = data as Partial<Detail>;
+      next.at = now;
     }
-    if (Object.keys(steps).length) next.steps = { ...news.steps, ...steps };
-    next.said = withPieces(news.said, pieces);
-    return next;
+  }
+  if (Object.keys(steps).length) next.steps = { ...news.steps, ...steps };
+  next.said = withPieces(news.said, pieces);
+  return next;
 }
 
 /** The run that was read, as it is by now. */
 export function merged(read: Detail, readAt: number, news: News): Followed {
-    const known = new Map(read.steps.map((step): [string, Try] => [placeOf(step), step]));
-    for (const [place, step] of Object.entries(news.steps)) {
-        const before = known.get(place);
-        if (!before || before.finished_at < step.finished_at) {
-            known.set(place, { ...before, ...step });
-        }
+  const known = new Map(read.steps.map((step): [string, Try] => [placeOf(step), step]));
+  for (const [place, step] of Object.entries(news.steps)) {
+    const before = known.get(place);
+    if (!before || before.finished_at < step.finished_at) {
+      known.set(place, { ...before, ...step });
     }
-    const run = news.run && news.at > readAt ? news.run : null;
-    return { ...read, ...run, steps: [...known.values()] };
+  }
+  const run = news.run && news.at > readAt ? news.run : null;
+  return { ...read, ...run, steps: [...known.values()] };
 }
 
 /** Follows one run for as long as it is shown. */
 export function useFollowing(runId: string) {
-    const asked = api.useQuery("get", "/api/v1/runs/{run_id}", {
-        params: { path: { run_id: runId } },
-    });
-    const [news, setNews] = useState(NO_NEWS);
-    const heard = useRef<Heard[]>([]);
-    const flush = useRef<ReturnType<typeof setTimeout>>(undefined);
-    const readAgain = useRef<ReturnType<typeof setTimeout>>(undefined);
-    useEffect(() => () => {
-        clearTimeout(flush.current);
-        clearTimeout(readAgain.current);
-        flush.current = readAgain.current = undefined;
-        heard.current = [];
-        setNews(NO_NEWS);
-    }, [runId]);
-    const hear = useCallback((one: Heard) => {
-        if (!["step", "output", "watched", "end"].includes(one.kind)) return;
-        heard.current.push(one);
-        flush.current ??= setTimeout(() => {
-            const all = heard.current;
-            heard.current = [];
-            flush.current = undefined;
-            setNews((before) => withHeard(before, all, Date.now()));
-        }, FLUSH);
-        // What a step answered is read, not told.
-        if (one.kind === "output") return;
-        readAgain.current ??= setTimeout(() => {
-            readAgain.current = undefined;
-            void refresh("/api/v1/runs/{run_id}");
-        }, READ_AGAIN);
-    }, []);
-    useLive(hear, asked.data?.id);
-    const run = useMemo(
-        () => asked.data ? merged(asked.data, asked.dataUpdatedAt, news) : undefined,
-        [asked.data, asked.dataUpdatedAt, news],
-    );
-    return { asked, run, said: news.said };
+  const asked = api.useQuery("get", "/api/v1/runs/{run_id}", {
+    params: { path: { run_id: runId } },
+  });
+  const [news, setNews] = useState(NO_NEWS);
+  const heard = useRef<Heard[]>([]);
+  const flush = useRef<ReturnType<typeof setTimeout>>(undefined);
+  const readAgain = useRef<ReturnType<typeof setTimeout>>(undefined);
+  useEffect(() => () => {
+    clearTimeout(flush.current);
+    clearTimeout(readAgain.current);
+    flush.current = readAgain.current = undefined;
+    heard.current = [];
+    setNews(NO_NEWS);
+  }, [runId]);
+  const hear = useCallback((one: Heard) => {
+    if (!["step", "output", "watched", "end"].includes(one.kind)) return;
+    heard.current.push(one);
+    flush.current ??= setTimeout(() => {
+      const all = heard.current;
+      heard.current = [];
+      flush.current = undefined;
+      setNews((before) => withHeard(before, all, Date.now()));
+    }, FLUSH);
+    // What a step answered is read, not told.
+    if (one.kind === "output") return;
+    readAgain.current ??= setTimeout(() => {
+      readAgain.current = undefined;
+      void refresh("/api/v1/runs/{run_id}");
+    }, READ_AGAIN);
+  }, []);
+  useLive(hear, asked.data?.id);
+  const run = useMemo(
+    () => asked.data ? merged(asked.data, asked.dataUpdatedAt, news) : undefined,
+    [asked.data, asked.dataUpdatedAt, news],
+  );
+  return { asked, run, said: news.said };
 }
 
 /** The time, again and again while something goes on. */
 export function useNow(ticking: boolean): number {
-    const [now, setNow] = useState(Date.now());
-    useEffect(() => {
-        setNow(Date.now());
-        if (!ticking) return;
-        const timer = setInterval(() => setNow(Date.now()), 200);
-        return () => clearInterval(timer);
-    }, [ticking]);
-    return now;
+  const [now, setNow] = useState(Date.now());
+  useEffect(() => {
+    setNow(Date.now());
+    if (!ticking) return;
+    const timer = setInterval(() => setNow(Date.now()), 200);
+    return () => clearInterval(timer);
+  }, [ticking]);
+  return now;
 }

@@ -2,25 +2,25 @@
 // second item of a list, and "fetch/12" for the twelfth line that it said.
 
 export const keyOf = (row: { step: string; item: string }) =>
-    row.item ? `${row.step}[${row.item}]` : row.step;
+  row.item ? `${row.step}[${row.item}]` : row.step;
 
 export function readKey(key: string): { step: string; item: string } {
-    const found = /^([^[]*)\[([^\]]*)\]$/.exec(key);
-    return found ? { step: found[1]!, item: found[2]! } : { step: key, item: "" };
+  const found = /^([^[]*)\[([^\]]*)\]$/.exec(key);
+  return found ? { step: found[1]!, item: found[2]! } : { step: key, item: "" };
 }
 
 /** The step and the line in the part of an address behind its #. */
 export function readLine(hash: string): { key: string; line: number } | null {
-    try {
-        const found = /^#?(.+)\/([0-9]+)$/.exec(decodeURIComponent(hash));
-        return found ? { key: found[1]!, line: Number(found[2]) } : null;
-    } catch {
-        return null;
-    }
+  try {
+    const found = /^#?(.+)\/([0-9]+)$/.exec(decodeURIComponent(hash));
+    return found ? { key: found[1]!, line: Number(found[2]) } : null;
+  } catch {
+    return null;
+  }
 }
 
 export const writeLine = (key: string, line: number) => `#${encodeURIComponent(key)}/${line}`;
 
 /** Items count from 0 in the record, and from 1 for people. */
 export const itemWords = (item: string) =>
-    item.split(".").map((part) => String(Number(part) + 1)).join(" · ");
+  item.split(".").map((part) => String(Number(part) + 1)).join(" · ");

@@ -4,196 +4,210 @@ import { describe, expect, it } from "vitest";
 import { type Detail, merged, NO_NEWS, withHeard } from "./following";
 import { keyOf, readKey, readLine, writeLine } from "./keys";
 import { planOf } from "./plan";
+import { type Edited, replayOf } from "./replaying";
 import { queueOf, rowsOf, scaleOf, type Timed, type Try } from "./rows";
 import { agentOf, linesOf, type Piece, withPieces } from "./said";
 
 const T0 = Date.parse("2026-11-16T12:00:00Z");
 const when = (ms: number) => new Date(T0 + ms).toISOString();
 const tried = (step: string, end: number, ms: number, more: Partial<Try> = {}): Try => ({
-    step,
-    item: "",
-    attempt: 1,
-    run_attempt: 1,
-    status: "succeeded",
-    ms,
-    finished_at: when(end),
-    until: null,
-    error: null,
-    ...more,
+  step,
+  item: "",
+  attempt: 1,
+  run_attempt: 1,
+  status: "succeeded",
+  ms,
+  finished_at: when(end),
+  until: null,
+  error: null,
+  ...more,
 });
 const timed = (status: string, steps: Try[], more: Partial<Timed> = {}): Timed => ({
-    status,
-    created_at: when(0),
-    started_at: when(500),
-    finished_at: null,
-    steps,
-    ...more,
+  status,
+  created_at: when(0),
+  started_at: when(500),
+  finished_at: null,
+  steps,
+  ...more,
 });
 const PLAN = planOf({
-    plan: [
-        { step_id: "fetch", action: "http_fetch" },
-        { step_id: "rest", action: "delay", config: { seconds: 5 } },
-        {
-            step_id: "each",
-            action: "for_each",
-            config: { steps: [{ step_id: "weigh", action: "transform_data" }] },
-        },
-    ],
-    execution: { on_failure: [{ step_id: "sorry", action: "notification" }] },
+  plan: [
+    { step_id: "fetch", action: "http_fetch" },
+    { step_id: "rest", action: "delay", config: { seconds: 5 } },
+    {
+      step_id: "each",
+      action: "for_each",
+      config: { steps: [{ step_id: "weigh", action: "transform_data" }] },
+    },
+  ],
+  execution: { on_failure: [{ step_id: "sorry", action: "notification" }] },
 });
 const open = () => true;
 const kinds = (segments: { kind: string }[]) => segments.map((one) => one.kind);
 
 describe("the timeline", () => {
-    it("shows tries and the waits between them as segments on one scale", () => {
-        const steps = [
-            tried("fetch", 1000, 300, { status: "retrying" }),
-            tried("fetch", 4000, 200, { attempt: 2 }),
-            tried("rest", 9000, 0),
-        ];
-        const [fetch, rest, each] = rowsOf(timed("running", steps), PLAN, T0 + 9500, open);
-        expect(kinds(fetch!.segments)).toEqual(["failed", "retry", "work"]);
-        expect(fetch!.segments[1]).toMatchObject({ from: T0 + 1000, to: T0 + 3800 });
-        expect(rest!.segments[0]).toEqual({ kind: "wait", from: T0 + 4000, to: T0 + 9000 });
-        expect(each!.status).toBe("under_way");
-        expect(each!.segments).toEqual([{ kind: "under_way", from: T0 + 9000, to: T0 + 9500 }]);
-    });
+  it("shows tries and the waits between them as segments on one scale", () => {
+    const steps = [
+      tried("fetch", 1000, 300, { status: "retrying" }),
+      tried("fetch", 4000, 200, { attempt: 2 }),
+      tried("rest", 9000, 0),
+    ];
+    const [fetch, rest, each] = rowsOf(timed("running", steps), PLAN, T0 + 9500, open);
+    expect(kinds(fetch!.segments)).toEqual(["failed", "retry", "work"]);
+    expect(fetch!.segments[1]).toMatchObject({ from: T0 + 1000, to: T0 + 3800 });
+    expect(rest!.segments[0]).toEqual({ kind: "wait", from: T0 + 4000, to: T0 + 9000 });
+    expect(each!.status).toBe("under_way");
+    expect(each!.segments).toEqual([{ kind: "under_way", from: T0 + 9000, to: T0 + 9500 }]);
+  });
 
-    it("leaves out what runs only after a failure, and says what was not reached", () => {
-        const run = timed("failed", [tried("fetch", 900, 5, { status: "failed" })], {
-            finished_at: when(950),
-        });
-        const rows = rowsOf(run, PLAN, T0, open);
-        expect(rows.map((row) => [row.key, row.status])).toEqual([
-            ["fetch", "failed"],
-            ["rest", "not_reached"],
-            ["each", "not_reached"],
-        ]);
-        const sorry = { ...run, steps: [...run.steps, tried("sorry", 940, 3)] };
-        expect(rowsOf(sorry, PLAN, T0, open).at(-1)).toMatchObject({
-            key: "sorry",
-            status: "succeeded",
-        });
+  it("leaves out what runs only after a failure, and says what was not reached", () => {
+    const run = timed("failed", [tried("fetch", 900, 5, { status: "failed" })], {
+      finished_at: when(950),
     });
+    const rows = rowsOf(run, PLAN, T0, open);
+    expect(rows.map((row) => [row.key, row.status])).toEqual([
+      ["fetch", "failed"],
+      ["rest", "not_reached"],
+      ["each", "not_reached"],
+    ]);
+    const sorry = { ...run, steps: [...run.steps, tried("sorry", 940, 3)] };
+    expect(rowsOf(sorry, PLAN, T0, open).at(-1)).toMatchObject({
+      key: "sorry",
+      status: "succeeded",
+    });
+  });
 
-    it("gathers the items of a list in their order, and hides them while it is closed", () => {
-        const items = Array.from(
-            { length: 12 },
-            (_, at) => tried("weigh", 1000 + at, 0, { item: String(at) }),
-        );
-        const run = timed("running", items.reverse());
-        const rows = rowsOf(run, PLAN, T0 + 2000, open);
-        expect(rows.filter((row) => row.step === "weigh").map((row) => row.item)).toEqual(
-            items.map((one) => one.item).reverse(),
-        );
-        const closed = rowsOf(run, PLAN, T0 + 2000, () => false);
-        expect(closed.map((row) => [row.key, row.inside])).toEqual([["fetch", 0], ["rest", 0], [
-            "each",
-            12,
-        ]]);
-    });
+  it("gathers the items of a list in their order, and hides them while it is closed", () => {
+    const items = Array.from(
+      { length: 12 },
+      (_, at) => tried("weigh", 1000 + at, 0, { item: String(at) }),
+    );
+    const run = timed("running", items.reverse());
+    const rows = rowsOf(run, PLAN, T0 + 2000, open);
+    expect(rows.filter((row) => row.step === "weigh").map((row) => row.item)).toEqual(
+      items.map((one) => one.item).reverse(),
+    );
+    const closed = rowsOf(run, PLAN, T0 + 2000, () => false);
+    expect(closed.map((row) => [row.key, row.inside])).toEqual([["fetch", 0], ["rest", 0], [
+      "each",
+      12,
+    ]]);
+  });
 
-    it("keeps steps that no plan knows", () => {
-        expect(rowsOf(timed("succeeded", [tried("old", 600, 9)]), [], T0, open)[0]).toMatchObject({
-            key: "old",
-        });
+  it("keeps steps that no plan knows", () => {
+    expect(rowsOf(timed("succeeded", [tried("old", 600, 9)]), [], T0, open)[0]).toMatchObject({
+      key: "old",
     });
+  });
 
-    it("begins with the time in line, and grows until the run is over", () => {
-        expect(queueOf(timed("running", []), T0)).toEqual({
-            kind: "queue",
-            from: T0,
-            to: T0 + 500,
-        });
-        expect(queueOf(timed("running", [], { started_at: when(5) }), T0)).toBeNull();
-        expect(scaleOf(timed("running", []), T0 + 7000).to).toBe(T0 + 7000);
-        expect(scaleOf(timed("failed", [], { finished_at: when(800) }), T0 + 7000).to).toBe(
-            T0 + 800,
-        );
+  it("begins with the time in line, and grows until the run is over", () => {
+    expect(queueOf(timed("running", []), T0)).toEqual({
+      kind: "queue",
+      from: T0,
+      to: T0 + 500,
     });
+    expect(queueOf(timed("running", [], { started_at: when(5) }), T0)).toBeNull();
+    expect(scaleOf(timed("running", []), T0 + 7000).to).toBe(T0 + 7000);
+    expect(scaleOf(timed("failed", [], { finished_at: when(800) }), T0 + 7000).to).toBe(
+      T0 + 800,
+    );
+  });
 
-    it("shows how long a step has waited so far, and that it was ended in between", () => {
-        const steps = [tried("rest", 1000, 0, { status: "waiting", until: when(9000) })];
-        const waiting = rowsOf(timed("waiting", steps), PLAN, T0 + 3000, open)[1]!;
-        expect(waiting.segments.at(-1)).toEqual({ kind: "wait", from: T0 + 1000, to: T0 + 3000 });
-        expect(rowsOf(timed("cancelled", steps), PLAN, T0, open)[1]!.status).toBe("cancelled");
-    });
+  it("shows how long a step has waited so far, and that it was ended in between", () => {
+    const steps = [tried("rest", 1000, 0, { status: "waiting", until: when(9000) })];
+    const waiting = rowsOf(timed("waiting", steps), PLAN, T0 + 3000, open)[1]!;
+    expect(waiting.segments.at(-1)).toEqual({ kind: "wait", from: T0 + 1000, to: T0 + 3000 });
+    expect(rowsOf(timed("cancelled", steps), PLAN, T0, open)[1]!.status).toBe("cancelled");
+  });
 });
 
 describe("what the stream tells", () => {
-    const read = {
-        status: "running",
-        steps: [tried("fetch", 900, 5)],
-        story: {},
-    } as unknown as Detail;
+  const read = {
+    status: "running",
+    steps: [tried("fetch", 900, 5)],
+    story: {},
+  } as unknown as Detail;
 
-    it("adds steps that are news and changes those that waited", () => {
-        const waiting = tried("rest", 1000, 0, { status: "waiting" });
-        const heard = [
-            { kind: "step", data: { ...waiting } },
-            { kind: "step", data: { ...waiting, status: "succeeded", finished_at: when(6000) } },
-            { kind: "step", data: { ...tried("fetch", 900, 5) } },
-        ];
-        const news = withHeard(NO_NEWS, heard, T0);
-        const run = merged(read, T0, news);
-        expect(run.steps.map((one) => [one.step, one.status])).toEqual([["fetch", "succeeded"], [
-            "rest",
-            "succeeded",
-        ]]);
-    });
+  it("adds steps that are news and changes those that waited", () => {
+    const waiting = tried("rest", 1000, 0, { status: "waiting" });
+    const heard = [
+      { kind: "step", data: { ...waiting } },
+      { kind: "step", data: { ...waiting, status: "succeeded", finished_at: when(6000) } },
+      { kind: "step", data: { ...tried("fetch", 900, 5) } },
+    ];
+    const news = withHeard(NO_NEWS, heard, T0);
+    const run = merged(read, T0, news);
+    expect(run.steps.map((one) => [one.step, one.status])).toEqual([["fetch", "succeeded"], [
+      "rest",
+      "succeeded",
+    ]]);
+  });
 
-    it("believes whichever was later, the stream or what was read", () => {
-        const news = withHeard(NO_NEWS, [{ kind: "end", data: { status: "cancelled" } }], T0 + 10);
-        expect(merged(read, T0, news).status).toBe("cancelled");
-        expect(merged(read, T0 + 20, news).status).toBe("running");
-    });
+  it("believes whichever was later, the stream or what was read", () => {
+    const news = withHeard(NO_NEWS, [{ kind: "end", data: { status: "cancelled" } }], T0 + 10);
+    expect(merged(read, T0, news).status).toBe("cancelled");
+    expect(merged(read, T0 + 20, news).status).toBe("running");
+  });
 });
 
 describe("what steps say", () => {
-    const piece = (seq: number, text: string, stream: Piece["stream"] = "out"): Piece => ({
-        step: "main",
-        item: "",
-        attempt: 1,
-        seq,
-        stream,
-        text,
-        at: when(seq),
-    });
+  const piece = (seq: number, text: string, stream: Piece["stream"] = "out"): Piece => ({
+    step: "main",
+    item: "",
+    attempt: 1,
+    seq,
+    stream,
+    text,
+    at: when(seq),
+  });
 
-    it("is gathered once each and in order, whatever comes twice", () => {
-        const said = withPieces(withPieces({}, [piece(1, "a"), piece(3, "c\n")]), [
-            piece(2, "b"),
-            piece(3, "c\n"),
-        ]);
-        expect(linesOf(said["main@1"]!)).toEqual([{ number: 1, stream: "out", text: "abc" }]);
-    });
+  it("is gathered once each and in order, whatever comes twice", () => {
+    const said = withPieces(withPieces({}, [piece(1, "a"), piece(3, "c\n")]), [
+      piece(2, "b"),
+      piece(3, "c\n"),
+    ]);
+    expect(linesOf(said["main@1"]!)).toEqual([{ number: 1, stream: "out", text: "abc" }]);
+  });
 
-    it("is numbered by whole lines, with what is begun at the end", () => {
-        const lines = linesOf([piece(1, "one\ntw"), piece(2, "oops\n", "err"), piece(3, "o\nth")]);
-        expect(lines.map((line) => `${line.number} ${line.stream} ${line.text}`)).toEqual([
-            "1 out one",
-            "2 err oops",
-            "3 out two",
-            "4 out th",
-        ]);
-    });
+  it("is numbered by whole lines, with what is begun at the end", () => {
+    const lines = linesOf([piece(1, "one\ntw"), piece(2, "oops\n", "err"), piece(3, "o\nth")]);
+    expect(lines.map((line) => `${line.number} ${line.stream} ${line.text}`)).toEqual([
+      "1 out one",
+      "2 err oops",
+      "3 out two",
+      "4 out th",
+    ]);
+  });
 
-    it("is read as an agent's deeds where it is one", () => {
-        const told = JSON.stringify({ kind: "thought", text: "hm" });
-        expect(
-            agentOf([
-                piece(1, told.slice(0, 9), "agent"),
-                piece(2, `${told.slice(9)}\n{"ki`, "agent"),
-            ]),
-        )
-            .toEqual([{ kind: "thought", text: "hm" }]);
-    });
+  it("is read as an agent's deeds where it is one", () => {
+    const told = JSON.stringify({ kind: "thought", text: "hm" });
+    expect(
+      agentOf([
+        piece(1, told.slice(0, 9), "agent"),
+        piece(2, `${told.slice(9)}\n{"ki`, "agent"),
+      ]),
+    )
+      .toEqual([{ kind: "thought", text: "hm" }]);
+  });
 });
 
 it("names steps and lines in addresses so that they are found again", () => {
-    for (const row of [{ step: "share", item: "1.0" }, { step: "share", item: "" }]) {
-        expect(readKey(keyOf(row))).toEqual(row);
-        expect(readLine(writeLine(keyOf(row), 12))).toEqual({ key: keyOf(row), line: 12 });
-    }
-    expect(readLine("#content")).toBeNull();
+  for (const row of [{ step: "share", item: "1.0" }, { step: "share", item: "" }]) {
+    expect(readKey(keyOf(row))).toEqual(row);
+    expect(readLine(writeLine(keyOf(row), 12))).toEqual({ key: keyOf(row), line: 12 });
+  }
+  expect(readLine("#content")).toBeNull();
+});
+
+it("asks for what was changed alone, and for nothing that cannot be read", () => {
+  const before: Edited = { inputs: "{}", payload: "{}", version: "same", mode: "live" };
+  expect(replayOf(before, before).body).toEqual({ version: "same" });
+  const other: Edited = { ...before, payload: "[1]", mode: "dry_run" };
+  expect(replayOf(before, other).body).toEqual({
+    version: "same",
+    payload: [1],
+    mode: "dry_run",
+  });
+  expect(replayOf(before, { ...before, inputs: "{" }).wrong.inputs).toMatch(/not JSON/);
+  expect(replayOf(before, { ...before, inputs: "[]" }).body).toBeUndefined();
 });

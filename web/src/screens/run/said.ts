@@ -3,13 +3,13 @@
 import { keyOf } from "./keys";
 
 export type Piece = {
-    step: string;
-    item: string;
-    attempt: number;
-    seq: number;
-    stream: "out" | "err" | "end" | "agent";
-    text: string;
-    at: string;
+  step: string;
+  item: string;
+  attempt: number;
+  seq: number;
+  stream: "out" | "err" | "end" | "agent";
+  text: string;
+  at: string;
 };
 export type Line = { number: number; stream: "out" | "err"; text: string };
 /** Pieces by the key of their step and the number of the try, each in order and once. */
@@ -22,55 +22,55 @@ export const tryKey = (key: string, attempt: number) => `${key}@${attempt}`;
 
 /** With some pieces more; what was there before is not changed. */
 export function withPieces(said: Said, pieces: readonly Piece[]): Said {
-    if (pieces.length === 0) return said;
-    const next: Record<string, readonly Piece[]> = { ...said };
-    const fresh = new Map<string, Piece[]>();
-    for (const piece of pieces) {
-        const key = tryKey(keyOf(piece), piece.attempt);
-        const list = fresh.get(key) ?? [...(next[key] ?? [])];
-        fresh.set(key, list);
-        const last = list.at(-1);
-        if (!last || last.seq < piece.seq) list.push(piece);
-        else if (!list.some((one) => one.seq === piece.seq)) {
-            list.push(piece);
-            list.sort((one, other) => one.seq - other.seq);
-        }
+  if (pieces.length === 0) return said;
+  const next: Record<string, readonly Piece[]> = { ...said };
+  const fresh = new Map<string, Piece[]>();
+  for (const piece of pieces) {
+    const key = tryKey(keyOf(piece), piece.attempt);
+    const list = fresh.get(key) ?? [...(next[key] ?? [])];
+    fresh.set(key, list);
+    const last = list.at(-1);
+    if (!last || last.seq < piece.seq) list.push(piece);
+    else if (!list.some((one) => one.seq === piece.seq)) {
+      list.push(piece);
+      list.sort((one, other) => one.seq - other.seq);
     }
-    for (const [key, list] of fresh) {
-        next[key] = list.length > MOST_PIECES ? list.slice(-MOST_PIECES) : list;
-    }
-    return next;
+  }
+  for (const [key, list] of fresh) {
+    next[key] = list.length > MOST_PIECES ? list.slice(-MOST_PIECES) : list;
+  }
+  return next;
 }
 
 /** The lines of a try, numbered from 1 as they became whole; what is begun stands last. */
 export function linesOf(pieces: readonly Piece[]): Line[] {
-    const lines: Line[] = [];
-    const begun = { out: "", err: "" };
-    for (const { stream, text } of pieces) {
-        if (stream !== "out" && stream !== "err") continue;
-        const parts = (begun[stream] + text).split("\n");
-        begun[stream] = parts.pop() ?? "";
-        for (const part of parts) lines.push({ number: lines.length + 1, stream, text: part });
-    }
-    for (const stream of ["out", "err"] as const) {
-        if (begun[stream]) lines.push({ number: lines.length + 1, stream, text: begun[stream] });
-    }
-    return lines;
+  const lines: Line[] = [];
+  const begun = { out: "", err: "" };
+  for (const { stream, text } of pieces) {
+    if (stream !== "out" && stream !== "err") continue;
+    const parts = (begun[stream] + text).split("\n");
+    begun[stream] = parts.pop() ?? "";
+    for (const part of parts) lines.push({ number: lines.length + 1, stream, text: part });
+  }
+  for (const stream of ["out", "err"] as const) {
+    if (begun[stream]) lines.push({ number: lines.length + 1, stream, text: begun[stream] });
+  }
+  return lines;
 }
 
 export type AgentPiece = { kind: string } & Record<string, unknown>;
 
 /** What an agent did, piece by piece; a line that is not whole yet is left for later. */
 export function agentOf(pieces: readonly Piece[]): AgentPiece[] {
-    const text = pieces.filter((one) => one.stream === "agent").map((one) => one.text).join("");
-    const made: AgentPiece[] = [];
-    for (const line of text.split("\n")) {
-        try {
-            const told: unknown = JSON.parse(line);
-            if (told && typeof told === "object" && "kind" in told) made.push(told as AgentPiece);
-        } catch {
-            // Not whole yet, or none of its pieces.
-        }
+  const text = pieces.filter((one) => one.stream === "agent").map((one) => one.text).join("");
+  const made: AgentPiece[] = [];
+  for (const line of text.split("\n")) {
+    try {
+      const told: unknown = JSON.parse(line);
+      if (told && typeof told === "object" && "kind" in told) made.push(told as AgentPiece);
+    } catch {
+      // Not whole yet, or none of its pieces.
     }
-    return made;
+  }
+  return made;
 }

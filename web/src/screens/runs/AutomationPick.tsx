@@ -7,32 +7,32 @@ import { api } from "../../api/client";
 type Props = { value: string | undefined; onChange: (id: string | undefined) => void };
 
 export function AutomationPick({ value, onChange }: Props) {
-    const [words, setWords] = useState("");
-    const search = words.trim() || undefined;
-    const found = api.useQuery("get", "/api/v1/automations", {
-        params: { query: { search, limit: 30, sort: "last" } },
-    }, { placeholderData: (before) => before });
-    const chosen = api.useQuery("get", "/api/v1/automations/{automation_id}", {
-        params: { path: { automation_id: value ?? "" } },
-    }, { enabled: !!value });
-    const data = (found.data?.items ?? []).map((one) => ({ value: one.id, label: one.name }));
-    if (value && !data.some((one) => one.value === value)) {
-        data.unshift({ value, label: chosen.data?.name ?? "…" });
-    }
-    return (
-        <Select
-            aria-label="Any automation"
-            placeholder="Any automation"
-            data={data}
-            value={value ?? null}
-            onChange={(id) => onChange(id ?? undefined)}
-            searchable
-            clearable
-            // What is typed was searched for by the server already, in goals too.
-            filter={({ options }) => options}
-            onSearchChange={setWords}
-            nothingFoundMessage="None is called so"
-            style={{ flex: "1 1 14rem" }}
-        />
-    );
+  const [words, setWords] = useState("");
+  const search = words.trim() || undefined;
+  const found = api.useQuery("get", "/api/v1/automations", {
+    params: { query: { search, limit: 30, sort: "last" } },
+  }, { placeholderData: (before) => before });
+  const chosen = api.useQuery("get", "/api/v1/automations/{automation_id}", {
+    params: { path: { automation_id: value ?? "" } },
+  }, { enabled: !!value });
+  const data = (found.data?.items ?? []).map((one) => ({ value: one.id, label: one.name }));
+  if (value && !data.some((one) => one.value === value)) {
+    data.unshift({ value, label: chosen.data?.name ?? "…" });
+  }
+  return (
+    <Select
+      aria-label="Any automation"
+      placeholder="Any automation"
+      data={data}
+      value={value ?? null}
+      onChange={(id) => onChange(id ?? undefined)}
+      searchable
+      clearable
+      // What is typed was searched for by the server already, in goals too.
+      filter={({ options }) => options}
+      onSearchChange={setWords}
+      nothingFoundMessage="None is called so"
+      style={{ flex: "1 1 14rem" }}
+    />
+  );
 }

@@ -1,16 +1,16 @@
 // Runs as lines that lead to them, the newest first; live, and with more on request.
 
 import {
-    Anchor,
-    Box,
-    Button,
-    Card,
-    Checkbox,
-    Divider,
-    Group,
-    Stack,
-    Text,
-    VisuallyHidden,
+  Anchor,
+  Box,
+  Button,
+  Card,
+  Checkbox,
+  Divider,
+  Group,
+  Stack,
+  Text,
+  VisuallyHidden,
 } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import { Fragment, type ReactNode } from "react";
@@ -29,111 +29,109 @@ export type Choosing = { chosen: Set<string>; choose: (run: RunSummary, on: bool
 type LineProps = { run: RunSummary; named: boolean; choosing?: Choosing };
 
 function What({ run, named }: LineProps) {
-    const became = run.outcome ? outcomeWords(run.outcome) : run.reason ? plain(run.reason) : "";
-    return (
-        <Stack gap={2} style={{ flex: "1 1 14rem", minWidth: 0 }}>
-            <Anchor
-                component={Link}
-                to={`/runs/${run.id}`}
-                data-row=""
-                c="inherit"
-                fw={600}
-                size="sm"
-                className="wrap-anywhere"
-            >
-                {named ? run.automation : capital(became || plain(run.status))}
-                <VisuallyHidden>, run of {moment(run.created_at)}</VisuallyHidden>
-            </Anchor>
-            <Text size="xs" c="dimmed">
-                {[named ? capital(became) : "", capital(madeWords(run))].filter(Boolean).join(
-                    " · ",
-                )}
-            </Text>
-        </Stack>
-    );
+  const became = run.outcome ? outcomeWords(run.outcome) : run.reason ? plain(run.reason) : "";
+  return (
+    <Stack gap={2} style={{ flex: "1 1 14rem", minWidth: 0 }}>
+      <Anchor
+        component={Link}
+        to={`/runs/${run.id}`}
+        data-row=""
+        c="inherit"
+        fw={600}
+        size="sm"
+        className="wrap-anywhere"
+      >
+        {named ? run.automation : capital(became || plain(run.status))}
+        <VisuallyHidden>, run of {moment(run.created_at)}</VisuallyHidden>
+      </Anchor>
+      <Text size="xs" c="dimmed">
+        {[named ? capital(became) : "", capital(madeWords(run))].filter(Boolean).join(
+          " · ",
+        )}
+      </Text>
+    </Stack>
+  );
 }
 
 function Line({ run, named, choosing }: LineProps) {
-    const took = run.started_at ? between(run.started_at, run.finished_at) : "";
-    return (
-        <Group gap="md" px="md" py="sm" wrap="nowrap">
-            {choosing
-                ? (
-                    <Checkbox
-                        checked={choosing.chosen.has(run.id)}
-                        disabled={!canReplay(run)}
-                        onChange={(event) => choosing.choose(run, event.currentTarget.checked)}
-                        aria-label={`Choose the run of ${run.automation}, ${
-                            moment(run.created_at)
-                        }`}
-                    />
-                )
-                : null}
-            <Box w={{ base: 92, sm: 104 }} style={{ flex: "none" }}>
-                <Status value={run.status} />
-            </Box>
-            <What run={run} named={named} />
-            <Text size="xs" c="dimmed" className="numbers" visibleFrom="sm" w={150} ta="right">
-                {[took, run.cost_usd ? usd(run.cost_usd) : ""].filter(Boolean).join(" · ")}
-            </Text>
-            <Box style={{ flex: "none" }} w={96} ta="right">
-                <Moment at={run.created_at} size="xs" />
-            </Box>
-        </Group>
-    );
+  const took = run.started_at ? between(run.started_at, run.finished_at) : "";
+  return (
+    <Group gap="md" px="md" py="sm" wrap="nowrap">
+      {choosing
+        ? (
+          <Checkbox
+            checked={choosing.chosen.has(run.id)}
+            disabled={!canReplay(run)}
+            onChange={(event) => choosing.choose(run, event.currentTarget.checked)}
+            aria-label={`Choose the run of ${run.automation}, ${moment(run.created_at)}`}
+          />
+        )
+        : null}
+      <Box w={{ base: 92, sm: 104 }} style={{ flex: "none" }}>
+        <Status value={run.status} />
+      </Box>
+      <What run={run} named={named} />
+      <Text size="xs" c="dimmed" className="numbers" visibleFrom="sm" w={150} ta="right">
+        {[took, run.cost_usd ? usd(run.cost_usd) : ""].filter(Boolean).join(" · ")}
+      </Text>
+      <Box style={{ flex: "none" }} w={96} ta="right">
+        <Moment at={run.created_at} size="xs" />
+      </Box>
+    </Group>
+  );
 }
 
 type Props = {
-    query: Query;
-    named?: boolean;
-    none: ReactNode;
-    choosing?: Choosing;
-    /** No more than so many, and none on request: a first look. */
-    most?: number;
+  query: Query;
+  named?: boolean;
+  none: ReactNode;
+  choosing?: Choosing;
+  /** No more than so many, and none on request: a first look. */
+  most?: number;
 };
 
 export function RunList({ query, named = false, none, choosing, most }: Props) {
-    const pages = api.useInfiniteQuery(
-        "get",
-        "/api/v1/runs",
-        { params: { query: { ...query, limit: most ?? A_PAGE } } },
-        {
-            ...byCursor,
-            placeholderData: (before) => before,
-        },
-    );
-    useRunsRefresh(["/api/v1/runs"], query.automation_id ?? undefined);
-    return (
-        <Asked of={pages} lines={5}>
-            {({ pages: read }) => {
-                const items = read.flatMap((one) => one.items);
-                if (!items.length) return none;
-                return (
-                    <>
-                        <Card withBorder radius="lg" p={0}>
-                            {items.map((run, at) => (
-                                <Fragment key={run.id}>
-                                    {at ? <Divider /> : null}
-                                    <Line run={run} named={named} choosing={choosing} />
-                                </Fragment>
-                            ))}
-                        </Card>
-                        {pages.hasNextPage && !most
-                            ? (
-                                <Group justify="center" mt="sm">
-                                    <Button
-                                        variant="default"
-                                        loading={pages.isFetchingNextPage}
-                                        onClick={() => void pages.fetchNextPage()}
-                                    >
-                                        Show more
-                                    </Button>
-                                </Group>
-                            )
-                            : null}
-                    </>
-                );
-            }}
-        </Asked>
-    );
+  const pages = api.useInfiniteQuery(
+    "get",
+    "/api/v1/runs",
+    { params: { query: { ...query, limit: most ?? A_PAGE } } },
+    {
+      ...byCursor,
+      placeholderData: (before) => before,
+    },
+  );
+  useRunsRefresh(["/api/v1/runs"], query.automation_id ?? undefined);
+  return (
+    <Asked of={pages} lines={5}>
+      {({ pages: read }) => {
+        const items = read.flatMap((one) => one.items);
+        if (!items.length) return none;
+        return (
+          <>
+            <Card withBorder radius="lg" p={0}>
+              {items.map((run, at) => (
+                <Fragment key={run.id}>
+                  {at ? <Divider /> : null}
+                  <Line run={run} named={named} choosing={choosing} />
+                </Fragment>
+              ))}
+            </Card>
+            {pages.hasNextPage && !most
+              ? (
+                <Group justify="center" mt="sm">
+                  <Button
+                    variant="default"
+                    loading={pages.isFetchingNextPage}
+                    onClick={() => void pages.fetchNextPage()}
+                  >
+                    Show more
+                  </Button>
+                </Group>
+              )
+              : null}
+          </>
+        );
+      }}
+    </Asked>
+  );
 }

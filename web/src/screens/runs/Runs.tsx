@@ -19,82 +19,81 @@ import { RunList } from "./RunList";
 const nowhere = () => null;
 
 function NoRuns({ narrowed, clear }: { narrowed: boolean; clear: () => void }) {
-    return narrowed
-        ? (
-            <Empty
-                icon={Activity}
-                title="No run is like that"
-                actions={<Button variant="default" onClick={clear}>Show all runs</Button>}
-            >
-                Other filters may find it. Runs are kept for as long as their automation says.
-            </Empty>
-        )
-        : (
-            <Empty
-                icon={Activity}
-                title="Nothing has run yet"
-                actions={<Button component={Link} to="/automations">Go to the automations</Button>}
-            >
-                Each time an automation is started, by a trigger or by hand, its run shows up here
-                at once.
-            </Empty>
-        );
+  return narrowed
+    ? (
+      <Empty
+        icon={Activity}
+        title="No run is like that"
+        actions={<Button variant="default" onClick={clear}>Show all runs</Button>}
+      >
+        Other filters may find it. Runs are kept for as long as their automation says.
+      </Empty>
+    )
+    : (
+      <Empty
+        icon={Activity}
+        title="Nothing has run yet"
+        actions={<Button component={Link} to="/automations">Go to the automations</Button>}
+      >
+        Each time an automation is started, by a trigger or by hand, its run shows up here at once.
+      </Empty>
+    );
 }
 
 export default function Runs() {
-    const [values, change] = useAddress();
-    const [chosen, setChosen] = useState<Map<string, RunSummary>>(new Map());
-    const may = useMay("operator");
-    const query = asked(values);
-    useListKeys("data-row", nowhere);
-    const clear = () =>
-        change({ status: undefined, mode: undefined, automation: undefined, trigger: undefined });
-    const choose = (run: RunSummary, on: boolean) =>
-        setChosen((before) => {
-            const next = new Map(before);
-            if (on) next.set(run.id, run);
-            else next.delete(run.id);
-            return next;
-        });
-    const path = `/api/v1/runs?${new URLSearchParams(query as Record<string, string>)}`;
-    return (
-        <>
-            <PageHead
-                title="Runs"
-                sub="Everything that ran here, or runs now, the newest first."
-                right={
-                    <CopyAs
-                        operations={[{ label: "List runs", operation: { method: "GET", path } }]}
-                    />
-                }
-            />
-            <Group gap="xs" mb="md">
-                <AutomationPick
-                    value={query.automation_id ?? undefined}
-                    onChange={(automation) => change({ automation })}
-                />
-                <Pick
-                    values={values}
-                    change={change}
-                    name="status"
-                    label="Any status"
-                    choices={STATUSES}
-                />
-                <Pick
-                    values={values}
-                    change={change}
-                    name="mode"
-                    label="Any kind"
-                    choices={MODES}
-                />
-            </Group>
-            <Replaying runs={[...chosen.values()]} clear={() => setChosen(new Map())} />
-            <RunList
-                query={query}
-                named
-                none={<NoRuns narrowed={Object.keys(query).length > 0} clear={clear} />}
-                choosing={may ? { chosen: new Set(chosen.keys()), choose } : undefined}
-            />
-        </>
-    );
+  const [values, change] = useAddress();
+  const [chosen, setChosen] = useState<Map<string, RunSummary>>(new Map());
+  const may = useMay("operator");
+  const query = asked(values);
+  useListKeys("data-row", nowhere);
+  const clear = () =>
+    change({ status: undefined, mode: undefined, automation: undefined, trigger: undefined });
+  const choose = (run: RunSummary, on: boolean) =>
+    setChosen((before) => {
+      const next = new Map(before);
+      if (on) next.set(run.id, run);
+      else next.delete(run.id);
+      return next;
+    });
+  const path = `/api/v1/runs?${new URLSearchParams(query as Record<string, string>)}`;
+  return (
+    <>
+      <PageHead
+        title="Runs"
+        sub="Everything that ran here, or runs now, the newest first."
+        right={
+          <CopyAs
+            operations={[{ label: "List runs", operation: { method: "GET", path } }]}
+          />
+        }
+      />
+      <Group gap="xs" mb="md">
+        <AutomationPick
+          value={query.automation_id ?? undefined}
+          onChange={(automation) => change({ automation })}
+        />
+        <Pick
+          values={values}
+          change={change}
+          name="status"
+          label="Any status"
+          choices={STATUSES}
+        />
+        <Pick
+          values={values}
+          change={change}
+          name="mode"
+          label="Any kind"
+          choices={MODES}
+        />
+      </Group>
+      <Replaying runs={[...chosen.values()]} clear={() => setChosen(new Map())} />
+      <RunList
+        query={query}
+        named
+        none={<NoRuns narrowed={Object.keys(query).length > 0} clear={clear} />}
+        choosing={may ? { chosen: new Set(chosen.keys()), choose } : undefined}
+      />
+    </>
+  );
 }

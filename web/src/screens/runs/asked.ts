@@ -10,45 +10,45 @@ export type RunSummary = Schemas["RunSummary"];
 type Values = Record<string, string | undefined>;
 
 export const STATUSES: Choice[] = [
-    { value: "running", label: "Running" },
-    { value: "waiting", label: "Waiting" },
-    { value: "pending", label: "Pending" },
-    { value: "succeeded", label: "Succeeded" },
-    { value: "failed", label: "Failed" },
-    { value: "timed_out", label: "Timed out" },
-    { value: "dead", label: "Dead" },
-    { value: "cancelled", label: "Cancelled" },
-    { value: "skipped", label: "Skipped" },
+  { value: "running", label: "Running" },
+  { value: "waiting", label: "Waiting" },
+  { value: "pending", label: "Pending" },
+  { value: "succeeded", label: "Succeeded" },
+  { value: "failed", label: "Failed" },
+  { value: "timed_out", label: "Timed out" },
+  { value: "dead", label: "Dead" },
+  { value: "cancelled", label: "Cancelled" },
+  { value: "skipped", label: "Skipped" },
 ];
 export const MODES: Choice[] = [
-    { value: "live", label: "For real" },
-    { value: "dry_run", label: "Dry run" },
-    { value: "verify", label: "Verify mode" },
+  { value: "live", label: "For real" },
+  { value: "dry_run", label: "Dry run" },
+  { value: "verify", label: "Verify mode" },
 ];
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const known = (choices: Choice[], value: string | undefined) =>
-    choices.some((one) => one.value === value) ? value : undefined;
+  choices.some((one) => one.value === value) ? value : undefined;
 
 export function asked(values: Values, automationId?: string): Query {
-    const named = automationId ?? values.automation;
-    const query: Values = {
-        status: known(STATUSES, values.status),
-        mode: known(MODES, values.mode),
-        automation_id: named && UUID.test(named) ? named : undefined,
-        trigger_id: values.trigger && UUID.test(values.trigger) ? values.trigger : undefined,
-    };
-    return Object.fromEntries(Object.entries(query).filter(([, value]) => value)) as Query;
+  const named = automationId ?? values.automation;
+  const query: Values = {
+    status: known(STATUSES, values.status),
+    mode: known(MODES, values.mode),
+    automation_id: named && UUID.test(named) ? named : undefined,
+    trigger_id: values.trigger && UUID.test(values.trigger) ? values.trigger : undefined,
+  };
+  return Object.fromEntries(Object.entries(query).filter(([, value]) => value)) as Query;
 }
 
 /** How a run came to be: what started it, and whether it was for real. */
 export function madeWords(run: RunSummary): string {
-    const by = run.replay_of
-        ? "replay"
-        : run.trigger_type === "manual"
-        ? "by hand"
-        : plain(run.trigger_type);
-    return [by, modeWords(run.mode), `version ${run.version}`].filter(Boolean).join(" · ");
+  const by = run.replay_of
+    ? "replay"
+    : run.trigger_type === "manual"
+    ? "by hand"
+    : plain(run.trigger_type);
+  return [by, modeWords(run.mode), `version ${run.version}`].filter(Boolean).join(" · ");
 }
 
 const LOST = new Set(["failed", "timed_out", "dead"]);

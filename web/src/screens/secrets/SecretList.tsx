@@ -8,70 +8,69 @@ import { useConfirm } from "../../kit/Confirm";
 export type Held = { id: string; name: string; description: string; updated_at: string };
 
 type Props = {
-    held: Held[];
-    onReplace: ((held: Held) => void) | null;
-    onRemove: ((name: string) => Promise<void>) | null;
+  held: Held[];
+  onReplace: ((held: Held) => void) | null;
+  onRemove: ((name: string) => Promise<void>) | null;
 };
 
 export function SecretList({ held, onReplace, onRemove }: Props) {
-    const confirm = useConfirm();
-    const { busy, act } = useAct();
-    const remove = async (name: string) => {
-        const sure = await confirm({
-            title: `Remove ${name}?`,
-            words: "It cannot be brought back. Runs that need it fail and say so.",
-            yes: "Remove it",
-            dangerous: true,
-        });
-        if (sure && onRemove) await act(() => onRemove(name), `${name} is gone.`);
-    };
-    return (
-        <Card withBorder radius="lg" p={0}>
-            {held.map((one, at) => (
-                <Group
-                    key={one.id}
-                    px="md"
-                    py="sm"
-                    justify="space-between"
-                    style={at ? { borderTop: "1px solid var(--line)" } : undefined}
+  const confirm = useConfirm();
+  const { busy, act } = useAct();
+  const remove = async (name: string) => {
+    const sure = await confirm({
+      title: `Remove ${name}?`,
+      words: "It cannot be brought back. Runs that need it fail and say so.",
+      yes: "Remove it",
+      dangerous: true,
+    });
+    if (sure && onRemove) await act(() => onRemove(name), `${name} is gone.`);
+  };
+  return (
+    <Card withBorder radius="lg" p={0}>
+      {held.map((one, at) => (
+        <Group
+          key={one.id}
+          px="md"
+          py="sm"
+          justify="space-between"
+          style={at ? { borderTop: "1px solid var(--line)" } : undefined}
+        >
+          <Stack gap={2} style={{ minWidth: 0 }}>
+            <Text fw={600} className="mono wrap-anywhere">{one.name}</Text>
+            <Text size="sm" c="dimmed" component="div">
+              {one.description ? `${one.description} · ` : ""}written <Moment at={one.updated_at} />
+            </Text>
+          </Stack>
+          <Group gap="xs">
+            {onReplace
+              ? (
+                <Button
+                  variant="default"
+                  size="xs"
+                  onClick={() => onReplace(one)}
+                  aria-label={`Replace ${one.name}`}
                 >
-                    <Stack gap={2} style={{ minWidth: 0 }}>
-                        <Text fw={600} className="mono wrap-anywhere">{one.name}</Text>
-                        <Text size="sm" c="dimmed" component="div">
-                            {one.description ? `${one.description} · ` : ""}written{" "}
-                            <Moment at={one.updated_at} />
-                        </Text>
-                    </Stack>
-                    <Group gap="xs">
-                        {onReplace
-                            ? (
-                                <Button
-                                    variant="default"
-                                    size="xs"
-                                    onClick={() => onReplace(one)}
-                                    aria-label={`Replace ${one.name}`}
-                                >
-                                    Replace
-                                </Button>
-                            )
-                            : null}
-                        {onRemove
-                            ? (
-                                <Button
-                                    variant="subtle"
-                                    color="red"
-                                    size="xs"
-                                    loading={busy}
-                                    onClick={() => void remove(one.name)}
-                                    aria-label={`Remove ${one.name}`}
-                                >
-                                    Remove
-                                </Button>
-                            )
-                            : null}
-                    </Group>
-                </Group>
-            ))}
-        </Card>
-    );
+                  Replace
+                </Button>
+              )
+              : null}
+            {onRemove
+              ? (
+                <Button
+                  variant="subtle"
+                  color="red"
+                  size="xs"
+                  loading={busy}
+                  onClick={() => void remove(one.name)}
+                  aria-label={`Remove ${one.name}`}
+                >
+                  Remove
+                </Button>
+              )
+              : null}
+          </Group>
+        </Group>
+      ))}
+    </Card>
+  );
 }

@@ -17,131 +17,130 @@ const OWN = "/api/v1/secrets";
 const PUBLISHER = "/api/v1/publisher-secrets";
 
 export default function Secrets() {
-    const may = useMay("editor");
-    const secrets = api.useQuery("get", OWN);
-    const [open, { open: show, close }] = useDisclosure(false);
-    const [replaced, setReplaced] = useState<Held | null>(null);
-    const write = (held: Held | null) => {
-        setReplaced(held);
-        show();
-    };
-    const save = async (given: Given) => {
-        await client.POST(OWN, { body: given });
-        await refresh(OWN);
-    };
-    const remove = async (name: string) => {
-        await client.DELETE("/api/v1/secrets/{name}", { params: { path: { name } } });
-        await refresh(OWN);
-    };
-    const add = may
-        ? <Button leftSection={<Plus size={16} />} onClick={() => write(null)}>Add a secret</Button>
-        : null;
-    return (
-        <>
-            <PageHead
-                title="Secrets"
-                sub="Sealed when you write them, put in at the door when a run needs them, and shown to nobody again, not even to you."
-                right={
-                    <>
-                        <CopyAs
-                            operations={[{
-                                label: "List secrets",
-                                operation: {
-                                    method: "GET",
-                                    path: OWN,
-                                    tool: "automation_secret_list",
-                                },
-                            }]}
-                        />
-                        {add}
-                    </>
-                }
+  const may = useMay("editor");
+  const secrets = api.useQuery("get", OWN);
+  const [open, { open: show, close }] = useDisclosure(false);
+  const [replaced, setReplaced] = useState<Held | null>(null);
+  const write = (held: Held | null) => {
+    setReplaced(held);
+    show();
+  };
+  const save = async (given: Given) => {
+    await client.POST(OWN, { body: given });
+    await refresh(OWN);
+  };
+  const remove = async (name: string) => {
+    await client.DELETE("/api/v1/secrets/{name}", { params: { path: { name } } });
+    await refresh(OWN);
+  };
+  const add = may
+    ? <Button leftSection={<Plus size={16} />} onClick={() => write(null)}>Add a secret</Button>
+    : null;
+  return (
+    <>
+      <PageHead
+        title="Secrets"
+        sub="Sealed when you write them, put in at the door when a run needs them, and shown to nobody again, not even to you."
+        right={
+          <>
+            <CopyAs
+              operations={[{
+                label: "List secrets",
+                operation: {
+                  method: "GET",
+                  path: OWN,
+                  tool: "automation_secret_list",
+                },
+              }]}
             />
-            <Asked of={secrets} lines={3}>
-                {({ secrets: held }) =>
-                    held.length
-                        ? (
-                            <SecretList
-                                held={held}
-                                onReplace={may ? write : null}
-                                onRemove={may ? remove : null}
-                            />
-                        )
-                        : (
-                            <Empty icon={KeyRound} title="No secrets yet" actions={add}>
-                                A definition names a secret, such as{" "}
-                                <code>{"{{ secrets.billing_key }}"}</code>, and never holds its
-                                value. Add the value here; runs get it only at hosts that you agreed
-                                to.
-                            </Empty>
-                        )}
-            </Asked>
-            <PublisherSecrets />
-            <SecretForm
-                opened={open}
-                onClose={close}
-                replaced={replaced}
-                save={save}
-                taken={secrets.data?.secrets.map((one) => one.name) ?? []}
-            />
-        </>
-    );
+            {add}
+          </>
+        }
+      />
+      <Asked of={secrets} lines={3}>
+        {({ secrets: held }) =>
+          held.length
+            ? (
+              <SecretList
+                held={held}
+                onReplace={may ? write : null}
+                onRemove={may ? remove : null}
+              />
+            )
+            : (
+              <Empty icon={KeyRound} title="No secrets yet" actions={add}>
+                A definition names a secret, such as{" "}
+                <code>{"{{ secrets.billing_key }}"}</code>, and never holds its value. Add the value
+                here; runs get it only at hosts that you agreed to.
+              </Empty>
+            )}
+      </Asked>
+      <PublisherSecrets />
+      <SecretForm
+        opened={open}
+        onClose={close}
+        replaced={replaced}
+        save={save}
+        taken={secrets.data?.secrets.map((one) => one.name) ?? []}
+      />
+    </>
+  );
 }
 
 /** What recipes of a publisher are run with; few workspaces have any, so it stands below. */
 function PublisherSecrets() {
-    const may = useMay("admin");
-    const secrets = api.useQuery("get", PUBLISHER, {}, { enabled: may });
-    const [open, { open: show, close }] = useDisclosure(false);
-    const [replaced, setReplaced] = useState<Held | null>(null);
-    if (!may) return null;
-    const save = async (given: Given) => {
-        await client.POST(PUBLISHER, { body: given });
-        await refresh(PUBLISHER);
-    };
-    const remove = async (name: string) => {
-        await client.DELETE("/api/v1/publisher-secrets/{name}", { params: { path: { name } } });
-        await refresh(PUBLISHER);
-    };
-    const write = (held: Held | null) => {
-        setReplaced(held);
-        show();
-    };
-    return (
-        <Stack mt="xl" gap="sm">
-            <PublisherHead onAdd={() => write(null)} />
-            {secrets.data?.secrets.length
-                ? <SecretList held={secrets.data.secrets} onReplace={write} onRemove={remove} />
-                : <Text size="sm" c="dimmed">None are set in this workspace.</Text>}
-            <SecretForm
-                opened={open}
-                onClose={close}
-                replaced={replaced}
-                save={save}
-                taken={secrets.data?.secrets.map((one) => one.name) ?? []}
-                capitals
-            />
-        </Stack>
-    );
+  const may = useMay("admin");
+  const secrets = api.useQuery("get", PUBLISHER, {}, { enabled: may });
+  const [open, { open: show, close }] = useDisclosure(false);
+  const [replaced, setReplaced] = useState<Held | null>(null);
+  if (!may) return null;
+  const save = async (given: Given) => {
+    await client.POST(PUBLISHER, { body: given });
+    await refresh(PUBLISHER);
+  };
+  const remove = async (name: string) => {
+    await client.DELETE("/api/v1/publisher-secrets/{name}", { params: { path: { name } } });
+    await refresh(PUBLISHER);
+  };
+  const write = (held: Held | null) => {
+    setReplaced(held);
+    show();
+  };
+  return (
+    <Stack mt="xl" gap="sm">
+      <PublisherHead onAdd={() => write(null)} />
+      {secrets.data?.secrets.length
+        ? <SecretList held={secrets.data.secrets} onReplace={write} onRemove={remove} />
+        : <Text size="sm" c="dimmed">None are set in this workspace.</Text>}
+      <SecretForm
+        opened={open}
+        onClose={close}
+        replaced={replaced}
+        save={save}
+        taken={secrets.data?.secrets.map((one) => one.name) ?? []}
+        capitals
+      />
+    </Stack>
+  );
 }
 
 function PublisherHead({ onAdd }: { onAdd: () => void }) {
-    return (
-        <Stack gap={4} align="flex-start">
-            <Text component="h2" fw={650}>Keys of declarative recipes</Text>
-            <Text size="sm" c="dimmed" maw={640}>
-                A recipe that reads an API with the publisher's own key names it as{" "}
-                <code>{"{{publisher.NAME}}"}</code>. It is set where the recipe runs: here.
-            </Text>
-            <Button
-                variant="default"
-                size="xs"
-                mt={6}
-                leftSection={<Plus size={14} />}
-                onClick={onAdd}
-            >
-                Add a key
-            </Button>
-        </Stack>
-    );
+  return (
+    <Stack gap={4} align="flex-start">
+      <Text component="h2" fw={650}>Keys of declarative recipes</Text>
+      <Text size="sm" c="dimmed" maw={640}>
+        A recipe that reads an API with the publisher's own key names it as{" "}
+        <code>{"{{publisher.NAME}}"}</code>. It is set where the recipe runs: here.
+      </Text>
+      <Button
+        variant="default"
+        size="xs"
+        mt={6}
+        leftSection={<Plus size={14} />}
+        onClick={onAdd}
+      >
+        Add a key
+      </Button>
+    </Stack>
+  );
 }

@@ -13,160 +13,159 @@ import { count, plain } from "../../kit/words";
 import { Section } from "./Section";
 
 export function TakeOut() {
-    const { workspace } = useWho();
-    const [rows, setRows] = useState(false);
-    const { busy, act } = useAct();
-    const take = () =>
-        act(async () => {
-            const { data } = await client.GET("/api/v1/workspace/files", {
-                params: { query: { rows } },
-            });
-            download(`${workspace.name}.mainspring.json`, JSON.stringify(data, null, 2));
-            sayDone(`${count(Object.keys(data!.files).length, "file")} saved as one.`);
-        });
-    return (
-        <Section
-            title="Take it out"
-            words="Automations, boards, workflows and prompts as files, without any secret."
-        >
-            <Stack>
-                <Switch
-                    label="With the rows of its boards"
-                    checked={rows}
-                    onChange={(event) => setRows(event.currentTarget.checked)}
-                />
-                <Group>
-                    <Button
-                        variant="default"
-                        loading={busy}
-                        leftSection={<Download size={15} />}
-                        onClick={() => void take()}
-                    >
-                        Export
-                    </Button>
-                </Group>
-            </Stack>
-        </Section>
-    );
+  const { workspace } = useWho();
+  const [rows, setRows] = useState(false);
+  const { busy, act } = useAct();
+  const take = () =>
+    act(async () => {
+      const { data } = await client.GET("/api/v1/workspace/files", {
+        params: { query: { rows } },
+      });
+      download(`${workspace.name}.mainspring.json`, JSON.stringify(data, null, 2));
+      sayDone(`${count(Object.keys(data!.files).length, "file")} saved as one.`);
+    });
+  return (
+    <Section
+      title="Take it out"
+      words="Automations, boards, workflows and prompts as files, without any secret."
+    >
+      <Stack>
+        <Switch
+          label="With the rows of its boards"
+          checked={rows}
+          onChange={(event) => setRows(event.currentTarget.checked)}
+        />
+        <Group>
+          <Button
+            variant="default"
+            loading={busy}
+            leftSection={<Download size={15} />}
+            onClick={() => void take()}
+          >
+            Export
+          </Button>
+        </Group>
+      </Stack>
+    </Section>
+  );
 }
 
 type Clash = "refuse" | "new_version" | "rename";
 type Taken = Answer<"import_workspace">;
 
 const CLASHES: { value: Clash; label: string }[] = [
-    { value: "refuse", label: "Stop and say so" },
-    { value: "new_version", label: "Make a new version" },
-    { value: "rename", label: "Keep both, under another name" },
+  { value: "refuse", label: "Stop and say so" },
+  { value: "new_version", label: "Make a new version" },
+  { value: "rename", label: "Keep both, under another name" },
 ];
 
 /** The files of a bundle as the export writes it; anything else is told apart early. */
 async function filesOf(file: File): Promise<Record<string, string>> {
-    let read: unknown = null;
-    try {
-        read = JSON.parse(await file.text());
-    } catch {
-        // Said below, in the same words.
-    }
-    const files = (read as { files?: unknown } | null)?.files;
-    if (typeof files !== "object" || files === null) {
-        throw new Error("This is not an export of a workspace. Choose the file that Export saved.");
-    }
-    return files as Record<string, string>;
+  let read: unknown = null;
+  try {
+    read = JSON.parse(await file.text());
+  } catch {
+    // Said below, in the same words.
+  }
+  const files = (read as { files?: unknown } | null)?.files;
+  if (typeof files !== "object" || files === null) {
+    throw new Error("This is not an export of a workspace. Choose the file that Export saved.");
+  }
+  return files as Record<string, string>;
 }
 
 export function TakeIn() {
-    const [file, setFile] = useState<File | null>(null);
-    const [clash, setClash] = useState<Clash>("refuse");
-    const [looked, setLooked] = useState<Taken | null>(null);
-    const { busy, refusal, send, forget } = useSending();
-    const bring = (dry: boolean) =>
-        send(async () => {
-            const { data } = await client.POST("/api/v1/workspace/files", {
-                body: { files: await filesOf(file!), on_clash: clash, dry_run: dry },
-            });
-            setLooked(data!);
-            if (dry) return;
-            sayDone("It is here.");
-            await queries.invalidateQueries();
-        });
-    const choose = (chosen: File | null) => {
-        setFile(chosen);
-        setLooked(null);
-        forget();
-    };
-    return (
-        <Section
-            title="Bring it in"
-            words="An export of this or another workspace. You see what would happen before anything does."
-        >
-            <Stack>
-                <Group align="flex-end" gap="sm">
-                    <FileInput
-                        flex="1 1 14rem"
-                        label="Exported file"
-                        placeholder="Choose a file"
-                        accept="application/json,.json"
-                        clearable
-                        value={file}
-                        onChange={choose}
-                    />
-                    <Select
-                        w={240}
-                        label="If something is called the same"
-                        allowDeselect={false}
-                        data={CLASHES}
-                        value={clash}
-                        onChange={(value) => {
-                            setClash((value ?? "refuse") as Clash);
-                            setLooked(null);
-                        }}
-                    />
-                </Group>
-                {refusal.rest ? <ProblemNote problem={refusal.rest} /> : null}
-                {looked ? <Told taken={looked} /> : null}
-                <Group>
-                    <Button
-                        variant="default"
-                        disabled={!file}
-                        loading={busy}
-                        onClick={() => void bring(true)}
-                    >
-                        See what would happen
-                    </Button>
-                    {looked?.dry_run
-                        ? (
-                            <Button loading={busy} onClick={() => void bring(false)}>
-                                Bring it in
-                            </Button>
-                        )
-                        : null}
-                </Group>
-            </Stack>
-        </Section>
-    );
+  const [file, setFile] = useState<File | null>(null);
+  const [clash, setClash] = useState<Clash>("refuse");
+  const [looked, setLooked] = useState<Taken | null>(null);
+  const { busy, refusal, send, forget } = useSending();
+  const bring = (dry: boolean) =>
+    send(async () => {
+      const { data } = await client.POST("/api/v1/workspace/files", {
+        body: { files: await filesOf(file!), on_clash: clash, dry_run: dry },
+      });
+      setLooked(data!);
+      if (dry) return;
+      sayDone("It is here.");
+      await queries.invalidateQueries();
+    });
+  const choose = (chosen: File | null) => {
+    setFile(chosen);
+    setLooked(null);
+    forget();
+  };
+  return (
+    <Section
+      title="Bring it in"
+      words="An export of this or another workspace. You see what would happen before anything does."
+    >
+      <Stack>
+        <Group align="flex-end" gap="sm">
+          <FileInput
+            flex="1 1 14rem"
+            label="Exported file"
+            placeholder="Choose a file"
+            accept="application/json,.json"
+            clearable
+            value={file}
+            onChange={choose}
+          />
+          <Select
+            w={240}
+            label="If something is called the same"
+            allowDeselect={false}
+            data={CLASHES}
+            value={clash}
+            onChange={(value) => {
+              setClash((value ?? "refuse") as Clash);
+              setLooked(null);
+            }}
+          />
+        </Group>
+        {refusal.rest ? <ProblemNote problem={refusal.rest} /> : null}
+        {looked ? <Told taken={looked} /> : null}
+        <Group>
+          <Button
+            variant="default"
+            disabled={!file}
+            loading={busy}
+            onClick={() => void bring(true)}
+          >
+            See what would happen
+          </Button>
+          {looked?.dry_run
+            ? (
+              <Button loading={busy} onClick={() => void bring(false)}>
+                Bring it in
+              </Button>
+            )
+            : null}
+        </Group>
+      </Stack>
+    </Section>
+  );
 }
 
 function Told({ taken }: { taken: Taken }) {
-    return (
-        <Stack gap="xs" role="status">
-            <Text size="sm" fw={600}>
-                {taken.dry_run ? "This would happen:" : "This happened:"}
-            </Text>
-            <List size="sm">
-                {taken.things.map((one) => (
-                    <List.Item key={one.path}>
-                        {one.name} ({one.kind}): {plain(one.what)}
-                        {one.renamed_from ? ` from ${one.renamed_from}` : ""}
-                    </List.Item>
-                ))}
-                {taken.rows.map((one) => (
-                    <List.Item key={one.path + one.dataset}>
-                        {one.board}, {one.dataset}: {count(one.added, "row")} added
-                    </List.Item>
-                ))}
-                {taken.left.map((one) => <List.Item key={one.path}>{one.path}: {one.why}
-                </List.Item>)}
-            </List>
-        </Stack>
-    );
+  return (
+    <Stack gap="xs" role="status">
+      <Text size="sm" fw={600}>
+        {taken.dry_run ? "This would happen:" : "This happened:"}
+      </Text>
+      <List size="sm">
+        {taken.things.map((one) => (
+          <List.Item key={one.path}>
+            {one.name} ({one.kind}): {plain(one.what)}
+            {one.renamed_from ? ` from ${one.renamed_from}` : ""}
+          </List.Item>
+        ))}
+        {taken.rows.map((one) => (
+          <List.Item key={one.path + one.dataset}>
+            {one.board}, {one.dataset}: {count(one.added, "row")} added
+          </List.Item>
+        ))}
+        {taken.left.map((one) => <List.Item key={one.path}>{one.path}: {one.why}</List.Item>)}
+      </List>
+    </Stack>
+  );
 }

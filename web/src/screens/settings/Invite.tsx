@@ -12,65 +12,65 @@ import { RoleSelect } from "./RoleSelect";
 import { Section } from "./Section";
 
 export function Invite() {
-    const who = useWho();
-    const [email, setEmail] = useState("");
-    const [role, setRole] = useState<Role>("editor");
-    const [made, setMade] = useState<{ email: string; link: string } | null>(null);
-    const { busy, refusal, send } = useSending("email", "role");
-    const submit = (event: FormEvent) => {
-        event.preventDefault();
-        void send(async () => {
-            const { data } = await client.POST("/api/v1/invitations", { body: { email, role } });
-            setMade({ email: data!.invitation.email, link: data!.link });
-            setEmail("");
-            await refresh("/api/v1/members");
-        });
-    };
-    return (
-        <Section
-            title="Invite somebody"
-            words="You get a link to send to them. Asking again makes a new link and ends the one before."
-        >
-            <form onSubmit={submit}>
-                <Stack>
-                    {refusal.rest ? <ProblemNote problem={refusal.rest} /> : null}
-                    <Group align="flex-start" gap="sm">
-                        <TextInput
-                            flex="1 1 14rem"
-                            label="Email"
-                            type="email"
-                            required
-                            maxLength={254}
-                            autoComplete="off"
-                            placeholder="ada@example.org"
-                            value={email}
-                            onChange={(event) => setEmail(event.currentTarget.value)}
-                            error={refusal.at("email")}
-                        />
-                        <RoleSelect
-                            w={150}
-                            label="Role"
-                            roles={rolesToGive(who.role)}
-                            value={role}
-                            onChange={setRole}
-                            error={refusal.at("role")}
-                        />
-                        <Button type="submit" loading={busy} mt={25}>Invite</Button>
-                    </Group>
-                    <Text size="sm" c="dimmed">{ROLE_WORDS[role]}</Text>
-                    {made
-                        ? (
-                            <Once
-                                title={`A link for ${made.email}`}
-                                words="Send it to them alone: until they have chosen a password, whoever opens it is that person here. It is not shown again."
-                                label="Invitation link"
-                                text={made.link}
-                                onClose={() => setMade(null)}
-                            />
-                        )
-                        : null}
-                </Stack>
-            </form>
-        </Section>
-    );
+  const who = useWho();
+  const [email, setEmail] = useState("");
+  const [role, setRole] = useState<Role>("editor");
+  const [made, setMade] = useState<{ email: string; link: string } | null>(null);
+  const { busy, refusal, send } = useSending("email", "role");
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    void send(async () => {
+      const { data } = await client.POST("/api/v1/invitations", { body: { email, role } });
+      setMade({ email: data!.invitation.email, link: data!.link });
+      setEmail("");
+      await refresh("/api/v1/members");
+    });
+  };
+  return (
+    <Section
+      title="Invite somebody"
+      words="You get a link to send to them. Asking again makes a new link and ends the one before."
+    >
+      <form onSubmit={submit}>
+        <Stack>
+          {refusal.rest ? <ProblemNote problem={refusal.rest} /> : null}
+          <Group align="flex-start" gap="sm">
+            <TextInput
+              flex="1 1 14rem"
+              label="Email"
+              type="email"
+              required
+              maxLength={254}
+              autoComplete="off"
+              placeholder="ada@example.org"
+              value={email}
+              onChange={(event) => setEmail(event.currentTarget.value)}
+              error={refusal.at("email")}
+            />
+            <RoleSelect
+              w={150}
+              label="Role"
+              roles={rolesToGive(who.role)}
+              value={role}
+              onChange={setRole}
+              error={refusal.at("role")}
+            />
+            <Button type="submit" loading={busy} mt={25}>Invite</Button>
+          </Group>
+          <Text size="sm" c="dimmed">{ROLE_WORDS[role]}</Text>
+          {made
+            ? (
+              <Once
+                title={`A link for ${made.email}`}
+                words="Send it to them alone: until they have chosen a password, whoever opens it is that person here. It is not shown again."
+                label="Invitation link"
+                text={made.link}
+                onClose={() => setMade(null)}
+              />
+            )
+            : null}
+        </Stack>
+      </form>
+    </Section>
+  );
 }

@@ -17,127 +17,127 @@ type Wish = { name: string; role: Role; days: string; some: boolean; capabilitie
 const FIELDS = ["name", "role", "expires_at", "capabilities"] as const;
 
 export function MakeToken() {
-    const who = useWho();
-    const roles = rolesUpTo(who.role);
-    const usual: Role = roles.includes("editor") ? "editor" : who.role;
-    const fresh: Wish = { name: "", role: usual, days: "90", some: false, capabilities: [] };
-    const [wish, setWish] = useState(fresh);
-    const [made, setMade] = useState<{ name: string; text: string } | null>(null);
-    const { busy, refusal, send } = useSending(...FIELDS);
-    const change = (more: Partial<Wish>) => setWish((before) => ({ ...before, ...more }));
-    const submit = (event: FormEvent) => {
-        event.preventDefault();
-        void send(async () => {
-            const { data } = await client.POST("/api/v1/tokens", {
-                body: {
-                    name: wish.name,
-                    role: wish.role,
-                    expires_at: endsAt(wish.days),
-                    capabilities: wish.some ? wish.capabilities : null,
-                },
-            });
-            setMade({ name: data!.token.name, text: data!.text });
-            setWish(fresh);
-            await refresh("/api/v1/tokens");
-        });
-    };
-    return (
-        <Section
-            title="Make a token"
-            words="For a program that acts for you: the API, MCP, a script."
-        >
-            <form onSubmit={submit}>
-                <Stack>
-                    {refusal.rest ? <ProblemNote problem={refusal.rest} /> : null}
-                    <Group align="flex-start" gap="sm">
-                        <TextInput
-                            flex="1 1 14rem"
-                            label="What it is for"
-                            placeholder="CI of the website"
-                            required
-                            maxLength={200}
-                            autoComplete="off"
-                            value={wish.name}
-                            onChange={(event) => change({ name: event.currentTarget.value })}
-                            error={refusal.at("name")}
-                        />
-                        <RoleSelect
-                            w={150}
-                            label="It gives at most"
-                            roles={roles}
-                            value={wish.role}
-                            onChange={(role) => change({ role })}
-                            error={refusal.at("role")}
-                        />
-                        <Select
-                            w={190}
-                            label="It ends"
-                            allowDeselect={false}
-                            data={LASTING}
-                            value={wish.days}
-                            onChange={(days) => change({ days: days ?? "90" })}
-                            error={refusal.at("expires_at")}
-                        />
-                    </Group>
-                    <Text size="sm" c="dimmed">{ROLE_WORDS[wish.role]}</Text>
-                    <Switch
-                        label="Only some capabilities"
-                        checked={wish.some}
-                        onChange={(event) => change({ some: event.currentTarget.checked })}
-                    />
-                    {wish.some
-                        ? (
-                            <Capabilities
-                                value={wish.capabilities}
-                                onChange={(capabilities) => change({ capabilities })}
-                                error={refusal.at("capabilities")}
-                            />
-                        )
-                        : null}
-                    <Group>
-                        <Button type="submit" loading={busy}>Make token</Button>
-                    </Group>
-                    {made ? <Made {...made} onClose={() => setMade(null)} /> : null}
-                </Stack>
-            </form>
-        </Section>
-    );
+  const who = useWho();
+  const roles = rolesUpTo(who.role);
+  const usual: Role = roles.includes("editor") ? "editor" : who.role;
+  const fresh: Wish = { name: "", role: usual, days: "90", some: false, capabilities: [] };
+  const [wish, setWish] = useState(fresh);
+  const [made, setMade] = useState<{ name: string; text: string } | null>(null);
+  const { busy, refusal, send } = useSending(...FIELDS);
+  const change = (more: Partial<Wish>) => setWish((before) => ({ ...before, ...more }));
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    void send(async () => {
+      const { data } = await client.POST("/api/v1/tokens", {
+        body: {
+          name: wish.name,
+          role: wish.role,
+          expires_at: endsAt(wish.days),
+          capabilities: wish.some ? wish.capabilities : null,
+        },
+      });
+      setMade({ name: data!.token.name, text: data!.text });
+      setWish(fresh);
+      await refresh("/api/v1/tokens");
+    });
+  };
+  return (
+    <Section
+      title="Make a token"
+      words="For a program that acts for you: the API, MCP, a script."
+    >
+      <form onSubmit={submit}>
+        <Stack>
+          {refusal.rest ? <ProblemNote problem={refusal.rest} /> : null}
+          <Group align="flex-start" gap="sm">
+            <TextInput
+              flex="1 1 14rem"
+              label="What it is for"
+              placeholder="CI of the website"
+              required
+              maxLength={200}
+              autoComplete="off"
+              value={wish.name}
+              onChange={(event) => change({ name: event.currentTarget.value })}
+              error={refusal.at("name")}
+            />
+            <RoleSelect
+              w={150}
+              label="It gives at most"
+              roles={roles}
+              value={wish.role}
+              onChange={(role) => change({ role })}
+              error={refusal.at("role")}
+            />
+            <Select
+              w={190}
+              label="It ends"
+              allowDeselect={false}
+              data={LASTING}
+              value={wish.days}
+              onChange={(days) => change({ days: days ?? "90" })}
+              error={refusal.at("expires_at")}
+            />
+          </Group>
+          <Text size="sm" c="dimmed">{ROLE_WORDS[wish.role]}</Text>
+          <Switch
+            label="Only some capabilities"
+            checked={wish.some}
+            onChange={(event) => change({ some: event.currentTarget.checked })}
+          />
+          {wish.some
+            ? (
+              <Capabilities
+                value={wish.capabilities}
+                onChange={(capabilities) => change({ capabilities })}
+                error={refusal.at("capabilities")}
+              />
+            )
+            : null}
+          <Group>
+            <Button type="submit" loading={busy}>Make token</Button>
+          </Group>
+          {made ? <Made {...made} onClose={() => setMade(null)} /> : null}
+        </Stack>
+      </form>
+    </Section>
+  );
 }
 
 type Chosen = { value: string[]; onChange: (value: string[]) => void; error?: string };
 
 function Capabilities({ value, onChange, error }: Chosen) {
-    const known = api.useQuery("get", "/api/v1/capabilities", { params: { query: { all: true } } });
-    return (
-        <MultiSelect
-            label="It may call these and nothing else"
-            searchable
-            clearable
-            required
-            placeholder={value.length ? "" : "search, get_page …"}
-            data={(known.data?.capabilities ?? []).map((one) => one.id)}
-            value={value}
-            onChange={onChange}
-            error={error}
-            limit={50}
-            nothingFoundMessage={known.isPending ? "Loading …" : "Nothing is called so"}
-        />
-    );
+  const known = api.useQuery("get", "/api/v1/capabilities", { params: { query: { all: true } } });
+  return (
+    <MultiSelect
+      label="It may call these and nothing else"
+      searchable
+      clearable
+      required
+      placeholder={value.length ? "" : "search, get_page …"}
+      data={(known.data?.capabilities ?? []).map((one) => one.id)}
+      value={value}
+      onChange={onChange}
+      error={error}
+      limit={50}
+      nothingFoundMessage={known.isPending ? "Loading …" : "Nothing is called so"}
+    />
+  );
 }
 
 function Made({ name, text, onClose }: { name: string; text: string; onClose: () => void }) {
-    return (
-        <Once
-            title={`The token ${name}`}
-            words="It is not shown again. Keep it where the program finds it, and nowhere else."
-            label="The new token"
-            text={text}
-            onClose={onClose}
-        >
-            <Group gap="xs">
-                <Text size="sm">Try it:</Text>
-                <CopyButton text={tryIt(text, location.origin)} label="Copy as curl" />
-            </Group>
-        </Once>
-    );
+  return (
+    <Once
+      title={`The token ${name}`}
+      words="It is not shown again. Keep it where the program finds it, and nowhere else."
+      label="The new token"
+      text={text}
+      onClose={onClose}
+    >
+      <Group gap="xs">
+        <Text size="sm">Try it:</Text>
+        <CopyButton text={tryIt(text, location.origin)} label="Copy as curl" />
+      </Group>
+    </Once>
+  );
 }

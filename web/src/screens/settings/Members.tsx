@@ -17,155 +17,151 @@ type Member = Schemas["MemberShape"];
 type Invitation = Schemas["InvitationShape"];
 
 export function Members() {
-    const members = api.useQuery("get", "/api/v1/members");
-    const mayInvite = useMay("admin");
-    return (
-        <Sections>
-            {mayInvite ? <Invite /> : null}
-            <Section
-                title="Members"
-                words={mayInvite
-                    ? "What somebody may do here is their role."
-                    : "Whoever is an admin here can invite others and change roles."}
-            >
-                <Asked of={members}>
-                    {(found) => (
-                        <Rows label="Members">
-                            {found.members.map((one) => <MemberRow key={one.id} member={one} />)}
-                        </Rows>
-                    )}
-                </Asked>
-            </Section>
-            {members.data?.invitations.length
-                ? (
-                    <Section title="Open invitations" words="Their links work once, within 7 days.">
-                        <Rows label="Open invitations">
-                            {members.data.invitations.map((one) => (
-                                <InvitationRow
-                                    key={one.id}
-                                    invitation={one}
-                                    members={members.data.members}
-                                />
-                            ))}
-                        </Rows>
-                    </Section>
-                )
-                : null}
-            <Section title="Roles" words="Each may do everything that the ones before it may.">
-                <Stack gap="xs">
-                    {(Object.entries(ROLE_WORDS) as [Role, string][]).map(([role, words]) => (
-                        <Group key={role} gap="sm" wrap="nowrap" align="flex-start">
-                            <Text fw={600} size="sm" w={80} flex="none">{capital(role)}</Text>
-                            <Text size="sm" c="dimmed">{words}</Text>
-                        </Group>
-                    ))}
-                </Stack>
-            </Section>
-        </Sections>
-    );
+  const members = api.useQuery("get", "/api/v1/members");
+  const mayInvite = useMay("admin");
+  return (
+    <Sections>
+      {mayInvite ? <Invite /> : null}
+      <Section
+        title="Members"
+        words={mayInvite
+          ? "What somebody may do here is their role."
+          : "Whoever is an admin here can invite others and change roles."}
+      >
+        <Asked of={members}>
+          {(found) => (
+            <Rows label="Members">
+              {found.members.map((one) => <MemberRow key={one.id} member={one} />)}
+            </Rows>
+          )}
+        </Asked>
+      </Section>
+      {members.data?.invitations.length
+        ? (
+          <Section title="Open invitations" words="Their links work once, within 7 days.">
+            <Rows label="Open invitations">
+              {members.data.invitations.map((one) => (
+                <InvitationRow
+                  key={one.id}
+                  invitation={one}
+                  members={members.data.members}
+                />
+              ))}
+            </Rows>
+          </Section>
+        )
+        : null}
+      <Section title="Roles" words="Each may do everything that the ones before it may.">
+        <Stack gap="xs">
+          {(Object.entries(ROLE_WORDS) as [Role, string][]).map(([role, words]) => (
+            <Group key={role} gap="sm" wrap="nowrap" align="flex-start">
+              <Text fw={600} size="sm" w={80} flex="none">{capital(role)}</Text>
+              <Text size="sm" c="dimmed">{words}</Text>
+            </Group>
+          ))}
+        </Stack>
+      </Section>
+    </Sections>
+  );
 }
 
 const named = (member: Member) => member.name || member.email;
 
 function MemberRow({ member }: { member: Member }) {
-    const who = useWho();
-    const confirm = useConfirm();
-    const { busy, act } = useAct();
-    const params = { path: { member_id: member.id } };
-    const changed = () => refresh("/api/v1/members", "/api/v1/session");
-    const change = (role: Role) =>
-        act(async () => {
-            await client.PATCH("/api/v1/members/{member_id}", { params, body: { role } });
-            await changed();
-        }, `${named(member)} is ${role} now.`);
-    const remove = async () => {
-        const yes = await confirm({
-            title: `Remove ${named(member)}?`,
-            words: "They are refused from the next request on. What they made stays.",
-            yes: "Remove",
-            dangerous: true,
-        });
-        if (!yes) return;
-        await act(async () => {
-            await client.DELETE("/api/v1/members/{member_id}", { params });
-            await changed();
-        }, `${named(member)} is no member any more.`);
-    };
-    return (
-        <Row
-            title={
-                <Group gap="xs">
-                    <Avatar size={26} radius="xl" color="spring" name={named(member)} aria-hidden />
-                    {named(member)}
-                    {member.id === who.user.id
-                        ? <Badge variant="light" tt="none">you</Badge>
-                        : null}
-                    {member.disabled
-                        ? <Badge color="red" variant="light" tt="none">shut out</Badge>
-                        : null}
-                </Group>
-            }
-            words={`${member.email} · since ${day(member.joined_at)}`}
-        >
-            {mayChange(who, member)
-                ? (
-                    <>
-                        <RoleSelect
-                            w={130}
-                            size="xs"
-                            aria-label={`Role of ${named(member)}`}
-                            roles={rolesToGive(who.role)}
-                            value={member.role}
-                            disabled={busy}
-                            onChange={(role) => void change(role)}
-                        />
-                        <Button
-                            size="compact-sm"
-                            variant="subtle"
-                            color="red"
-                            aria-label={`Remove ${named(member)}`}
-                            onClick={() => void remove()}
-                        >
-                            Remove
-                        </Button>
-                    </>
-                )
-                : <Text size="sm" c="dimmed">{capital(member.role)}</Text>}
-        </Row>
-    );
+  const who = useWho();
+  const confirm = useConfirm();
+  const { busy, act } = useAct();
+  const params = { path: { member_id: member.id } };
+  const changed = () => refresh("/api/v1/members", "/api/v1/session");
+  const change = (role: Role) =>
+    act(async () => {
+      await client.PATCH("/api/v1/members/{member_id}", { params, body: { role } });
+      await changed();
+    }, `${named(member)} is ${role} now.`);
+  const remove = async () => {
+    const yes = await confirm({
+      title: `Remove ${named(member)}?`,
+      words: "They are refused from the next request on. What they made stays.",
+      yes: "Remove",
+      dangerous: true,
+    });
+    if (!yes) return;
+    await act(async () => {
+      await client.DELETE("/api/v1/members/{member_id}", { params });
+      await changed();
+    }, `${named(member)} is no member any more.`);
+  };
+  return (
+    <Row
+      title={
+        <Group gap="xs">
+          <Avatar size={26} radius="xl" color="spring" name={named(member)} aria-hidden />
+          {named(member)}
+          {member.id === who.user.id ? <Badge variant="light" tt="none">you</Badge> : null}
+          {member.disabled ? <Badge color="red" variant="light" tt="none">shut out</Badge> : null}
+        </Group>
+      }
+      words={`${member.email} · since ${day(member.joined_at)}`}
+    >
+      {mayChange(who, member)
+        ? (
+          <>
+            <RoleSelect
+              w={130}
+              size="xs"
+              aria-label={`Role of ${named(member)}`}
+              roles={rolesToGive(who.role)}
+              value={member.role}
+              disabled={busy}
+              onChange={(role) => void change(role)}
+            />
+            <Button
+              size="compact-sm"
+              variant="subtle"
+              color="red"
+              aria-label={`Remove ${named(member)}`}
+              onClick={() => void remove()}
+            >
+              Remove
+            </Button>
+          </>
+        )
+        : <Text size="sm" c="dimmed">{capital(member.role)}</Text>}
+    </Row>
+  );
 }
 
 function InvitationRow({ invitation, members }: { invitation: Invitation; members: Member[] }) {
-    const mayEnd = useMay("admin");
-    const { busy, act } = useAct();
-    const asker = members.find((one) => one.id === invitation.invited_by);
-    const end = () =>
-        act(async () => {
-            await client.DELETE("/api/v1/invitations/{invitation_id}", {
-                params: { path: { invitation_id: invitation.id } },
-            });
-            await refresh("/api/v1/members");
-        }, "The invitation is taken back.");
-    return (
-        <Row
-            title={invitation.email}
-            words={`${capital(invitation.role)}${
-                asker ? ` · asked by ${named(asker)}` : ""
-            } · until ${day(invitation.expires_at)}`}
-        >
-            {mayEnd
-                ? (
-                    <Button
-                        size="compact-sm"
-                        variant="default"
-                        loading={busy}
-                        aria-label={`Take back the invitation of ${invitation.email}`}
-                        onClick={() => void end()}
-                    >
-                        Take back
-                    </Button>
-                )
-                : null}
-        </Row>
-    );
+  const mayEnd = useMay("admin");
+  const { busy, act } = useAct();
+  const asker = members.find((one) => one.id === invitation.invited_by);
+  const end = () =>
+    act(async () => {
+      await client.DELETE("/api/v1/invitations/{invitation_id}", {
+        params: { path: { invitation_id: invitation.id } },
+      });
+      await refresh("/api/v1/members");
+    }, "The invitation is taken back.");
+  return (
+    <Row
+      title={invitation.email}
+      words={`${capital(invitation.role)}${asker ? ` · asked by ${named(asker)}` : ""} · until ${
+        day(invitation.expires_at)
+      }`}
+    >
+      {mayEnd
+        ? (
+          <Button
+            size="compact-sm"
+            variant="default"
+            loading={busy}
+            aria-label={`Take back the invitation of ${invitation.email}`}
+            onClick={() => void end()}
+          >
+            Take back
+          </Button>
+        )
+        : null}
+    </Row>
+  );
 }

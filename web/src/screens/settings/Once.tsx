@@ -6,43 +6,43 @@ import type { ReactNode } from "react";
 import { CopyButton } from "../../kit/Copy";
 
 type Props = {
-    title: string;
-    words?: ReactNode;
-    text: string;
-    label: string;
-    children?: ReactNode;
-    onClose: () => void;
+  title: string;
+  words?: ReactNode;
+  text: string;
+  label: string;
+  children?: ReactNode;
+  onClose: () => void;
 };
 
 export function Once({ title, words, text, label, children, onClose }: Props) {
-    return (
-        <Alert
-            color="teal"
-            variant="light"
-            icon={<KeyRound size={16} />}
-            title={title}
-            role="status"
-            withCloseButton
-            closeButtonLabel="I have kept it"
-            onClose={onClose}
-        >
-            <Stack gap="sm">
-                {words ? <Text size="sm" component="div">{words}</Text> : null}
-                <Group gap="xs" wrap="wrap">
-                    <Box style={{ minWidth: 0, flex: "1 1 18rem" }}>
-                        <Code
-                            block
-                            className="wrap-anywhere"
-                            style={{ whiteSpace: "pre-wrap" }}
-                            aria-label={label}
-                        >
-                            {text}
-                        </Code>
-                    </Box>
-                    <CopyButton text={text} />
-                </Group>
-                {children}
-            </Stack>
-        </Alert>
-    );
+  return (
+    <Alert
+      color="teal"
+      variant="light"
+      icon={<KeyRound size={16} />}
+      title={title}
+      role="status"
+      withCloseButton
+      closeButtonLabel="I have kept it"
+      onClose={onClose}
+    >
+      <Stack gap="sm">
+        {words ? <Text size="sm" component="div">{words}</Text> : null}
+        <Group gap="xs" wrap="wrap">
+          <Box style={{ minWidth: 0, flex: "1 1 18rem" }}>
+            <Code
+              block
+              className="wrap-anywhere"
+              style={{ whiteSpace: "pre-wrap" }}
+              aria-label={label}
+            >
+              {text}
+            </Code>
+          </Box>
+          <CopyButton text={text} />
+        </Group>
+        {children}
+      </Stack>
+    </Alert>
+  );
 }

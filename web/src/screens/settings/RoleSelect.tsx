@@ -6,26 +6,26 @@ import { capital } from "../../kit/words";
 import { ROLE_WORDS } from "./roles";
 
 type Props = Omit<SelectProps, "data" | "value" | "onChange"> & {
-    roles: Role[];
-    value: Role;
-    onChange: (role: Role) => void;
+  roles: Role[];
+  value: Role;
+  onChange: (role: Role) => void;
 };
 
 export function RoleSelect({ roles, value, onChange, ...rest }: Props) {
-    return (
-        <Select
-            {...rest}
-            allowDeselect={false}
-            value={value}
-            onChange={(role) => role && onChange(role as Role)}
-            data={roles.map((role) => ({ value: role, label: capital(role) }))}
-            comboboxProps={{ width: 320, position: "bottom-end" }}
-            renderOption={({ option }) => (
-                <Box>
-                    <Text size="sm" fw={600}>{option.label}</Text>
-                    <Text size="xs" c="dimmed">{ROLE_WORDS[option.value as Role]}</Text>
-                </Box>
-            )}
-        />
-    );
+  return (
+    <Select
+      {...rest}
+      allowDeselect={false}
+      value={value}
+      onChange={(role) => role && onChange(role as Role)}
+      data={roles.map((role) => ({ value: role, label: capital(role) }))}
+      comboboxProps={{ width: 320, position: "bottom-end" }}
+      renderOption={({ option }) => (
+        <Box>
+          <Text size="sm" fw={600}>{option.label}</Text>
+          <Text size="xs" c="dimmed">{ROLE_WORDS[option.value as Role]}</Text>
+        </Box>
+      )}
+    />
+  );
 }

@@ -6,22 +6,20 @@ import type { ReactNode } from "react";
 type Props = { title: string; words?: ReactNode; children: ReactNode };
 
 export function Section({ title, words, children }: Props) {
-    return (
-        <Card withBorder radius="lg" p="lg" component="section" aria-label={title}>
-            <Grid gap="lg">
-                <Grid.Col span={{ base: 12, md: 4 }}>
-                    <Title order={2} size="h4">{title}</Title>
-                    {words
-                        ? <Text c="dimmed" size="sm" mt={4} component="div">{words}</Text>
-                        : null}
-                </Grid.Col>
-                <Grid.Col span={{ base: 12, md: 8 }}>{children}</Grid.Col>
-            </Grid>
-        </Card>
-    );
+  return (
+    <Card withBorder radius="lg" p="lg" component="section" aria-label={title}>
+      <Grid gap="lg">
+        <Grid.Col span={{ base: 12, md: 4 }}>
+          <Title order={2} size="h4">{title}</Title>
+          {words ? <Text c="dimmed" size="sm" mt={4} component="div">{words}</Text> : null}
+        </Grid.Col>
+        <Grid.Col span={{ base: 12, md: 8 }}>{children}</Grid.Col>
+      </Grid>
+    </Card>
+  );
 }
 
 /** A form or a list that stands alone, in one column. */
 export function Sections({ children }: { children: ReactNode }) {
-    return <Stack gap="md">{children}</Stack>;
+  return <Stack gap="md">{children}</Stack>;
 }

@@ -10,54 +10,52 @@ import { Row, Rows } from "./Rows";
 import { Section } from "./Section";
 
 export function Sessions() {
-    const sessions = api.useQuery("get", "/api/v1/sessions");
-    const { busy, act } = useAct();
-    const end = (id: string, name: string) =>
-        act(async () => {
-            await client.DELETE("/api/v1/sessions/{session_id}", {
-                params: { path: { session_id: id } },
-            });
-            await refresh("/api/v1/sessions");
-        }, `${name} is signed out.`);
-    return (
-        <Section
-            title="Where you are signed in"
-            words="A session ends after 3 days without use, and after 30 days in any case."
-        >
-            <Asked of={sessions}>
-                {(found) => (
-                    <Rows label="Sessions">
-                        {found.sessions.map((one) => (
-                            <Row
-                                key={one.id}
-                                title={
-                                    <Group gap="xs">
-                                        {browserName(one.label)}
-                                        {one.current
-                                            ? <Badge variant="light" tt="none">this browser</Badge>
-                                            : null}
-                                    </Group>
-                                }
-                                words={`Since ${day(one.created_at)} · last seen ${
-                                    away(one.seen_at)
-                                } · until ${day(one.expires_at)} at most`}
-                            >
-                                {one.current ? null : (
-                                    <Button
-                                        size="compact-sm"
-                                        variant="default"
-                                        loading={busy}
-                                        aria-label={`End ${browserName(one.label)}`}
-                                        onClick={() => void end(one.id, browserName(one.label))}
-                                    >
-                                        End
-                                    </Button>
-                                )}
-                            </Row>
-                        ))}
-                    </Rows>
+  const sessions = api.useQuery("get", "/api/v1/sessions");
+  const { busy, act } = useAct();
+  const end = (id: string, name: string) =>
+    act(async () => {
+      await client.DELETE("/api/v1/sessions/{session_id}", {
+        params: { path: { session_id: id } },
+      });
+      await refresh("/api/v1/sessions");
+    }, `${name} is signed out.`);
+  return (
+    <Section
+      title="Where you are signed in"
+      words="A session ends after 3 days without use, and after 30 days in any case."
+    >
+      <Asked of={sessions}>
+        {(found) => (
+          <Rows label="Sessions">
+            {found.sessions.map((one) => (
+              <Row
+                key={one.id}
+                title={
+                  <Group gap="xs">
+                    {browserName(one.label)}
+                    {one.current ? <Badge variant="light" tt="none">this browser</Badge> : null}
+                  </Group>
+                }
+                words={`Since ${day(one.created_at)} · last seen ${away(one.seen_at)} · until ${
+                  day(one.expires_at)
+                } at most`}
+              >
+                {one.current ? null : (
+                  <Button
+                    size="compact-sm"
+                    variant="default"
+                    loading={busy}
+                    aria-label={`End ${browserName(one.label)}`}
+                    onClick={() => void end(one.id, browserName(one.label))}
+                  >
+                    End
+                  </Button>
                 )}
-            </Asked>
-        </Section>
-    );
+              </Row>
+            ))}
+          </Rows>
+        )}
+      </Asked>
+    </Section>
+  );
 }

@@ -3,13 +3,13 @@
 import { Tabs } from "@mantine/core";
 import { useNavigate, useParams } from "@tanstack/react-router";
 import {
-    Building2,
-    KeyRound,
-    LaptopMinimal,
-    type LucideIcon,
-    Shield,
-    User,
-    Users,
+  Building2,
+  KeyRound,
+  LaptopMinimal,
+  type LucideIcon,
+  Shield,
+  User,
+  Users,
 } from "lucide-react";
 import type { ComponentType } from "react";
 import { useWho, type Who } from "../../api/session";
@@ -23,83 +23,83 @@ import { Workspace } from "./Workspace";
 import { You } from "./You";
 
 type Tab = {
-    value: string;
-    label: string;
-    icon: LucideIcon;
-    screen: ComponentType;
-    /** Who sees it; everybody, unless it says. */
-    for?: (who: Who) => boolean;
+  value: string;
+  label: string;
+  icon: LucideIcon;
+  screen: ComponentType;
+  /** Who sees it; everybody, unless it says. */
+  for?: (who: Who) => boolean;
 };
 
 const TABS: Tab[] = [
-    { value: "you", label: "You", icon: User, screen: You },
-    { value: "sessions", label: "Sessions", icon: LaptopMinimal, screen: Sessions },
-    { value: "members", label: "Members", icon: Users, screen: Members },
-    { value: "tokens", label: "Tokens", icon: KeyRound, screen: Tokens },
-    { value: "workspace", label: "Workspace", icon: Building2, screen: Workspace },
-    {
-        value: "administration",
-        label: "Administration",
-        icon: Shield,
-        screen: Administration,
-        for: (who) => who.user.administrator,
-    },
+  { value: "you", label: "You", icon: User, screen: You },
+  { value: "sessions", label: "Sessions", icon: LaptopMinimal, screen: Sessions },
+  { value: "members", label: "Members", icon: Users, screen: Members },
+  { value: "tokens", label: "Tokens", icon: KeyRound, screen: Tokens },
+  { value: "workspace", label: "Workspace", icon: Building2, screen: Workspace },
+  {
+    value: "administration",
+    label: "Administration",
+    icon: Shield,
+    screen: Administration,
+    for: (who) => who.user.administrator,
+  },
 ];
 
 const OPERATIONS: { label: string; operation: Operation }[] = [
-    { label: "Who am I", operation: { method: "GET", path: "/api/v1/session" } },
-    { label: "List members", operation: { method: "GET", path: "/api/v1/members" } },
-    {
-        label: "Invite somebody",
-        operation: {
-            method: "POST",
-            path: "/api/v1/invitations",
-            body: { email: "ada@example.org", role: "editor" },
-        },
+  { label: "Who am I", operation: { method: "GET", path: "/api/v1/session" } },
+  { label: "List members", operation: { method: "GET", path: "/api/v1/members" } },
+  {
+    label: "Invite somebody",
+    operation: {
+      method: "POST",
+      path: "/api/v1/invitations",
+      body: { email: "ada@example.org", role: "editor" },
     },
-    {
-        label: "Make a token",
-        operation: {
-            method: "POST",
-            path: "/api/v1/tokens",
-            body: { name: "ci", role: "operator" },
-        },
+  },
+  {
+    label: "Make a token",
+    operation: {
+      method: "POST",
+      path: "/api/v1/tokens",
+      body: { name: "ci", role: "operator" },
     },
+  },
 ];
 
 export default function Settings() {
-    const who = useWho();
-    const navigate = useNavigate();
-    const { tab } = useParams({ strict: false }) as { tab?: string };
-    const shown = TABS.filter((one) => one.for?.(who) ?? true);
-    const here = shown.find((one) => one.value === tab) ?? shown[0]!;
-    const go = (value: string | null) =>
-        void navigate({ to: "/settings/$tab", params: { tab: value ?? "you" } });
-    return (
-        <>
-            <PageHead
-                title="Settings"
-                sub={`In the workspace ${who.workspace.name}, as ${who.role}.`}
-                right={<CopyAs operations={OPERATIONS} />}
-            />
-            <Tabs value={here.value} onChange={go} keepMounted={false}>
-                <Tabs.List mb="lg">
-                    {shown.map(({ value, label, icon: Icon }) => (
-                        <Tabs.Tab
-                            key={value}
-                            value={value}
-                            leftSection={<Icon size={15} aria-hidden />}
-                        >
-                            {label}
-                        </Tabs.Tab>
-                    ))}
-                </Tabs.List>
-                {shown.map(({ value, screen: Screen }) => (
-                    <Tabs.Panel key={value} value={value}>
-                        <Screen />
-                    </Tabs.Panel>
-                ))}
-            </Tabs>
-        </>
-    );
+  const who = useWho();
+  const navigate = useNavigate();
+  const { tab } = useParams({ strict: false }) as { tab?: string };
+  const shown = TABS.filter((one) => one.for?.(who) ?? true);
+  const here = shown.find((one) => one.value === tab) ?? shown[0]!;
+  const go = (value: string | null) =>
+    void navigate({ to: "/settings/$tab", params: { tab: value ?? "you" } });
+  return (
+    <>
+      <PageHead
+        title="Settings"
+        sub={`In the workspace ${who.workspace.name}, as ${who.role}.`}
+        right={<CopyAs operations={OPERATIONS} />}
+      />
+      <Tabs value={here.value} onChange={go} keepMounted={false}>
+        <Tabs.List mb="lg">
+          {shown.map(({ value, label, icon: Icon }) => (
+            <Tabs.Tab
+              key={value}
+              value={value}
+              leftSection={<Icon size={15} aria-hidden />}
+            >
+              {label}
+            </Tabs.Tab>
+          ))}
+        </Tabs.List>
+        {shown.map(({ value, screen: Screen }) => (
+          <Tabs.Panel key={value} value={value}>
+            <Screen />
+          </Tabs.Panel>
+        ))}
+      </Tabs>
+    </>
+  );
 }

@@ -16,95 +16,93 @@ import { Section, Sections } from "./Section";
 import { isAlive, type Token, tokenWords } from "./tokens";
 
 export function Tokens() {
-    const who = useWho();
-    const mayAll = useMay("admin");
-    const [address, change] = useAddress();
-    const all = mayAll && address.of === "everybody";
-    const tokens = api.useQuery("get", "/api/v1/tokens", { params: { query: { all } } });
-    return (
-        <Sections>
-            <MakeToken />
-            <Section
-                title={all ? "Tokens of everybody" : "Your tokens"}
-                words={`A token works in ${who.workspace.name} alone, and never gives more than its member has.`}
-            >
-                {mayAll
-                    ? (
-                        <Switch
-                            mb="xs"
-                            label="Show those of other members"
-                            checked={all}
-                            onChange={(event) =>
-                                change({
-                                    of: event.currentTarget.checked ? "everybody" : undefined,
-                                })}
-                        />
-                    )
-                    : null}
-                <Asked of={tokens}>
-                    {(found) => <List tokens={found.tokens.filter((one) => isAlive(one))} />}
-                </Asked>
-            </Section>
-        </Sections>
-    );
+  const who = useWho();
+  const mayAll = useMay("admin");
+  const [address, change] = useAddress();
+  const all = mayAll && address.of === "everybody";
+  const tokens = api.useQuery("get", "/api/v1/tokens", { params: { query: { all } } });
+  return (
+    <Sections>
+      <MakeToken />
+      <Section
+        title={all ? "Tokens of everybody" : "Your tokens"}
+        words={`A token works in ${who.workspace.name} alone, and never gives more than its member has.`}
+      >
+        {mayAll
+          ? (
+            <Switch
+              mb="xs"
+              label="Show those of other members"
+              checked={all}
+              onChange={(event) =>
+                change({
+                  of: event.currentTarget.checked ? "everybody" : undefined,
+                })}
+            />
+          )
+          : null}
+        <Asked of={tokens}>
+          {(found) => <List tokens={found.tokens.filter((one) => isAlive(one))} />}
+        </Asked>
+      </Section>
+    </Sections>
+  );
 }
 
 function List({ tokens }: { tokens: Token[] }) {
-    if (!tokens.length) {
-        return (
-            <Empty icon={KeyRound} title="No tokens yet">
-                Programs that act for you show a token. Make one above; its text is shown once.
-            </Empty>
-        );
-    }
-    return <Rows label="Tokens">{tokens.map((one) => <TokenRow key={one.id} token={one} />)}</Rows>;
+  if (!tokens.length) {
+    return (
+      <Empty icon={KeyRound} title="No tokens yet">
+        Programs that act for you show a token. Make one above; its text is shown once.
+      </Empty>
+    );
+  }
+  return <Rows label="Tokens">{tokens.map((one) => <TokenRow key={one.id} token={one} />)}</Rows>;
 }
 
 function TokenRow({ token }: { token: Token }) {
-    const who = useWho();
-    const confirm = useConfirm();
-    const { busy, act } = useAct();
-    const members = api.useQuery("get", "/api/v1/members", {}, {
-        enabled: token.member_id !== who.user.id,
+  const who = useWho();
+  const confirm = useConfirm();
+  const { busy, act } = useAct();
+  const members = api.useQuery("get", "/api/v1/members", {}, {
+    enabled: token.member_id !== who.user.id,
+  });
+  const holder = members.data?.members.find((one) => one.id === token.member_id);
+  const revoke = async () => {
+    const yes = await confirm({
+      title: `Revoke ${token.name}?`,
+      words: "Whatever uses it is refused from then on.",
+      yes: "Revoke",
+      dangerous: true,
     });
-    const holder = members.data?.members.find((one) => one.id === token.member_id);
-    const revoke = async () => {
-        const yes = await confirm({
-            title: `Revoke ${token.name}?`,
-            words: "Whatever uses it is refused from then on.",
-            yes: "Revoke",
-            dangerous: true,
-        });
-        if (!yes) return;
-        await act(async () => {
-            await client.DELETE("/api/v1/tokens/{token_id}", {
-                params: { path: { token_id: token.id } },
-            });
-            await refresh("/api/v1/tokens");
-        }, `${token.name} is revoked.`);
-    };
-    return (
-        <Row
-            title={
-                <Group gap="xs">
-                    {token.name}
-                    <Badge variant="light" color="gray" tt="none">{capital(token.role)}</Badge>
-                </Group>
-            }
-            words={holder
-                ? `${holder.name || holder.email} · ${tokenWords(token)}`
-                : tokenWords(token)}
-        >
-            <Button
-                size="compact-sm"
-                variant="subtle"
-                color="red"
-                loading={busy}
-                aria-label={`Revoke ${token.name}`}
-                onClick={() => void revoke()}
-            >
-                Revoke
-            </Button>
-        </Row>
-    );
+    if (!yes) return;
+    await act(async () => {
+      await client.DELETE("/api/v1/tokens/{token_id}", {
+        params: { path: { token_id: token.id } },
+      });
+      await refresh("/api/v1/tokens");
+    }, `${token.name} is revoked.`);
+  };
+  return (
+    <Row
+      title={
+        <Group gap="xs">
+          {token.name}
+          <Badge variant="light" color="gray" tt="none">{capital(token.role)}</Badge>
+        </Group>
+      }
+      words={holder ? `${holder.name || holder.email} · ${tokenWords(token)}` : tokenWords(token)}
+    >
+      <Button
+        size="compact-sm"
+        variant="subtle"
+        color="red"
+        loading={busy}
+        aria-label={`Revoke ${token.name}`}
+        onClick={() => void revoke()}
+      >
+        Revoke
+      </Button>
+    </Row>
+  );
 }

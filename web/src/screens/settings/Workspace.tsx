@@ -14,166 +14,166 @@ import { Section, Sections } from "./Section";
 import { TakeIn, TakeOut } from "./Files";
 
 export function Workspace() {
-    const mayEdit = useMay("editor");
-    return (
-        <Sections>
-            <Details />
-            <Others />
-            <TakeOut />
-            {mayEdit ? <TakeIn /> : null}
-        </Sections>
-    );
+  const mayEdit = useMay("editor");
+  return (
+    <Sections>
+      <Details />
+      <Others />
+      <TakeOut />
+      {mayEdit ? <TakeIn /> : null}
+    </Sections>
+  );
 }
 
 function Details() {
-    const { workspace } = useWho();
-    const mayOwn = useMay("owner");
-    const [name, setName] = useState(workspace.name);
-    const [cap, setCap] = useState<string | number>(workspace.cost_cap_daily_usd ?? "");
-    const { busy, refusal, send } = useSending("name", "cost_cap_daily_usd");
-    const submit = async (event: FormEvent) => {
-        event.preventDefault();
-        const done = await send(() =>
-            client.PATCH("/api/v1/workspaces/{workspace_id}", {
-                params: { path: { workspace_id: workspace.id } },
-                body: { name: name.trim(), cost_cap_daily_usd: cap === "" ? null : cap },
-            })
-        );
-        if (!done) return;
-        sayDone("The workspace was saved.");
-        await refresh("/api/v1/session", "/api/v1/workspaces");
-    };
-    return (
-        <Section
-            title="This workspace"
-            words={mayOwn
-                ? "The cap is for all automations together, for one day in UTC. No call that would cross it is made."
-                : "Only an owner changes it."}
-        >
-            <form onSubmit={(event) => void submit(event)}>
-                <Stack>
-                    {refusal.rest ? <ProblemNote problem={refusal.rest} /> : null}
-                    <TextInput
-                        label="Name"
-                        required
-                        maxLength={200}
-                        readOnly={!mayOwn}
-                        value={name}
-                        onChange={(event) => setName(event.currentTarget.value)}
-                        error={refusal.at("name")}
-                    />
-                    <NumberInput
-                        label="Daily cap in USD"
-                        placeholder="none"
-                        min={0}
-                        decimalScale={4}
-                        hideControls
-                        readOnly={!mayOwn}
-                        value={cap}
-                        onChange={setCap}
-                        error={refusal.at("cost_cap_daily_usd")}
-                    />
-                    {mayOwn
-                        ? (
-                            <Group>
-                                <Button type="submit" variant="default" loading={busy}>Save</Button>
-                            </Group>
-                        )
-                        : null}
-                </Stack>
-            </form>
-        </Section>
+  const { workspace } = useWho();
+  const mayOwn = useMay("owner");
+  const [name, setName] = useState(workspace.name);
+  const [cap, setCap] = useState<string | number>(workspace.cost_cap_daily_usd ?? "");
+  const { busy, refusal, send } = useSending("name", "cost_cap_daily_usd");
+  const submit = async (event: FormEvent) => {
+    event.preventDefault();
+    const done = await send(() =>
+      client.PATCH("/api/v1/workspaces/{workspace_id}", {
+        params: { path: { workspace_id: workspace.id } },
+        body: { name: name.trim(), cost_cap_daily_usd: cap === "" ? null : cap },
+      })
     );
+    if (!done) return;
+    sayDone("The workspace was saved.");
+    await refresh("/api/v1/session", "/api/v1/workspaces");
+  };
+  return (
+    <Section
+      title="This workspace"
+      words={mayOwn
+        ? "The cap is for all automations together, for one day in UTC. No call that would cross it is made."
+        : "Only an owner changes it."}
+    >
+      <form onSubmit={(event) => void submit(event)}>
+        <Stack>
+          {refusal.rest ? <ProblemNote problem={refusal.rest} /> : null}
+          <TextInput
+            label="Name"
+            required
+            maxLength={200}
+            readOnly={!mayOwn}
+            value={name}
+            onChange={(event) => setName(event.currentTarget.value)}
+            error={refusal.at("name")}
+          />
+          <NumberInput
+            label="Daily cap in USD"
+            placeholder="none"
+            min={0}
+            decimalScale={4}
+            hideControls
+            readOnly={!mayOwn}
+            value={cap}
+            onChange={setCap}
+            error={refusal.at("cost_cap_daily_usd")}
+          />
+          {mayOwn
+            ? (
+              <Group>
+                <Button type="submit" variant="default" loading={busy}>Save</Button>
+              </Group>
+            )
+            : null}
+        </Stack>
+      </form>
+    </Section>
+  );
 }
 
 function Others() {
-    const who = useWho();
-    const navigate = useNavigate();
-    const { busy, act } = useAct();
-    const look = (id: string) =>
-        act(async () => {
-            await client.POST("/api/v1/session/workspace", { body: { workspace_id: id } });
-            // Where somebody chose to look is where they look next time, too.
-            await client.PATCH("/api/v1/me", { body: { default_workspace_id: id } });
-            await navigate({ to: "/" });
-            await queries.resetQueries();
-        });
-    return (
-        <Section
-            title="Your workspaces"
-            words="Each keeps its own automations, boards, members and money."
-        >
-            <Stack>
-                <Rows label="Workspaces">
-                    {who.workspaces.map((one) => (
-                        <Row
-                            key={one.id}
-                            title={
-                                <Group gap="xs">
-                                    {one.name}
-                                    {one.id === who.workspace.id
-                                        ? <Badge variant="light" tt="none">you are here</Badge>
-                                        : null}
-                                </Group>
-                            }
-                            words={`${capital(one.role)} · since ${day(one.created_at)}${
-                                one.cost_cap_daily_usd === null
-                                    ? ""
-                                    : ` · at most ${usd(one.cost_cap_daily_usd)} a day`
-                            }`}
-                        >
-                            {one.id === who.workspace.id ? null : (
-                                <Button
-                                    size="compact-sm"
-                                    variant="default"
-                                    loading={busy}
-                                    aria-label={`Look at it: ${one.name}`}
-                                    onClick={() => void look(one.id)}
-                                >
-                                    Look at it
-                                </Button>
-                            )}
-                        </Row>
-                    ))}
-                </Rows>
-                <Another onMade={look} />
-            </Stack>
-        </Section>
-    );
+  const who = useWho();
+  const navigate = useNavigate();
+  const { busy, act } = useAct();
+  const look = (id: string) =>
+    act(async () => {
+      await client.POST("/api/v1/session/workspace", { body: { workspace_id: id } });
+      // Where somebody chose to look is where they look next time, too.
+      await client.PATCH("/api/v1/me", { body: { default_workspace_id: id } });
+      await navigate({ to: "/" });
+      await queries.resetQueries();
+    });
+  return (
+    <Section
+      title="Your workspaces"
+      words="Each keeps its own automations, boards, members and money."
+    >
+      <Stack>
+        <Rows label="Workspaces">
+          {who.workspaces.map((one) => (
+            <Row
+              key={one.id}
+              title={
+                <Group gap="xs">
+                  {one.name}
+                  {one.id === who.workspace.id
+                    ? <Badge variant="light" tt="none">you are here</Badge>
+                    : null}
+                </Group>
+              }
+              words={`${capital(one.role)} · since ${day(one.created_at)}${
+                one.cost_cap_daily_usd === null
+                  ? ""
+                  : ` · at most ${usd(one.cost_cap_daily_usd)} a day`
+              }`}
+            >
+              {one.id === who.workspace.id ? null : (
+                <Button
+                  size="compact-sm"
+                  variant="default"
+                  loading={busy}
+                  aria-label={`Look at it: ${one.name}`}
+                  onClick={() => void look(one.id)}
+                >
+                  Look at it
+                </Button>
+              )}
+            </Row>
+          ))}
+        </Rows>
+        <Another onMade={look} />
+      </Stack>
+    </Section>
+  );
 }
 
 function Another({ onMade }: { onMade: (id: string) => Promise<boolean> }) {
-    const [name, setName] = useState("");
-    const { busy, refusal, send } = useSending("name");
-    const submit = (event: FormEvent) => {
-        event.preventDefault();
-        void send(async () => {
-            const { data } = await client.POST("/api/v1/workspaces", {
-                body: { name: name.trim() },
-            });
-            sayDone(`${data!.name} is made, and you are in it.`);
-            await onMade(data!.id);
-        });
-    };
-    return (
-        <form onSubmit={submit}>
-            {refusal.rest ? <ProblemNote problem={refusal.rest} /> : null}
-            <Group align="flex-start" gap="sm">
-                <TextInput
-                    flex="1 1 14rem"
-                    label="Make another"
-                    placeholder="Lab"
-                    required
-                    maxLength={200}
-                    autoComplete="off"
-                    value={name}
-                    onChange={(event) => setName(event.currentTarget.value)}
-                    error={refusal.at("name")}
-                />
-                <Button type="submit" variant="default" loading={busy} mt={25}>
-                    Make workspace
-                </Button>
-            </Group>
-        </form>
-    );
+  const [name, setName] = useState("");
+  const { busy, refusal, send } = useSending("name");
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    void send(async () => {
+      const { data } = await client.POST("/api/v1/workspaces", {
+        body: { name: name.trim() },
+      });
+      sayDone(`${data!.name} is made, and you are in it.`);
+      await onMade(data!.id);
+    });
+  };
+  return (
+    <form onSubmit={submit}>
+      {refusal.rest ? <ProblemNote problem={refusal.rest} /> : null}
+      <Group align="flex-start" gap="sm">
+        <TextInput
+          flex="1 1 14rem"
+          label="Make another"
+          placeholder="Lab"
+          required
+          maxLength={200}
+          autoComplete="off"
+          value={name}
+          onChange={(event) => setName(event.currentTarget.value)}
+          error={refusal.at("name")}
+        />
+        <Button type="submit" variant="default" loading={busy} mt={25}>
+          Make workspace
+        </Button>
+      </Group>
+    </form>
+  );
 }

@@ -3,23 +3,23 @@
 import { type Role, rolesUpTo, type Who } from "../../api/session";
 
 export const ROLE_WORDS: Record<Role, string> = {
-    viewer: "Sees everything that the workspace keeps and what its runs did.",
-    operator: "Also starts and stops runs, sets automations going or at rest, answers the inbox.",
-    editor: "Also changes automations, boards, pages and webhooks, and keeps secrets of their own.",
-    admin: "Also invites and removes members, connects models and tools, reads the audit log.",
-    owner: "Also names owners and admins, and changes the workspace itself.",
+  viewer: "Sees everything that the workspace keeps and what its runs did.",
+  operator: "Also starts and stops runs, sets automations going or at rest, answers the inbox.",
+  editor: "Also changes automations, boards, pages and webhooks, and keeps secrets of their own.",
+  admin: "Also invites and removes members, connects models and tools, reads the audit log.",
+  owner: "Also names owners and admins, and changes the workspace itself.",
 };
 
 const isHigh = (role: Role) => role === "admin" || role === "owner";
 
 /** The roles that somebody can give to others here: only an owner names owners and admins. */
 export const rolesToGive = (role: Role): Role[] =>
-    role === "owner" ? rolesUpTo("owner") : role === "admin" ? rolesUpTo("editor") : [];
+  role === "owner" ? rolesUpTo("owner") : role === "admin" ? rolesUpTo("editor") : [];
 
 type Member = { id: string; role: Role };
 
 /** Whether this person may change what that member is; nobody raises or removes themselves here. */
 export function mayChange(who: Pick<Who, "role" | "user">, member: Member): boolean {
-    if (member.id === who.user.id) return false;
-    return who.role === "owner" || (who.role === "admin" && !isHigh(member.role));
+  if (member.id === who.user.id) return false;
+  return who.role === "owner" || (who.role === "admin" && !isHigh(member.role));
 }

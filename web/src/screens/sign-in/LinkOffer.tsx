@@ -8,52 +8,52 @@ import { useSending } from "../../kit/refusal";
 import { describe, type Link, whose } from "./links";
 
 type Props = {
-    link: Link;
-    who: Who | null;
-    onUse: () => Promise<void>;
-    onSignInFirst: (words: string) => void;
+  link: Link;
+  who: Who | null;
+  onUse: () => Promise<void>;
+  onSignInFirst: (words: string) => void;
 };
 
 const named = (user: Who["user"]) => isUnnamed(user) ? "the owner" : user.name || user.email;
 
 export function LinkOffer({ link, who, onUse, onSignInFirst }: Props) {
-    const { busy, refusal, send } = useSending();
-    const same = who !== null && who.user.email.toLowerCase() === link.email.toLowerCase();
-    const other = who !== null && !same;
-    const first = link.sign_in_first && !same;
-    const { title, words, deed } = describe(link);
-    const press = () =>
-        send(async () => {
-            if (other) {
-                await client.DELETE("/api/v1/session");
-                setCsrf(null);
-            }
-            if (first) onSignInFirst(`Sign in as ${link.email} to join ${link.workspace}.`);
-            else await onUse();
-        });
-    const next = first ? "Sign in to join" : deed;
-    return (
-        <Stack>
-            <Title order={1} size="h3" className="wrap-anywhere">{title}</Title>
-            <Text size="sm" className="wrap-anywhere">{words}</Text>
-            {other
-                ? (
-                    <Alert color="yellow" variant="light">
-                        You are signed in as {named(who.user)}. Going on signs you out here.
-                    </Alert>
-                )
-                : null}
-            {refusal.rest ? <ProblemNote problem={refusal.rest} /> : null}
-            <Button onClick={() => void press()} loading={busy} data-autofocus>
-                {other ? `Sign out and go on as ${whose(link)}` : next}
-            </Button>
-            {other
-                ? (
-                    <Button variant="default" onClick={() => location.replace("/")}>
-                        Stay signed in as {named(who.user)}
-                    </Button>
-                )
-                : null}
-        </Stack>
-    );
+  const { busy, refusal, send } = useSending();
+  const same = who !== null && who.user.email.toLowerCase() === link.email.toLowerCase();
+  const other = who !== null && !same;
+  const first = link.sign_in_first && !same;
+  const { title, words, deed } = describe(link);
+  const press = () =>
+    send(async () => {
+      if (other) {
+        await client.DELETE("/api/v1/session");
+        setCsrf(null);
+      }
+      if (first) onSignInFirst(`Sign in as ${link.email} to join ${link.workspace}.`);
+      else await onUse();
+    });
+  const next = first ? "Sign in to join" : deed;
+  return (
+    <Stack>
+      <Title order={1} size="h3" className="wrap-anywhere">{title}</Title>
+      <Text size="sm" className="wrap-anywhere">{words}</Text>
+      {other
+        ? (
+          <Alert color="yellow" variant="light">
+            You are signed in as {named(who.user)}. Going on signs you out here.
+          </Alert>
+        )
+        : null}
+      {refusal.rest ? <ProblemNote problem={refusal.rest} /> : null}
+      <Button onClick={() => void press()} loading={busy} data-autofocus>
+        {other ? `Sign out and go on as ${whose(link)}` : next}
+      </Button>
+      {other
+        ? (
+          <Button variant="default" onClick={() => location.replace("/")}>
+            Stay signed in as {named(who.user)}
+          </Button>
+        )
+        : null}
+    </Stack>
+  );
 }

@@ -1,15 +1,15 @@
 // In by an email and a password; whoever has none is told how to get a link.
 
 import {
-    Anchor,
-    Button,
-    Code,
-    Collapse,
-    PasswordInput,
-    Stack,
-    Text,
-    TextInput,
-    Title,
+  Anchor,
+  Button,
+  Code,
+  Collapse,
+  PasswordInput,
+  Stack,
+  Text,
+  TextInput,
+  Title,
 } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { type FormEvent, useState } from "react";
@@ -19,78 +19,78 @@ import { ProblemNote } from "../../kit/Asked";
 import { useSending } from "../../kit/refusal";
 
 type Props = {
-    /** What went wrong with the link that led here. */
-    problem?: unknown;
-    email?: string;
-    words?: string;
-    onIn: (who: Who) => void | Promise<void>;
+  /** What went wrong with the link that led here. */
+  problem?: unknown;
+  email?: string;
+  words?: string;
+  onIn: (who: Who) => void | Promise<void>;
 };
 
 export function PasswordForm({ problem, email: known = "", words, onIn }: Props) {
-    const [email, setEmail] = useState(known);
-    const [password, setPassword] = useState("");
-    const [helped, { toggle }] = useDisclosure(Boolean(problem));
-    const { busy, refusal, send } = useSending("email", "password");
-    const submit = (event: FormEvent) => {
-        event.preventDefault();
-        void send(async () => {
-            const { data } = await client.POST("/api/v1/session", { body: { email, password } });
-            setCsrf(data!.csrf_token);
-            await onIn(data!);
-        });
-    };
-    const told = refusal.rest ?? problem;
-    return (
-        <form onSubmit={submit}>
-            <Stack>
-                <Title order={1} size="h3">Sign in</Title>
-                {words ? <Text size="sm">{words}</Text> : null}
-                {told ? <ProblemNote problem={told} /> : null}
-                <TextInput
-                    label="Email"
-                    type="email"
-                    autoComplete="username"
-                    required
-                    maxLength={254}
-                    value={email}
-                    onChange={(event) => setEmail(event.currentTarget.value)}
-                    error={refusal.at("email")}
-                    autoFocus={!known}
-                />
-                <PasswordInput
-                    label="Password"
-                    autoComplete="current-password"
-                    required
-                    maxLength={1024}
-                    value={password}
-                    onChange={(event) => setPassword(event.currentTarget.value)}
-                    error={refusal.at("password")}
-                    autoFocus={Boolean(known)}
-                />
-                <Button type="submit" loading={busy}>Sign in</Button>
-                <Anchor
-                    component="button"
-                    type="button"
-                    size="sm"
-                    onClick={toggle}
-                    aria-expanded={helped}
-                >
-                    No password yet, or lost it?
-                </Anchor>
-                <Collapse expanded={helped}>
-                    <Stack gap="xs">
-                        <Text size="sm">
-                            On the machine of the server, this makes a link that signs you in once:
-                        </Text>
-                        <Code block>./start sign-in</Code>
-                        <Text size="sm" c="dimmed">
-                            Where Mainspring is installed, it is{" "}
-                            <Code>mainspring sign-in</Code>. Elsewhere, ask whoever looks after it:
-                            an administrator makes a link for you in their settings.
-                        </Text>
-                    </Stack>
-                </Collapse>
-            </Stack>
-        </form>
-    );
+  const [email, setEmail] = useState(known);
+  const [password, setPassword] = useState("");
+  const [helped, { toggle }] = useDisclosure(Boolean(problem));
+  const { busy, refusal, send } = useSending("email", "password");
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    void send(async () => {
+      const { data } = await client.POST("/api/v1/session", { body: { email, password } });
+      setCsrf(data!.csrf_token);
+      await onIn(data!);
+    });
+  };
+  const told = refusal.rest ?? problem;
+  return (
+    <form onSubmit={submit}>
+      <Stack>
+        <Title order={1} size="h3">Sign in</Title>
+        {words ? <Text size="sm">{words}</Text> : null}
+        {told ? <ProblemNote problem={told} /> : null}
+        <TextInput
+          label="Email"
+          type="email"
+          autoComplete="username"
+          required
+          maxLength={254}
+          value={email}
+          onChange={(event) => setEmail(event.currentTarget.value)}
+          error={refusal.at("email")}
+          autoFocus={!known}
+        />
+        <PasswordInput
+          label="Password"
+          autoComplete="current-password"
+          required
+          maxLength={1024}
+          value={password}
+          onChange={(event) => setPassword(event.currentTarget.value)}
+          error={refusal.at("password")}
+          autoFocus={Boolean(known)}
+        />
+        <Button type="submit" loading={busy}>Sign in</Button>
+        <Anchor
+          component="button"
+          type="button"
+          size="sm"
+          onClick={toggle}
+          aria-expanded={helped}
+        >
+          No password yet, or lost it?
+        </Anchor>
+        <Collapse expanded={helped}>
+          <Stack gap="xs">
+            <Text size="sm">
+              On the machine of the server, this makes a link that signs you in once:
+            </Text>
+            <Code block>./start sign-in</Code>
+            <Text size="sm" c="dimmed">
+              Where Mainspring is installed, it is{" "}
+              <Code>mainspring sign-in</Code>. Elsewhere, ask whoever looks after it: an
+              administrator makes a link for you in their settings.
+            </Text>
+          </Stack>
+        </Collapse>
+      </Stack>
+    </form>
+  );
 }

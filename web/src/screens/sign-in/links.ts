@@ -13,49 +13,49 @@ export const tokenIn = (hash: string): string => hash.replace(/^#/, "").trim();
 
 /** Takes the token out of the address of this tab. */
 export function takeToken(): string {
-    const token = tokenIn(location.hash);
-    if (token) history.replaceState(null, "", location.pathname + location.search);
-    return token;
+  const token = tokenIn(location.hash);
+  if (token) history.replaceState(null, "", location.pathname + location.search);
+  return token;
 }
 
 const article = (role: string) => (/^[aeiou]/.test(role) ? `an ${role}` : `a ${role}`);
 const isUnnamed = (email: string) => email.endsWith("@localhost");
 
 export const whose = (link: Link) =>
-    isUnnamed(link.email) ? "the owner of this installation" : link.email;
+  isUnnamed(link.email) ? "the owner of this installation" : link.email;
 
 /** What pressing the button would do. */
 export function describe(link: Link): Offer {
-    switch (link.purpose) {
-        case "invitation":
-            return {
-                title: `${link.made_by ?? "Somebody"} invites you to ${link.workspace}`,
-                words: `You will be ${
-                    article(link.role ?? "member")
-                } there. The invitation is for ${whose(link)}.`,
-                deed: `Join ${link.workspace}`,
-            };
-        case "reset":
-            return {
-                title: "Choose a new password",
-                words: `This link is for ${
-                    whose(link)
-                }. Using it forgets the password there was and ends all sessions.`,
-                deed: "Go on",
-            };
-        case "invite":
-            return {
-                title: "Welcome to Mainspring",
-                words: `${link.made_by || "Somebody"} made an account for ${
-                    whose(link)
-                }. This link signs you in, once.`,
-                deed: "Sign in",
-            };
-        default:
-            return {
-                title: isUnnamed(link.email) ? "Welcome to Mainspring" : "Sign in",
-                words: `This link signs ${whose(link)} in, once.`,
-                deed: "Sign in",
-            };
-    }
+  switch (link.purpose) {
+    case "invitation":
+      return {
+        title: `${link.made_by ?? "Somebody"} invites you to ${link.workspace}`,
+        words: `You will be ${article(link.role ?? "member")} there. The invitation is for ${
+          whose(link)
+        }.`,
+        deed: `Join ${link.workspace}`,
+      };
+    case "reset":
+      return {
+        title: "Choose a new password",
+        words: `This link is for ${
+          whose(link)
+        }. Using it forgets the password there was and ends all sessions.`,
+        deed: "Go on",
+      };
+    case "invite":
+      return {
+        title: "Welcome to Mainspring",
+        words: `${link.made_by || "Somebody"} made an account for ${
+          whose(link)
+        }. This link signs you in, once.`,
+        deed: "Sign in",
+      };
+    default:
+      return {
+        title: isUnnamed(link.email) ? "Welcome to Mainspring" : "Sign in",
+        words: `This link signs ${whose(link)} in, once.`,
+        deed: "Sign in",
+      };
+  }
 }

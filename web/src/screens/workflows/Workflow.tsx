@@ -1,5 +1,204 @@
+// One workflow: what it is for, how it stands, who is on it, and what runs for it.
+
+import { ActionIcon, Anchor, Button, Grid, Menu, Stack, Text } from "@mantine/core";
+import { Link, useParams } from "@tanstack/react-router";
+import { Archive, Ellipsis, FilePenLine, Pencil, Trash2 } from "lucide-react";
+import { useState } from "react";
+import { api } from "../../api/client";
+import { Asked } from "../../kit/Asked";
+import { CopyAs } from "../../kit/Copy";
 import { PageHead } from "../../kit/PageHead";
+import { useRunsRefresh } from "../../kit/refreshing";
+import { Status } from "../../kit/Status";
+import { Attached } from "./Attached";
+import { useRights } from "./changing";
+import { type Held, zoneHere } from "./days";
+import { Deadlines } from "./Deadlines";
+import { Deleting } from "./Deleting";
+import { EditCharter } from "./Editing";
+import { Kpis } from "./Kpis";
+import { Panel } from "./Panel";
+import { Roster } from "./Roster";
+import { Switched, type Switching, useSwitching } from "./Switching";
+import { Tasks } from "./Tasks";
+
+const BACK = { to: "/workflows", label: "Workflows" };
 
 export default function Workflow() {
-  return <PageHead title="Workflow" />;
+  const { workflowId } = useParams({ strict: false }) as { workflowId: string };
+  const found = api.useQuery("get", "/api/v1/workflows/{workflow_id}", {
+    params: {
+      path: { workflow_id: workflowId },
+      query: { standing: true, timezone: zoneHere() },
+    },
+  });
+  useRunsRefresh(["/api/v1/workflows"]);
+  if (found.data) return <Found held={found.data} />;
+  return (
+    <>
+      <PageHead back={BACK} title="Workflow" />
+      <Asked of={found}>{() => null}</Asked>
+    </>
+  );
 }
+
+function Found({ held }: { held: Held }) {
+  const rights = useRights(held);
+  const switching = useSwitching(held);
+  const [editing, setEditing] = useState(false);
+  const edit = () => setEditing(true);
+  return (
+    <>
+      <PageHead
+        back={BACK}
+        title={held.title}
+        beside={<Status value={held.status} />}
+        sub={held.board_id
+          ? (
+            <Anchor component={Link} to={`/boards/${held.board_id}`} size="sm">
+              Its board
+            </Anchor>
+          )
+          : "It works without a board."}
+        right={<Actions held={held} rights={rights} switching={switching} edit={edit} />}
+      />
+      <Switched told={switching.told} held={held} onClose={switching.forget} />
+      <Grid gap="lg">
+        <Grid.Col span={{ base: 12, md: 7 }}>
+          <Stack gap="lg">
+            <Charter held={held} edit={rights.change ? edit : null} />
+            <Kpis held={held} may={rights.change} />
+            <Attached held={held} may={rights.change} />
+          </Stack>
+        </Grid.Col>
+        <Grid.Col span={{ base: 12, md: 5 }}>
+          <Stack gap="lg">
+            <Deadlines held={held} may={rights.change} />
+            <Tasks held={held} />
+            <Roster held={held} may={rights.own} />
+          </Stack>
+        </Grid.Col>
+      </Grid>
+      {editing ? <EditCharter held={held} onClose={() => setEditing(false)} /> : null}
+    </>
+  );
+}
+
+function Charter({ held, edit }: { held: Held; edit: (() => void) | null }) {
+  return (
+    <Panel
+      title="Charter"
+      right={edit
+        ? (
+          <Button
+            variant="subtle"
+            size="compact-sm"
+            leftSection={<Pencil size={13} />}
+            onClick={edit}
+            aria-label="Edit the charter"
+          >
+            Edit
+          </Button>
+        )
+        : null}
+    >
+      {held.charter
+        ? (
+          <Text size="sm" className="wrap-anywhere" style={{ whiteSpace: "pre-wrap" }}>
+            {held.charter}
+          </Text>
+        )
+        : (
+          <Text size="sm" c="dimmed">
+            Nobody has written down yet what it is for, and when it is done.
+          </Text>
+        )}
+    </Panel>
+  );
+}
+
+type ActionProps = {
+  held: Held;
+  rights: ReturnType<typeof useRights>;
+  switching: Switching;
+  edit: () => void;
+};
+
+function Actions({ held, rights, switching, edit }: ActionProps) {
+  const [deleting, setDeleting] = useState(false);
+  return (
+    <>
+      <CopyAs operations={operations(held)} />
+      {rights.change ? switching.button : null}
+      {rights.change || rights.own
+        ? (
+          <Menu position="bottom-end" shadow="md">
+            <Menu.Target>
+              <ActionIcon variant="default" size="lg" aria-label="More">
+                <Ellipsis size={16} />
+              </ActionIcon>
+            </Menu.Target>
+            <Menu.Dropdown>
+              <Menu.Item leftSection={<FilePenLine size={14} />} onClick={edit}>
+                Rename it
+              </Menu.Item>
+              {held.status === "archived" ? null : (
+                <Menu.Item
+                  leftSection={<Archive size={14} />}
+                  onClick={() => void switching.to("archived")}
+                >
+                  Archive it
+                </Menu.Item>
+              )}
+              {rights.own
+                ? (
+                  <Menu.Item
+                    color="red"
+                    leftSection={<Trash2 size={14} />}
+                    onClick={() => setDeleting(true)}
+                  >
+                    Delete it
+                  </Menu.Item>
+                )
+                : null}
+            </Menu.Dropdown>
+          </Menu>
+        )
+        : null}
+      {deleting ? <Deleting held={held} onClose={() => setDeleting(false)} /> : null}
+    </>
+  );
+}
+
+const operations = ({ id, status, kpis }: Held) => {
+  const path = `/api/v1/workflows/${id}`;
+  const next = status === "active" ? "paused" : "active";
+  const kpi = { name: kpis[0]?.name ?? "Paying customers", current: kpis[0]?.current ?? 0 };
+  return [{
+    label: "How it stands",
+    operation: {
+      method: "GET" as const,
+      path: `${path}?standing=true`,
+      tool: "get_workflow",
+      arguments: { workflow_id: id, standing: true },
+    },
+  }, {
+    label: next === "active" ? "Set all going" : "Pause all",
+    operation: {
+      method: "POST" as const,
+      path: `${path}/status`,
+      body: { status: next },
+      tool: "set_workflow_status",
+      arguments: { workflow_id: id, status: next },
+    },
+  }, {
+    label: "Report a number",
+    operation: {
+      method: "POST" as const,
+      path: `${path}/kpi`,
+      body: kpi,
+      tool: "set_workflow_kpi",
+      arguments: { workflow_id: id, ...kpi },
+    },
+  }];
+};

@@ -1,0 +1,67 @@
+// The days of a workflow, in their order, and how far away each of them is.
+
+import { Button, Group, Stack, Text } from "@mantine/core";
+import { Pencil } from "lucide-react";
+import { useState } from "react";
+import { Status } from "../../kit/Status";
+import { day } from "../../kit/words";
+import { daysTo, farWords, type Held, todayOf } from "./days";
+import { EditDeadlines } from "./Editing";
+import { Panel } from "./Panel";
+
+const NEAR = 7;
+const statusOf = (days: number) => days < 0 || days > NEAR ? "quiet" : "waiting";
+
+export function Deadlines({ held, may }: { held: Held; may: boolean }) {
+  const [editing, setEditing] = useState(false);
+  const today = todayOf();
+  const sorted = [...held.deadlines].sort((one, two) => one.date.localeCompare(two.date));
+  return (
+    <Panel
+      title="Deadlines"
+      right={may
+        ? (
+          <Button
+            variant="subtle"
+            size="compact-sm"
+            leftSection={<Pencil size={13} />}
+            onClick={() => setEditing(true)}
+            aria-label="Edit the deadlines"
+          >
+            {sorted.length ? "Edit" : "Add one"}
+          </Button>
+        )
+        : null}
+    >
+      {sorted.length
+        ? (
+          <Stack gap="sm">
+            {sorted.map((one) => {
+              const days = daysTo(one.date, today);
+              return (
+                <Group
+                  key={one.label + one.date}
+                  justify="space-between"
+                  wrap="nowrap"
+                >
+                  <div>
+                    <Text
+                      size="sm"
+                      fw={600}
+                      c={days < 0 ? "dimmed" : undefined}
+                    >
+                      {one.label}
+                    </Text>
+                    <Text size="sm" c="dimmed">{day(one.date)}</Text>
+                  </div>
+                  <Status value={statusOf(days)} words={farWords(days)} />
+                </Group>
+              );
+            })}
+          </Stack>
+        )
+        : <Text size="sm" c="dimmed">No day is set.</Text>}
+      {editing ? <EditDeadlines held={held} onClose={() => setEditing(false)} /> : null}
+    </Panel>
+  );
+}

@@ -1,0 +1,142 @@
+// The numbers to reach: how far each has come, whether it slips, and what it is now.
+
+import { Button, Group, NumberInput, Popover, Progress, Stack, Text } from "@mantine/core";
+import { Pencil } from "lucide-react";
+import { type FormEvent, useState } from "react";
+import { client } from "../../api/client";
+import { useAct } from "../../kit/acting";
+import { Status } from "../../kit/Status";
+import { day } from "../../kit/words";
+import { refreshAll } from "./changing";
+import { amount, daysTo, farWords, type Held, type Kpi, percentOf, todayOf } from "./days";
+import { EditKpis } from "./Editing";
+import { Panel } from "./Panel";
+
+export function Kpis({ held, may }: { held: Held; may: boolean }) {
+  const [editing, setEditing] = useState(false);
+  const slipping = new Set(held.standing?.slipping.map((one) => one.kpi));
+  return (
+    <Panel
+      title="KPIs"
+      right={may
+        ? (
+          <Button
+            variant="subtle"
+            size="compact-sm"
+            leftSection={<Pencil size={13} />}
+            onClick={() => setEditing(true)}
+            aria-label="Edit the KPIs"
+          >
+            {held.kpis.length ? "Edit" : "Add one"}
+          </Button>
+        )
+        : null}
+    >
+      {held.kpis.length
+        ? (
+          <Stack gap="lg">
+            {held.kpis.map((one) => (
+              <Row
+                key={one.name}
+                one={one}
+                slips={slipping.has(one.name)}
+                set={may ? held.id : null}
+              />
+            ))}
+          </Stack>
+        )
+        : (
+          <Text size="sm" c="dimmed">
+            Which numbers say that it goes well? Name one with the target it is to reach; people and
+            automations then report what it is now.
+          </Text>
+        )}
+      {editing ? <EditKpis held={held} onClose={() => setEditing(false)} /> : null}
+    </Panel>
+  );
+}
+
+function Row({ one, slips, set }: { one: Kpi; slips: boolean; set: string | null }) {
+  const percent = percentOf(one);
+  const until = one.deadline;
+  return (
+    <Stack gap={6}>
+      <Group justify="space-between" gap="xs">
+        <Group gap="xs">
+          <Text fw={600} size="sm">{one.name}</Text>
+          {percent >= 100 ? <Status value="ok" words="reached" /> : null}
+          {slips ? <Status value="warning" words="slips" /> : null}
+        </Group>
+        {set ? <SetCurrent one={one} id={set} /> : null}
+      </Group>
+      <Progress
+        value={percent}
+        size="lg"
+        color={slips ? "yellow.7" : undefined}
+        aria-label={`${one.name}: ${percent} per cent`}
+      />
+      <Group justify="space-between" gap="xs">
+        <Text size="sm" c="dimmed" className="numbers">
+          {amount(one.current)} of {amount(one.target, one.unit)}, {percent}%
+        </Text>
+        {until
+          ? (
+            <Text size="sm" c="dimmed">
+              by {day(until)}, {farWords(daysTo(until, todayOf()))}
+            </Text>
+          )
+          : null}
+      </Group>
+    </Stack>
+  );
+}
+
+function SetCurrent({ one, id }: { one: Kpi; id: string }) {
+  const [open, setOpen] = useState(false);
+  const [value, setValue] = useState<string | number>(one.current ?? "");
+  const { busy, act } = useAct();
+  const submit = async (event: FormEvent) => {
+    event.preventDefault();
+    const done = await act(async () => {
+      await client.POST("/api/v1/workflows/{workflow_id}/kpi", {
+        params: { path: { workflow_id: id } },
+        body: { name: one.name, current: Number(value) },
+      });
+      await refreshAll();
+    });
+    if (done) setOpen(false);
+  };
+  return (
+    <Popover opened={open} onChange={setOpen} position="bottom-end" shadow="md" trapFocus>
+      <Popover.Target>
+        <Button
+          size="compact-sm"
+          variant="default"
+          aria-label={`Set ${one.name}`}
+          onClick={() => {
+            setValue(one.current ?? "");
+            setOpen(!open);
+          }}
+        >
+          Set
+        </Button>
+      </Popover.Target>
+      <Popover.Dropdown aria-label={`What ${one.name} is now`}>
+        <form onSubmit={(event) => void submit(event)}>
+          <Group gap="xs" align="flex-end">
+            <NumberInput
+              label="It is now"
+              w={140}
+              required
+              hideControls
+              value={value}
+              onChange={setValue}
+              data-autofocus
+            />
+            <Button type="submit" loading={busy}>Save</Button>
+          </Group>
+        </form>
+      </Popover.Dropdown>
+    </Popover>
+  );
+}

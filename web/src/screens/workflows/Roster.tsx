@@ -1,0 +1,108 @@
+// Who is on the workflow, and as what: owners, contributors and observers.
+
+import { ActionIcon, Group, Select, Stack, Text } from "@mantine/core";
+import { X } from "lucide-react";
+import { api } from "../../api/client";
+import { useAct } from "../../kit/acting";
+import { capital } from "../../kit/words";
+import { changeWorkflow } from "./changing";
+import type { Held, Member, RosterRole } from "./days";
+import { Panel } from "./Panel";
+
+const ROLES = ["owner", "contributor", "observer"] as const;
+const CHOICES = ROLES.map((value) => ({ value, label: capital(value) }));
+const called = (one: Member | undefined) => one ? one.name || one.email : "Somebody who has left";
+
+export function Roster({ held, may }: { held: Held; may: boolean }) {
+  const members = api.useQuery("get", "/api/v1/members").data?.members ?? [];
+  const { busy, act } = useAct();
+  const save = (roster: Held["roster"]) => void act(() => changeWorkflow(held, { roster }));
+  const on = new Set(held.roster.map((one) => one.user_id));
+  const others = members.filter((one) => !on.has(one.id));
+  return (
+    <Panel title="People">
+      <Stack gap="sm">
+        {held.roster.map(({ user_id, role }) => (
+          <Row
+            key={user_id}
+            name={called(members.find((one) => one.id === user_id))}
+            role={role}
+            busy={busy}
+            set={may
+              ? (next) =>
+                save(
+                  held.roster.map((one) => one.user_id === user_id ? { user_id, role: next } : one),
+                )
+              : null}
+            remove={may && held.roster.length > 1
+              ? () => save(held.roster.filter((one) => one.user_id !== user_id))
+              : null}
+          />
+        ))}
+        {may && others.length
+          ? (
+            <Select
+              size="xs"
+              aria-label="Add a member"
+              placeholder="Add a member"
+              searchable
+              disabled={busy}
+              value={null}
+              data={others.map((one) => ({ value: one.id, label: called(one) }))}
+              onChange={(id) => id && save([...held.roster, { user_id: id, role: "contributor" }])}
+            />
+          )
+          : null}
+        <Text size="xs" c="dimmed">
+          Observers change neither the workflow nor its board. Admins of the workspace are bound by
+          no roster.
+        </Text>
+      </Stack>
+    </Panel>
+  );
+}
+
+type RowProps = {
+  name: string;
+  role: RosterRole;
+  busy: boolean;
+  set: ((role: RosterRole) => void) | null;
+  remove: (() => void) | null;
+};
+
+function Row({ name, role, busy, set, remove }: RowProps) {
+  return (
+    <Group justify="space-between" wrap="nowrap">
+      <Text size="sm" fw={600} className="wrap-anywhere">{name}</Text>
+      {set
+        ? (
+          <Group gap={4} wrap="nowrap">
+            <Select
+              size="xs"
+              w={130}
+              aria-label={`Role of ${name}`}
+              data={CHOICES}
+              value={role}
+              disabled={busy}
+              allowDeselect={false}
+              onChange={(next) => next && set(next as RosterRole)}
+            />
+            {remove
+              ? (
+                <ActionIcon
+                  variant="subtle"
+                  color="gray"
+                  aria-label={`Take ${name} off`}
+                  onClick={remove}
+                  disabled={busy}
+                >
+                  <X size={15} />
+                </ActionIcon>
+              )
+              : null}
+          </Group>
+        )
+        : <Text size="sm" c="dimmed">{capital(role)}</Text>}
+    </Group>
+  );
+}

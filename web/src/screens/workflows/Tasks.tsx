@@ -1,0 +1,46 @@
+// Tasks of the workflow's board that are due about now, and what was done in the last days.
+
+import { Anchor, Group, Stack, Text } from "@mantine/core";
+import { Link } from "@tanstack/react-router";
+import { Status } from "../../kit/Status";
+import { count } from "../../kit/words";
+import type { Held } from "./days";
+import { Panel } from "./Panel";
+
+const MOST = 8;
+
+export function Tasks({ held }: { held: Held }) {
+  const { standing, board_id: board } = held;
+  if (!standing || !board) return null;
+  const { tasks_due: due, tasks_done: done } = standing;
+  return (
+    <Panel
+      title="Tasks"
+      right={
+        <Anchor component={Link} to={`/boards/${board}`} size="sm">
+          All of them
+        </Anchor>
+      }
+    >
+      <Stack gap="sm">
+        {due.slice(0, MOST).map((one) => (
+          <Group key={one.key} justify="space-between" wrap="nowrap">
+            <div>
+              <Text size="sm" fw={600}>{one.title}</Text>
+              <Text size="sm" c="dimmed">{one.owner}, due {one.due}</Text>
+            </div>
+            <Status
+              value={one.overdue ? "failed" : "waiting"}
+              words={one.overdue ? "overdue" : "due"}
+            />
+          </Group>
+        ))}
+        {due.length > MOST ? <Text size="sm" c="dimmed">and {due.length - MOST} more</Text> : null}
+        <Text size="sm" c="dimmed">
+          {due.length ? "" : "None is due within a day. "}
+          {done.length ? `${count(done.length, "task")} done in the last seven days.` : ""}
+        </Text>
+      </Stack>
+    </Panel>
+  );
+}

@@ -1,0 +1,37 @@
+// Changing a workflow, and what its roster lets the person here do with it.
+
+import { client, refresh } from "../../api/client";
+import { isAtLeast, useWho } from "../../api/session";
+import type { operations } from "../../api/schema";
+import type { Held } from "./days";
+
+type Body = NonNullable<
+  operations["update_workflow"]["requestBody"]
+>["content"]["application/json"];
+export type Change = Omit<Body, "expected_version">;
+
+/** Everything that shows a workflow, its automations or its board. */
+export const refreshAll = () =>
+  refresh("/api/v1/workflows", "/api/v1/automations", "/api/v1/boards");
+
+/** Refused when somebody else changed it since it was read. */
+export async function changeWorkflow(held: Held, change: Change) {
+  const { data } = await client.PATCH("/api/v1/workflows/{workflow_id}", {
+    params: { path: { workflow_id: held.id } },
+    body: { ...change, expected_version: held.version },
+  });
+  await refreshAll();
+  return data;
+}
+
+/** Observers change nothing; owners and admins of the workspace change the roster too. */
+export function useRights({ roster, status }: Pick<Held, "roster" | "status">) {
+  const who = useWho();
+  const mine = roster.find((one) => one.user_id === who.user.id)?.role;
+  const admin = isAtLeast(who, "admin");
+  const editor = isAtLeast(who, "editor");
+  return {
+    change: admin || (editor && (mine !== "observer" || status === "archived")),
+    own: admin || (editor && mine === "owner"),
+  };
+}
