@@ -14,7 +14,7 @@ from tests.acceptance.commands import EXAMPLES, definition, step
 from tests.kit.browsers import House
 
 _SCHEDULE: Final = {
-    "trigger_id": "weekdays", "type": "schedule",
+    "id": "weekdays", "type": "schedule",
     "config": {"cron": "0 9 * * 1-5", "timezone": "Europe/Berlin"},
 }  # fmt: skip
 _LEADS: Final = [
@@ -89,7 +89,7 @@ def _automations(house: House) -> dict[str, str]:
         "broken": house.saved(
             definition(
                 "Read the price list",
-                [step("read", "transform_data", output="{{ inputs.prices.first }}")],
+                [step("read", "transform_data", output="{{ 'tomorrow' | date('%Y') }}")],
             )
         ),
         "ask": house.saved(

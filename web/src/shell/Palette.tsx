@@ -63,7 +63,10 @@ export function Palette() {
       actions={groups.filter((one) => one.actions.length)}
       query={query}
       onQueryChange={setQuery}
-      shortcut={["mod + K", "mod + P"]}
+      shortcut="mod + K"
+      // Also while somebody writes in a field: it is no letter that they would miss.
+      tagsToIgnore={[]}
+      triggerOnContentEditable
       nothingFound="Nothing is called so"
       highlightQuery
       scrollable

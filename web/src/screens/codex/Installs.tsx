@@ -46,7 +46,12 @@ function Row({ one }: { one: Install }) {
             {one.kind}
             {bundle?.name ? `, comes with ${bundle.name}` : ""} · version{" "}
             {one.source_recipe_version} of{" "}
-            <Anchor component={Link} to={`/codex/${one.source_recipe_slug}`} size="sm">
+            <Anchor
+              component={Link}
+              to={`/codex/${one.source_recipe_slug}`}
+              size="sm"
+              underline="always"
+            >
               {one.source_recipe_slug}
             </Anchor>
           </Text>

@@ -8,6 +8,8 @@ import { Asked } from "../../kit/Asked";
 import { CopyAs } from "../../kit/Copy";
 import { Json } from "../../kit/Json";
 import { PageHead } from "../../kit/PageHead";
+import { Status } from "../../kit/Status";
+import { capital } from "../../kit/words";
 import { Markdown } from "../pages/Markdown";
 import { Installing } from "./Installing";
 import { type Setting, spelt } from "./kinds";
@@ -30,6 +32,9 @@ export type Published = {
     connections?: { integration: string; reason?: string }[];
   };
   settings?: Setting[];
+  examples?: { name: string; says: string }[];
+  installed?: number;
+  update_available?: boolean;
   template?: unknown;
 };
 type Dependencies = Answer<"check_recipe_dependencies">;
@@ -47,8 +52,9 @@ export default function Recipe() {
       <PageHead
         back={BACK}
         title={known?.name ?? slug}
+        beside={known ? <Held recipe={known} /> : null}
         sub={known
-          ? `${known.kind}, version ${known.version}, by ${known.publisher ?? "somebody"}`
+          ? `${capital(known.kind)}, version ${known.version}, by ${known.publisher ?? "somebody"}`
           : undefined}
         right={
           <CopyAs
@@ -82,8 +88,11 @@ function Found({ recipe, needed }: { recipe: Published; needed: Dependencies }) 
       <Grid.Col span={{ base: 12, md: 7 }}>
         <Stack gap="lg">
           <Card withBorder radius="lg" p="lg">
-            <Text>{recipe.description}</Text>
-            {recipe.preview ? <Markdown text={recipe.preview} /> : null}
+            <Stack gap="md">
+              <Text>{recipe.description}</Text>
+              {recipe.preview ? <Markdown text={recipe.preview} /> : null}
+              <Examples held={recipe.examples ?? []} />
+            </Stack>
           </Card>
           <Accordion variant="separated">
             <Accordion.Item value="data">
@@ -109,6 +118,33 @@ function Found({ recipe, needed }: { recipe: Published; needed: Dependencies }) 
   );
 }
 
+/** Whether it is here already, with the way to what was installed. */
+function Held({ recipe }: { recipe: Published }) {
+  if (!recipe.installed) return null;
+  return (
+    <Anchor component={Link} to="/codex" search={{ tab: "installed" } as never}>
+      {recipe.update_available
+        ? <Status value="waiting" words="update available" />
+        : <Status value="ok" words="installed" />}
+    </Anchor>
+  );
+}
+
+function Examples({ held }: { held: { name: string; says: string }[] }) {
+  if (!held.length) return null;
+  return (
+    <Stack gap="xs">
+      <Text component="h2" fw={650}>For example</Text>
+      {held.map((one) => (
+        <div key={one.name}>
+          <Text size="sm" fw={600}>{one.name}</Text>
+          <Text size="sm" c="dimmed">{one.says}</Text>
+        </div>
+      ))}
+    </Stack>
+  );
+}
+
 /** Everything that it may do and needs: what a person agrees to. */
 function Needs({ recipe, needed }: { recipe: Published; needed: Dependencies }) {
   const { secrets = [], publisher_secrets: keys = [], connections = [] } = recipe.requires ?? {};
@@ -123,7 +159,12 @@ function Needs({ recipe, needed }: { recipe: Published; needed: Dependencies }) 
       "Accounts it uses",
       connections.map((one) => (
         <span key={one.integration}>
-          <Anchor component={Link} to={`/integrations/${one.integration}`} size="sm">
+          <Anchor
+            component={Link}
+            to={`/integrations/${one.integration}`}
+            size="sm"
+            underline="always"
+          >
             {one.integration}
           </Anchor>{" "}
           {one.reason}
@@ -142,7 +183,9 @@ function Needs({ recipe, needed }: { recipe: Published; needed: Dependencies }) 
       "Recipes it needs",
       needed.declared.map((one) => (
         <span key={one.slug}>
-          <Anchor component={Link} to={`/codex/${one.slug}`} size="sm">{one.slug}</Anchor>
+          <Anchor component={Link} to={`/codex/${one.slug}`} size="sm" underline="always">
+            {one.slug}
+          </Anchor>
           {missing.has(one.slug) ? " is installed with it." : " is here."} {one.reason}
         </span>
       )),

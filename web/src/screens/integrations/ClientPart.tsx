@@ -6,6 +6,7 @@ import { type Answer, client, refresh } from "../../api/client";
 import { byPointer, Problem } from "../../api/problem";
 import { sayDone } from "../../kit/acting";
 import { ProblemNote } from "../../kit/Asked";
+import { shareOut } from "../../kit/refusal";
 import { CopyIcon } from "../../kit/Copy";
 import { capital } from "../../kit/words";
 import { Part } from "./Part";
@@ -21,6 +22,7 @@ export function ClientPart({ one, provider }: { one: Integration; provider: Prov
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState<unknown>(null);
   const errors = problem instanceof Problem ? byPointer(problem.findings) : {};
+  const { rest } = shareOut(problem, ["client_id", "client_secret"]);
   const submit = async (event: React.FormEvent) => {
     event.preventDefault();
     setBusy(true);
@@ -83,7 +85,7 @@ export function ClientPart({ one, provider }: { one: Integration; provider: Prov
               error={errors["/client_secret"]}
               onChange={(event) => setSecret(event.currentTarget.value)}
             />
-            {problem && !Object.keys(errors).length ? <ProblemNote problem={problem} /> : null}
+            {rest ? <ProblemNote problem={rest} /> : null}
             <Button
               type="submit"
               loading={busy}

@@ -14,6 +14,7 @@ import { useState } from "react";
 import { client, refresh } from "../../api/client";
 import { byPointer, Problem } from "../../api/problem";
 import { ProblemNote } from "../../kit/Asked";
+import { shareOut } from "../../kit/refusal";
 import { sayDone } from "../../kit/acting";
 
 type Auth = "none" | "bearer" | "oauth";
@@ -31,6 +32,7 @@ export function ConnectServer({ opened, onClose, onMade }: Props) {
   const [problem, setProblem] = useState<unknown>(null);
   const [busy, setBusy] = useState(false);
   const errors = problem instanceof Problem ? byPointer(problem.findings) : {};
+  const { rest } = shareOut(problem, ["alias", "server_url", "token"]);
   const change = (more: Partial<typeof EMPTY>) => setGiven((before) => ({ ...before, ...more }));
   const submit = async (event: React.FormEvent) => {
     event.preventDefault();
@@ -100,7 +102,7 @@ export function ConnectServer({ opened, onClose, onMade }: Props) {
             description="Otherwise each waits until somebody has looked at it."
             onChange={(event) => change({ agree: event.currentTarget.checked })}
           />
-          {problem && !Object.keys(errors).length ? <ProblemNote problem={problem} /> : null}
+          {rest ? <ProblemNote problem={rest} /> : null}
           <Group justify="flex-end" gap="xs">
             <Button variant="default" onClick={onClose}>Cancel</Button>
             <Button type="submit" loading={busy}>Connect</Button>

@@ -114,6 +114,9 @@ function Fields({ one, done, words }: { one: Integration; done: string; words?: 
   const [problem, setProblem] = useState<unknown>(null);
   const [busy, setBusy] = useState(false);
   const errors = problem instanceof Problem ? byPointer(problem.findings) : {};
+  const places = Object.keys(errors);
+  const atFields = places.length > 0 &&
+    places.every((place) => one.fields.some((each) => place === `/fields/${each.name}`));
   const submit = async (event: React.FormEvent) => {
     event.preventDefault();
     setBusy(true);
@@ -148,7 +151,7 @@ function Fields({ one, done, words }: { one: Integration; done: string; words?: 
             onChange={(value) => setValues((before) => ({ ...before, [each.name]: value }))}
           />
         ))}
-        {problem && !Object.keys(errors).length ? <ProblemNote problem={problem} /> : null}
+        {problem && !atFields ? <ProblemNote problem={problem} /> : null}
         <Button type="submit" loading={busy} w="fit-content">
           {words ?? (one.connection ? "Connect again" : "Connect")}
         </Button>

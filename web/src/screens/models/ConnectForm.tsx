@@ -16,6 +16,7 @@ import { useEffect, useState } from "react";
 import { client, refresh } from "../../api/client";
 import { byPointer, Problem, sentence } from "../../api/problem";
 import { ProblemNote } from "../../kit/Asked";
+import { shareOut } from "../../kit/refusal";
 import type { Connection } from "./Models";
 
 const KINDS = [
@@ -55,6 +56,7 @@ export function ConnectForm({ opened, onClose, changed }: Props) {
   }, [opened, changed]);
   const change = (more: Partial<Given>) => setGiven((before) => ({ ...before, ...more }));
   const errors = problem instanceof Problem ? byPointer(problem.findings) : {};
+  const { rest } = shareOut(problem, ["name", "base_url", "key", "usual_model"]);
   const submit = async (event: React.FormEvent) => {
     event.preventDefault();
     setBusy(true);
@@ -137,7 +139,7 @@ export function ConnectForm({ opened, onClose, changed }: Props) {
             error={errors["/usual_model"]}
             onChange={(event) => change({ usual_model: event.currentTarget.value })}
           />
-          {problem && !Object.keys(errors).length ? <ProblemNote problem={problem} /> : null}
+          {rest ? <ProblemNote problem={rest} /> : null}
           {tested
             ? (
               <Alert

@@ -4,6 +4,7 @@ import { Button, Group, Modal, PasswordInput, Stack, Textarea, TextInput } from 
 import { useEffect, useState } from "react";
 import { byPointer, Problem } from "../../api/problem";
 import { ProblemNote } from "../../kit/Asked";
+import { shareOut } from "../../kit/refusal";
 import { sayDone } from "../../kit/acting";
 import type { Held } from "./SecretList";
 
@@ -33,6 +34,7 @@ export function SecretForm({ opened, onClose, replaced, taken, capitals = false,
   }, [opened, replaced]);
   const change = (more: Partial<Given>) => setGiven({ ...given, ...more });
   const errors = problem instanceof Problem ? byPointer(problem.findings) : {};
+  const { rest } = shareOut(problem, ["name", "value", "description"]);
   const isTaken = !replaced && taken.includes(given.name);
   const submit = async (event: React.FormEvent) => {
     event.preventDefault();
@@ -88,7 +90,7 @@ export function SecretForm({ opened, onClose, replaced, taken, capitals = false,
             onChange={(event) => change({ description: event.currentTarget.value })}
             error={errors["/description"]}
           />
-          {problem && !Object.keys(errors).length ? <ProblemNote problem={problem} /> : null}
+          {rest ? <ProblemNote problem={rest} /> : null}
           <Group justify="flex-end" gap="xs">
             <Button variant="default" onClick={onClose}>Cancel</Button>
             <Button type="submit" loading={busy}>Seal it</Button>

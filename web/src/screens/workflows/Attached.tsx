@@ -96,7 +96,7 @@ function Row({ one, summary, detach, busy }: RowProps) {
           {last
             ? (
               <>
-                <Anchor component={Link} to={`/runs/${last.id}`} size="sm">
+                <Anchor component={Link} to={`/runs/${last.id}`} size="sm" underline="always">
                   {plain(last.status)}
                 </Anchor>{" "}
                 <Moment at={last.at} />

@@ -149,7 +149,9 @@ function Entry({ one }: { one: Listed }) {
           </Title>
           <Status value={one.status} />
         </Group>
-        {one.charter ? <Text size="sm" c="dimmed" lineClamp={2}>{one.charter}</Text> : null}
+        <Text size="sm" c="dimmed" lineClamp={2}>
+          {one.charter || "Nobody has written down yet what it is for."}
+        </Text>
         {one.kpis.slice(0, 3).map((kpi) => (
           <Stack key={kpi.name} gap={4}>
             <Group justify="space-between" gap="xs">
