@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from playwright.sync_api import expect
 
-from tests.kit.browsers import House
+from tests.kit.browsers import House, violations
 
 
 def test_a_secret_is_sealed_replaced_and_removed_and_its_value_is_never_shown(house: House) -> None:
@@ -29,13 +29,31 @@ def test_a_secret_is_sealed_replaced_and_removed_and_its_value_is_never_shown(ho
     expect(page.get_by_role("heading", name="No secrets yet")).to_be_visible()
 
 
-def test_an_integration_is_found_and_refuses_a_key_at_its_field(house: House) -> None:
-    page = house.open("/integrations?search=github")
-    page.get_by_role("link", name="GitHub").click()
-    expect(page.get_by_role("heading", level=1, name="GitHub")).to_be_visible()
+def test_an_integration_is_found_and_what_it_refuses_is_said_at_its_field(house: House) -> None:
+    page = house.open("/integrations?search=mailbox")
+    page.get_by_role("link", name="E-mail").click()
+    expect(page.get_by_role("heading", level=1, name="E-mail")).to_be_visible()
     expect(page.get_by_role("region", name="What it does").get_by_text("reads")).to_be_visible()
+    form = page.get_by_role("form", name="Connect E-mail")
+    form.get_by_label("IMAP server").fill("imap.example.com")
+    form.get_by_label("User").fill("ada@example.com")
+    form.get_by_role("textbox", name="Password").fill("only-for-mail")
+    form.get_by_label("Security").fill("openly")
+    form.get_by_role("button", name="Connect").click()
+    expect(form.get_by_text("This must be tls or starttls")).to_be_visible()
+    expect(form.get_by_label("Security")).to_have_attribute("aria-invalid", "true")
+    # A place that nobody allowed is refused as a whole; everything that was written stays.
+    form.get_by_label("IMAP server").fill("127.0.0.1")
+    form.get_by_label("Port").fill("143")
+    form.get_by_label("Security").fill("tls")
+    form.get_by_role("button", name="Connect").click()
+    expect(form.get_by_role("alert")).to_contain_text("an operator can add 127.0.0.1:143")
+    expect(form.get_by_role("textbox", name="Password")).to_have_value("only-for-mail")
+    assert violations(page) == []
     page.goto("/integrations/nobody")
-    expect(page.get_by_role("heading", name="There is no integration called nobody")).to_be_visible()
+    expect(
+        page.get_by_role("heading", name="There is no integration called nobody")
+    ).to_be_visible()
 
 
 def test_a_model_that_does_not_answer_is_kept_and_said_so(house: House) -> None:
@@ -44,6 +62,16 @@ def test_a_model_that_does_not_answer_is_kept_and_said_so(house: House) -> None:
     form = page.get_by_role("dialog")
     form.get_by_role("combobox", name="Kind").click()
     page.get_by_role("option", name="A server that speaks OpenAI's language").click()
+    # Nobody allowed this address, and that is said where it was written.
     form.get_by_label("Address").fill("http://127.0.0.1:9/v1")
     form.get_by_role("button", name="Save and test").click()
-    expect(form.get_by_role("status").or_(form.get_by_role("alert"))).to_be_visible()
+    expect(form.get_by_label("Address")).to_have_attribute("aria-invalid", "true")
+    # This one is allowed, and speaks another language.
+    form.get_by_label("Address").fill(f"http://{house.street.web.pair}/v1")
+    form.get_by_role("button", name="Save and test").click()
+    expect(form.get_by_role("status")).to_be_visible()
+    form.get_by_role("button", name="Close").last.click()
+    expect(page.get_by_role("heading", name="local")).to_be_visible()
+    page.get_by_role("button", name="Disconnect").click()
+    page.get_by_role("dialog").get_by_role("button", name="Disconnect").click()
+    expect(page.get_by_role("heading", name="No model is connected")).to_be_visible()

@@ -11,6 +11,7 @@ from tests.kit.browsers import PHONE, House, violations
 GREETING = {
     "schema_version": "1.1",
     "name": "Greet customers",
+    "goal": "Say hello.",
     "plan": [{"step_id": "say", "action": "transform_data", "config": {"output": "hello"}}],
 }
 

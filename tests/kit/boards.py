@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from mainspring.contracts.context import Actor
 from mainspring.contracts.roles import Role
@@ -13,6 +13,19 @@ from mainspring.wiring import House
 from mainspring.workspace.automations import FIRST_MEMBER
 
 Row = dict[str, Any]
+# A long dataset, faster than anybody appends: $1 is the board, $2 how many rows it gets.
+MANY_ROWS: Final = """
+    WITH put AS (
+        INSERT INTO board_rows (workspace_id, dataset_id, row_id, position, data, bytes, src)
+        SELECT workspace_id, id, gen_random_uuid(), n - 1, data, octet_length(data::text), 'member:'
+        FROM board_datasets, generate_series(1, $2::integer) AS n, LATERAL (
+            SELECT jsonb_build_object('company', 'Company ' || n, 'price', n,
+                'state', CASE n % 2 WHEN 0 THEN 'open' ELSE 'won' END) AS data
+        ) AS made
+        WHERE board_id = $1::uuid
+    )
+    UPDATE board_datasets SET appended = $2, live = $2 WHERE board_id = $1::uuid
+"""
 
 
 @dataclass(frozen=True, slots=True)

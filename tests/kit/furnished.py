@@ -45,7 +45,7 @@ def furnished(house: House) -> dict[str, str]:
     runs = _runs(house, automations)
     board = _board(house)
     _pages(house)
-    workflow = _workflow(house, automations["digest"])
+    workflow = _workflow(house, automations["nap"])
     _people(house)
     proposal = _proposal(house)
     digest = automations["digest"]
@@ -83,9 +83,9 @@ def _automations(house: House) -> dict[str, str]:
     )  # fmt: skip
     made = {
         "digest": house.saved(digest, active=True),
-        "mail": house.saved(_example("email_report")),
+        "mail": house.saved(_example("email_report"), active=True),
         "each": house.saved(_example("for_each")),
-        "webhook": house.saved(_example("ci_webhook")),
+        "webhook": house.saved(_example("ci_webhook"), active=True),
         "broken": house.saved(
             definition(
                 "Read the price list",

@@ -8520,6 +8520,8 @@ export interface operations {
                                         version: number;
                                     };
                                     total: number;
+                                    /** @description More rows were found than total, and nobody counted them. */
+                                    more_than_total?: boolean;
                                     offset?: number | null;
                                     limit?: number;
                                     next_offset?: number | null;
@@ -8809,6 +8811,8 @@ export interface operations {
                                         version: number;
                                     };
                                     total: number;
+                                    /** @description More rows were found than total, and nobody counted them. */
+                                    more_than_total?: boolean;
                                     offset?: number | null;
                                     limit?: number;
                                     next_offset?: number | null;

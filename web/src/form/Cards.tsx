@@ -1,7 +1,7 @@
 // A card that folds: a step or a trigger, with its own menu, and a sign when something inside of
 // it is to be looked at.
 
-import { Badge, Box, Card, Group, Text, UnstyledButton } from "@mantine/core";
+import { Badge, Box, Group, Paper, Text, UnstyledButton } from "@mantine/core";
 import { ChevronDown, ChevronRight } from "lucide-react";
 import type { ReactNode } from "react";
 import { useDesk } from "./desk";
@@ -39,7 +39,7 @@ export function FoldCard({ at, title, sub, icon, moves, what, openAtFirst, child
   const [isOpen, setOpen] = useFold(at, openAtFirst);
   const own = useFindings(at, false);
   return (
-    <Card withBorder radius="md" p="sm" data-pointer={at} style={{ overflow: "visible" }}>
+    <Paper withBorder radius="md" p="sm" data-pointer={at}>
       <Group gap="xs" wrap="nowrap" justify="space-between">
         <UnstyledButton
           onClick={() => setOpen(!isOpen)}
@@ -59,11 +59,11 @@ export function FoldCard({ at, title, sub, icon, moves, what, openAtFirst, child
         </UnstyledButton>
         <Group gap={4} wrap="nowrap">
           <Count at={at} />
-          {desk.readOnly ? null : <ItemMenu moves={moves} what={what} />}
+          {desk.readOnly ? null : <ItemMenu moves={moves} what={what} at={at} />}
         </Group>
       </Group>
       <Said findings={own} />
-      {isOpen ? <Box mt="md" pl={{ base: 0, sm: 24 }}>{children()}</Box> : null}
-    </Card>
+      {isOpen ? <div className="card-body">{children()}</div> : null}
+    </Paper>
   );
 }

@@ -1,7 +1,7 @@
 // The fields of an object: what is set or required first, all others folded away. Keys that its
 // schema does not know stand there too, as JSON, until somebody takes them out.
 
-import { Box, Button, Collapse, Fieldset, Group, SimpleGrid, Stack, Text } from "@mantine/core";
+import { Box, Button, Collapse, Fieldset, Group, Stack, Text } from "@mantine/core";
 import { ChevronDown, ChevronRight, Plus } from "lucide-react";
 import { useCallback, useState } from "react";
 import { useDesk } from "./desk";
@@ -53,21 +53,18 @@ export function Grid({ fields }: { fields: Made[] }) {
     } else rows.push([made]);
   }
   return (
-    <SimpleGrid cols={{ base: 1, sm: 2 }} spacing="md" verticalSpacing="md">
+    <div className="fields">
       {rows.flat().map((made) => {
         const small = isSmall(
           kindOf({ ...made, schema: settledOnce(made.schema, made.root) }),
         );
         return (
-          <Box
-            key={made.name}
-            style={small ? undefined : { gridColumn: "1 / -1", minWidth: 0 }}
-          >
+          <div key={made.name} className={small ? undefined : "wide"}>
             <Field {...made} />
-          </Box>
+          </div>
         );
       })}
-    </SimpleGrid>
+    </div>
   );
 }
 

@@ -2,7 +2,7 @@
 
 import { ActionIcon, Box, Button, Group, Menu, Stack, Text } from "@mantine/core";
 import { ArrowDown, ArrowUp, CopyPlus, EllipsisVertical, Plus, Trash2 } from "lucide-react";
-import { useRef } from "react";
+import { memo, useRef } from "react";
 import { useDesk } from "./desk";
 import { Field } from "./Field";
 import { Frame, type Made, useField } from "./Frame";
@@ -43,8 +43,10 @@ export function useItems(at: string, list: readonly unknown[]) {
   return { keys: keys.current, moves, add };
 }
 
-export function ItemMenu({ moves, what }: { moves: Moves; what: string }) {
-  return (
+type MenuProps = { moves: Moves; what: string; at: string };
+
+export const ItemMenu = memo(
+  ({ moves, what }: MenuProps) => (
     <Menu position="bottom-end" shadow="md">
       <Menu.Target>
         <ActionIcon variant="subtle" color="gray" aria-label={`Change ${what}`}>
@@ -75,8 +77,12 @@ export function ItemMenu({ moves, what }: { moves: Moves; what: string }) {
         </Menu.Item>
       </Menu.Dropdown>
     </Menu>
-  );
-}
+  ),
+  // What a move does depends on its place alone; menus are dear, and a key draws none of them.
+  (one, other) =>
+    one.at === other.at && one.what === other.what && !one.moves.up === !other.moves.up &&
+    !one.moves.down === !other.moves.down,
+);
 
 const EMPTY: unknown[] = [];
 
@@ -107,6 +113,7 @@ export function ListField(made: Made) {
             {desk.readOnly ? null : (
               <ItemMenu
                 moves={moves(place)}
+                at={under(made.at, place)}
                 what={`item ${place + 1} of ${words.title}`}
               />
             )}

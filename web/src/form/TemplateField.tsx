@@ -12,7 +12,7 @@ import {
   Tooltip,
 } from "@mantine/core";
 import { Braces, Filter as FilterIcon } from "lucide-react";
-import { useRef, useState } from "react";
+import { memo, type RefObject, useRef, useState } from "react";
 import { TemplateEditor } from "../code";
 import type { Filter } from "../code/completing";
 import type { TemplateHandle } from "../code/Template";
@@ -20,11 +20,12 @@ import { useDesk } from "./desk";
 import { Frame, type Made, useField } from "./Frame";
 import { Outputs } from "./Outputs";
 import { scopeAt } from "./scope";
+import type { Schema } from "./values";
 
 const NO_WORDS = { filters: [], tests: [] };
 
 /** The names of a place, worked out when they are asked for. */
-export function useNames(made: Made) {
+export function useNames(made: Pick<Made, "at" | "schema">) {
   const desk = useDesk();
   const takesSecrets = made.schema["x-mainspring-scope"] === "secret";
   return () =>
@@ -101,11 +102,16 @@ function Filters(
   );
 }
 
-function Pick(
-  { made, title, onPick }: { made: Made; title: string; onPick: (path: string) => void },
-) {
+type OffersProps = {
+  at: string;
+  schema: Schema;
+  title: string;
+  handle: RefObject<TemplateHandle | null>;
+};
+
+function Earlier({ at, schema, title, handle }: OffersProps) {
   const [isOpen, setOpen] = useState(false);
-  const names = useNames(made);
+  const names = useNames({ at, schema });
   return (
     <Popover
       opened={isOpen}
@@ -135,7 +141,7 @@ function Pick(
               names={names()}
               onPick={(path) => {
                 setOpen(false);
-                onPick(path);
+                handle.current?.pick(path);
               }}
             />
           )
@@ -145,6 +151,21 @@ function Pick(
   );
 }
 
+/** What can be put into a template; the same while somebody writes in it. */
+const Offers = memo(function Offers(props: OffersProps) {
+  const { vocabulary } = useDesk();
+  return (
+    <Group gap={2} wrap="nowrap">
+      <Earlier {...props} />
+      <Filters
+        filters={vocabulary?.allowed.filters ?? NO_WORDS.filters}
+        label={props.title}
+        onPick={(one) => props.handle.current?.filter(one)}
+      />
+    </Group>
+  );
+});
+
 export function TemplateField(made: Made & { onPlain?: () => void }) {
   const desk = useDesk();
   const words = useField(made, true);
@@ -152,16 +173,9 @@ export function TemplateField(made: Made & { onPlain?: () => void }) {
   const handle = useRef<TemplateHandle>(null);
   const allowed = desk.vocabulary?.allowed ?? NO_WORDS;
   const bare = made.name === "when";
-  const aside = desk.readOnly ? null : (
-    <Group gap={2} wrap="nowrap">
-      <Pick made={made} title={words.title} onPick={(path) => handle.current?.pick(path)} />
-      <Filters
-        filters={allowed.filters}
-        label={words.title}
-        onPick={(one) => handle.current?.filter(one)}
-      />
-    </Group>
-  );
+  const aside = desk.readOnly
+    ? null
+    : <Offers at={made.at} schema={made.schema} title={words.title} handle={handle} />;
   return (
     <Frame made={made} words={words} unlabelled aside={aside}>
       <TemplateEditor

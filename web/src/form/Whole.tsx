@@ -1,6 +1,6 @@
 // A whole definition as a form: what it is, what starts it, what it does, and its bounds.
 
-import { Box, Card, Group, Stack, Text, Title, UnstyledButton } from "@mantine/core";
+import { Box, Group, Paper, Stack, Text, Title, UnstyledButton } from "@mantine/core";
 import { ChevronDown, ChevronRight } from "lucide-react";
 import { memo, type ReactNode, useCallback } from "react";
 import { useDesk } from "./desk";
@@ -14,7 +14,7 @@ import { JsonField } from "./JsonField";
 import { settledOnce } from "./schema";
 import { StepCards } from "./Steps";
 import { Triggers } from "./Triggers";
-import type { Schema } from "./values";
+import type { Json, Schema } from "./values";
 
 const NO_SCHEMA: Schema = {};
 const FIRST = ["name", "goal"];
@@ -40,7 +40,7 @@ function Part({ title, words, at, folds, children }: PartProps) {
   const [isOpen, setOpen] = useFold("", folds === undefined, holds);
   const Icon = isOpen ? ChevronDown : ChevronRight;
   return (
-    <Card withBorder radius="lg" p={{ base: "md", sm: "lg" }} style={{ overflow: "visible" }}>
+    <Paper withBorder radius="lg" className="part">
       <Title order={2} size="h4">
         {folds
           ? (
@@ -60,7 +60,7 @@ function Part({ title, words, at, folds, children }: PartProps) {
       {words ? <Text size="sm" c="dimmed" mt={2}>{words}</Text> : null}
       {at === undefined ? null : <Here at={at} />}
       {isOpen ? <Box mt="md">{children}</Box> : null}
-    </Card>
+    </Paper>
   );
 }
 
@@ -80,13 +80,89 @@ const Odd = ({ name, value }: { name: string; value: unknown }) => (
 );
 
 const isList = (value: unknown) => value === undefined || Array.isArray(value);
-const Plan = memo(({ value }: { value: unknown }) => <StepCards at="/plan" value={value} />);
-const Starts = memo(({ value }: { value: unknown }) => <Triggers at="/triggers" value={value} />);
 
-export function Whole({ value }: { value: unknown }) {
+/** The schema of a whole definition, as it is settled. */
+function useTop() {
   const desk = useDesk();
   const root = desk.vocabulary!.definition;
-  const top = settledOnce(root, root);
+  return { root, top: settledOnce(root, root) };
+}
+
+function Own({ name, value }: { name: string; value: unknown }) {
+  const { root, top } = useTop();
+  if (!top.properties[name]) return null;
+  return (
+    <Field
+      name={name}
+      schema={top.properties[name]}
+      root={root}
+      value={value}
+      at={under("", name)}
+      required={(top.required ?? []).includes(name)}
+      templated={false}
+    />
+  );
+}
+
+// Each part is given its own values alone: a key in one of them draws none of the others.
+
+const About = memo(({ name, goal }: { name: unknown; goal: unknown }) => (
+  <Part title="What it is">
+    <Stack gap="md">
+      <Own name="name" value={name} />
+      <Own name="goal" value={goal} />
+    </Stack>
+  </Part>
+));
+
+const Starts = memo(({ value }: { value: unknown }) => (
+  <Part title="What starts it" at="/triggers">
+    {isList(value)
+      ? <Triggers at="/triggers" value={value} />
+      : <Odd name="triggers" value={value} />}
+  </Part>
+));
+
+const Plan = memo(({ value }: { value: unknown }) => (
+  <Part title="What it does" words="Steps run from top to bottom." at="/plan">
+    <div data-pointer="/plan">
+      {isList(value) ? <StepCards at="/plan" value={value} /> : <Odd name="plan" value={value} />}
+    </div>
+  </Part>
+));
+
+const Bounds = memo((given: { inputs: unknown; execution: unknown; retention: unknown }) => (
+  <Part
+    title="Inputs and bounds"
+    words="What a run is given, and what it may use at most."
+    folds={REST}
+  >
+    <Stack gap="md">
+      <Own name="inputs" value={given.inputs} />
+      <Own name="execution" value={given.execution} />
+      <Own name="retention" value={given.retention} />
+    </Stack>
+  </Part>
+));
+
+const isRest = (name: string) => !OWN.includes(name);
+
+const Rest = memo(
+  function Rest({ value }: { value: Json }) {
+    const { root, top } = useTop();
+    return (
+      <Part title="The rest" words="Notes, tags and what others should know." folds={OTHERS}>
+        <Fields schema={top} root={root} value={value} at="" templated={false} leave={OWN} />
+      </Part>
+    );
+  },
+  ({ value: one }, { value: other }) => {
+    const names = new Set([...Object.keys(one), ...Object.keys(other)].filter(isRest));
+    return [...names].every((name) => one[name] === other[name]);
+  },
+);
+
+export function Whole({ value }: { value: unknown }) {
   if (!isObject(value)) {
     return (
       <JsonField
@@ -100,52 +176,13 @@ export function Whole({ value }: { value: unknown }) {
       />
     );
   }
-  const field = (name: string) => (
-    <Field
-      key={name}
-      name={name}
-      schema={top.properties[name]}
-      root={root}
-      value={value[name]}
-      at={under("", name)}
-      required={(top.required ?? []).includes(name)}
-      templated={false}
-    />
-  );
   return (
     <Stack gap="lg">
-      <Part title="What it is">
-        <Stack gap="md">{FIRST.map(field)}</Stack>
-      </Part>
-      <Part title="What starts it" at="/triggers">
-        {isList(value.triggers)
-          ? <Starts value={value.triggers} />
-          : <Odd name="triggers" value={value.triggers} />}
-      </Part>
-      <Part title="What it does" words="Steps run from top to bottom." at="/plan">
-        <div data-pointer="/plan">
-          {isList(value.plan)
-            ? <Plan value={value.plan} />
-            : <Odd name="plan" value={value.plan} />}
-        </div>
-      </Part>
-      <Part
-        title="Inputs and bounds"
-        words="What a run is given, and what it may use at most."
-        folds={REST}
-      >
-        <Stack gap="md">{REST.filter((name) => top.properties[name]).map(field)}</Stack>
-      </Part>
-      <Part title="The rest" words="Notes, tags and what others should know." folds={OTHERS}>
-        <Fields
-          schema={top}
-          root={root}
-          value={value}
-          at=""
-          templated={false}
-          leave={OWN}
-        />
-      </Part>
+      <About name={value.name} goal={value.goal} />
+      <Starts value={value.triggers} />
+      <Plan value={value.plan} />
+      <Bounds inputs={value.inputs} execution={value.execution} retention={value.retention} />
+      <Rest value={value} />
     </Stack>
   );
 }

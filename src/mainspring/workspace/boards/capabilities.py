@@ -153,7 +153,8 @@ def _get(limits: Limits) -> Capability:
         "By board_id, or by name; an id always wins, and a name that several boards have is an "
         "error that lists them. Answers the rows of one dataset, and none of the others. A page "
         "ends early when its rows are large: next_offset says where to go on. With a search, "
-        "filters or a sort, total counts the rows that were found.",
+        "filters or a sort, total counts the rows that were found; of very many it counts some "
+        "thousands behind the page, and says so.",
         input_schema=asked(
             {
                 "board_id": BOARD_ID,
@@ -203,6 +204,10 @@ def _board_shape() -> Schema:
             "rows": {"type": "array", "items": {"type": "object"}, "maxItems": MOST_ROWS},
             "schema": DATASET_SCHEMA,
             "total": COUNT,
+            "more_than_total": {
+                "description": "More rows were found than total, and nobody counted them.",
+                "type": "boolean",
+            },
             "offset": {"type": ["integer", "null"]},
             "limit": NUMBER,
             "next_offset": {"type": ["integer", "null"]},

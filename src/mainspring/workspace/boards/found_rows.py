@@ -1,12 +1,15 @@
 """Reading rows that were asked for: searched, filtered, ordered, or counted in groups.
 
-Unlike a page of rows in their places, this looks at every row of the dataset. A hundred
-thousand small ones take some tenths of a second, so a screen asks for it in large pages.
+Unlike a page of rows in their places, this may look at every row of the dataset. A hundred
+thousand small ones take some tenths of a second, so a screen asks for it in large pages. A
+search whose word stands in most rows would take much longer: rows in their places are looked
+at only until the page is full, and no more of them are counted than somebody would read.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from mainspring.contracts.capability import CapabilityHandler
@@ -24,18 +27,22 @@ if TYPE_CHECKING:
     from mainspring.contracts.context import CallContext
 
 MOST_GROUPS: Final = 500
+# How many rows are counted behind a page: whether there are 12 or 200 is of use to somebody,
+# whether there are 61,204 or 73,987 hardly, and it would be asked of every row.
+COUNTED: Final = 10_000
 LONGEST_GROUP: Final = 200
 
 # The rows are found by their keys first and fetched afterwards, so that only a page of them
 # is carried through the sorting.
 _FOUND = """
-    SELECT row_id, data, src, updated_at, deleted_at FROM (
+    SELECT row_id, data, src, updated_at, deleted_at, chosen FROM (
         SELECT rows.row_id, rows.data, rows.src, rows.updated_at, rows.deleted_at, place,
+            count(*) OVER () AS chosen,
             sum(rows.bytes + $7) OVER (ORDER BY place) - rows.bytes - $7 AS ahead
         FROM (
             SELECT row_id, row_number() OVER (ORDER BY {order}) AS place FROM (
-                SELECT row_id, position, by_number, by_text FROM (
-                    SELECT row_id, position, {keys} FROM board_rows
+                SELECT * FROM (
+                    SELECT row_id, position{keys} FROM board_rows
                     WHERE workspace_id = $1 AND dataset_id = $2
                       AND ($3 OR deleted_at IS NULL){where}
                 ) AS keyed
@@ -48,8 +55,11 @@ _FOUND = """
     WHERE ahead < $6 ORDER BY place
 """
 _COUNT = """
-    SELECT count(*) AS found FROM board_rows
-    WHERE workspace_id = $1 AND dataset_id = $2 AND ($3 OR deleted_at IS NULL){where}
+    SELECT count(*) AS found FROM (
+        SELECT FROM board_rows
+        WHERE workspace_id = $1 AND dataset_id = $2 AND ($3 OR deleted_at IS NULL){where}
+        LIMIT $4
+    ) AS counted
 """
 _GROUPS = """
     SELECT value, rows, number, count(*) OVER () AS groups FROM (
@@ -91,24 +101,38 @@ def check_start(arguments: Mapping[str, Any]) -> None:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class Found:
+    """One page of the rows that are meant, and how many there are at least."""
+
+    rows: list[Any]
+    total: int
+    # More than the total are there, and nobody counted them.
+    more: bool = False
+
+
 async def found_rows(
     ctx: CallContext, dataset: Dataset, arguments: Mapping[str, Any], room: int, around: int,
     most: int,
-) -> tuple[list[Any], int]:  # fmt: skip
-    """One page of the rows that are meant, and how many of them there are."""
+) -> Found:  # fmt: skip
     space, every = ctx.actor.workspace_id, bool(arguments.get("include_deleted", False))
-    page = (int(arguments.get("offset", 0)), int(arguments.get("limit", most)))
-    made = look(arguments, [space, dataset.id, every, *page, room, around])
-    where = made.where
-    keys = order_keys(made, arguments.get("sort"))
-    order = order_of(descending=bool(arguments.get("descending", False)))
-    text = _FOUND.format(keys=keys, where=where, order=order)
-    rows = await ctx.tx.fetch(text, *made.values)
+    offset, limit = int(arguments.get("offset", 0)), int(arguments.get("limit", most))
+    made = look(arguments, [space, dataset.id, every, offset, limit, room, around])
+    where, sort = made.where, arguments.get("sort")
+    keys = order_keys(made, sort)
+    order = order_of(sort, descending=bool(arguments.get("descending", False)))
+    rows = await ctx.tx.fetch(_FOUND.format(keys=keys, where=where, order=order), *made.values)
     if not where:
-        return rows, dataset.appended if every else dataset.live
-    counted = look(arguments, [space, dataset.id, every])
+        return Found(rows, dataset.appended if every else dataset.live)
+    chosen = int(rows[0]["chosen"]) if rows else 0
+    if chosen < limit and (chosen or not offset):
+        # The last page: what stands before it is known.
+        return Found(rows, offset + chosen)
+    enough = offset + limit + COUNTED
+    counted = look(arguments, [space, dataset.id, every, enough + 1])
     row = await ctx.tx.fetchrow(_COUNT.format(where=counted.where), *counted.values)
-    return rows, int(row["found"])
+    total = int(row["found"])
+    return Found(rows, min(total, enough), total > enough)
 
 
 def summarize_handler() -> CapabilityHandler:

@@ -25,7 +25,7 @@ from mainspring.workspace.boards.finding import (
     no_board,
     no_dataset,
 )
-from mainspring.workspace.boards.found_rows import check_start, found_rows
+from mainspring.workspace.boards.found_rows import Found, check_start, found_rows
 from mainspring.workspace.boards.links import links_of_board
 from mainspring.workspace.boards.looking import is_asked
 from mainspring.workspace.boards.parts import shown_parts
@@ -112,11 +112,13 @@ async def _page(
     offset, limit = int(arguments.get("offset", 0)), int(arguments.get("limit", MOST_ROWS))
     after = arguments.get("after")
     if is_asked(arguments):
-        found, total = await found_rows(ctx, dataset, arguments, room, _AROUND, MOST_ROWS)
+        found = await found_rows(ctx, dataset, arguments, room, _AROUND, MOST_ROWS)
     else:
-        found = await _in_place(ctx, dataset, arguments, room)
-    rows = [_row(entry) for entry in found]
+        found = Found(await _in_place(ctx, dataset, arguments, room), total)
+    rows, total = [_row(entry) for entry in found.rows], found.total
     page = {**_empty(dataset), "rows": rows, "total": total, "offset": offset, "limit": limit}
+    if found.more:
+        page["more_than_total"] = True
     if after is None:
         reached = offset + len(rows)
         page["next_offset"] = reached if rows and reached < total else None

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from typing import Any
+from uuid import UUID
 
 import pytest
 
 from mainspring.contracts.errors import Invalid
+from mainspring.workspace.boards.found_rows import COUNTED
 from tests.kit.api import Api
-from tests.kit.boards import Boards, values
+from tests.kit.boards import MANY_ROWS, Boards, values
 from tests.kit.house import Bench
 
 ROWS: list[dict[str, Any]] = [
@@ -78,6 +80,30 @@ async def test_rows_are_found_sorted_and_counted_as_they_are_asked_for(bench: Be
     assert await groups(by="price", limit=2) == [("9", 1), ("10.5", 1)]
     with pytest.raises(Invalid):
         await groups(by="due", how="sum")
+
+
+async def test_very_many_found_rows_are_counted_a_few_thousand_behind_the_page(
+    bench: Bench,
+) -> None:
+    boards = Boards(bench.house)
+    board = await boards.create()
+    there = COUNTED + 10
+    await bench.house.database.execute(MANY_ROWS, UUID(board), there)
+
+    async def found(word: str, offset: int = 0, **more: Any) -> tuple[Any, ...]:
+        page = await boards.page(board, search=word, offset=offset, limit=5, **more)
+        names = values(page["rows"], "company")
+        return len(names), page["total"], page.get("more_than_total"), page["next_offset"]
+
+    assert await found("company") == (5, COUNTED + 5, True, 5)
+    assert await found("company", sort="price", descending=True) == (5, COUNTED + 5, True, 5)
+    assert await found("company", 20) == (5, there, None, 25)
+    # The last page and whatever is behind it know how many there are.
+    assert await found("company", there - 2) == (2, there, None, None)
+    assert await found("company", there + 90) == (0, there, None, None)
+    assert await found("company 77") == (5, 111, None, 5)
+    assert await found("company 10010") == (1, 1, None, None)
+    assert await found("nobody") == (0, 0, None, None)
 
 
 async def test_a_look_over_rest_and_a_dashboard_that_can_do_nothing(api: Api) -> None:

@@ -192,7 +192,7 @@ export function Table({ boardId, dataset, mayEdit, filled }: Props) {
             : isLooking(look)
             ? total === 0
               ? "No row fits. Change the search or the filters."
-              : `${count(total, "row")} found`
+              : `${windows.more ? "More than " : ""}${count(total, "row")} found`
             : count(total, "row")}
           {selected.size ? ` · ${selected.size} selected` : ""}
         </Text>

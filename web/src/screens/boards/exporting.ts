@@ -17,10 +17,11 @@ export async function exported(
   const pieces = [csvLine(columns.map(({ label }) => label))];
   const { signal } = new AbortController();
   for (let offset = 0;;) {
-    const { rows, total } = await load(offset, AT_ONCE, signal);
+    const { rows, total, more } = await load(offset, AT_ONCE, signal);
     for (const row of rows) pieces.push(csvLine(columns.map(({ key }) => row[key])));
     offset += rows.length;
-    progress(total ? offset / total : 1);
+    // Where nobody knows how many there are, half of it is always still to come.
+    progress(more ? offset / (2 * total) : total ? offset / total : 1);
     if (!rows.length || offset >= total) break;
   }
   save(new Blob(pieces, { type: "text/csv;charset=utf-8" }), `${dataset}.csv`);

@@ -14,6 +14,7 @@ export function loadRows(boardId: string, dataset: string, look: Look): Load {
   return async (offset, limit, signal) => {
     const rows: Row[] = [];
     let total = 0;
+    let more = false;
     while (rows.length < limit) {
       const { data } = await client.GET("/api/v1/boards/{board_id}/rows", {
         params: {
@@ -31,9 +32,10 @@ export function loadRows(boardId: string, dataset: string, look: Look): Load {
       if (!page) break;
       rows.push(...page.rows as unknown as Row[]);
       total = page.total;
+      more = page.more_than_total ?? false;
       if (page.next_offset === null || page.next_offset === undefined) break;
     }
-    return { rows, total };
+    return { rows, total, more };
   };
 }
 

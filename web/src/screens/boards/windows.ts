@@ -4,13 +4,15 @@
 
 import type { Row } from "./rows";
 
-export type Page = { rows: Row[]; total: number };
+export type Page = { rows: Row[]; total: number; more?: boolean };
 export type Load = (offset: number, limit: number, signal: AbortSignal) => Promise<Page>;
 
 type Pending = { stop: AbortController; timer?: ReturnType<typeof setTimeout> };
 
 export class RowWindows {
   total: number | null = null;
+  /** There are more than the total; nobody counted them. */
+  more = false;
   problem: unknown = null;
   /** Counts changes, for whoever watches. */
   version = 0;
@@ -81,7 +83,7 @@ export class RowWindows {
       const page = await this.load(at * this.size, this.size, pending.stop.signal);
       if (pending.stop.signal.aborted || era !== this.era) return;
       this.windows.set(at, page.rows);
-      this.total = page.total;
+      this.count(page);
       this.problem = null;
       for (const old of this.windows.keys()) {
         if (this.windows.size <= this.most) break;
@@ -94,6 +96,13 @@ export class RowWindows {
       if (this.pending.get(at) === pending) this.pending.delete(at);
     }
     this.tell();
+  }
+
+  /** Behind an earlier page fewer were counted: what is known of a later one stays known. */
+  private count({ total, more = false }: Page): void {
+    if (more && this.total !== null && this.total >= total) return;
+    this.total = total;
+    this.more = more;
   }
 
   /** Another value for a row that is here; the server has taken it already. */
@@ -121,7 +130,8 @@ export class RowWindows {
       const page = await this.load(from * this.size, this.size, stop.signal);
       if (era !== this.era) return;
       this.windows = new Map([[from, page.rows]]);
-      this.total = page.total;
+      this.total = null;
+      this.count(page);
       this.problem = null;
     } catch (problem) {
       if (era !== this.era) return;

@@ -8,6 +8,7 @@ import { sayDone, useAct } from "../../kit/acting";
 import { Asked } from "../../kit/Asked";
 import { RehearsalPanel } from "../../review";
 import type { Install } from "./kinds";
+import { UpgradeDiff } from "./UpgradeDiff";
 
 type Check = Answer<"check_recipe_upgrade">;
 type Place = Check["change_summary"]["recipe"][number];
@@ -34,7 +35,8 @@ export function Upgrade({ one, onDone }: { one: Install; onDone: () => void }) {
 
 function Checked({ one, check, onDone }: { one: Install; check: Check; onDone: () => void }) {
   const { busy, act } = useAct();
-  const [rehearsing, setRehearsing] = useState(false);
+  const [opened, setOpened] = useState<"diff" | "rehearsal" | null>(null);
+  const toggle = (part: "diff" | "rehearsal") => setOpened(opened === part ? null : part);
   const what = check.change_summary;
   const upgrade = () =>
     act(async () => {
@@ -89,18 +91,31 @@ function Checked({ one, check, onDone }: { one: Install; check: Check; onDone: (
         </Button>
         {check.definition
           ? (
-            <Button
-              size="xs"
-              variant="default"
-              onClick={() => setRehearsing(!rehearsing)}
-              aria-expanded={rehearsing}
-            >
-              Rehearse it first
-            </Button>
+            <>
+              <Button
+                size="xs"
+                variant="default"
+                onClick={() => toggle("diff")}
+                aria-expanded={opened === "diff"}
+              >
+                Compare the definitions
+              </Button>
+              <Button
+                size="xs"
+                variant="default"
+                onClick={() => toggle("rehearsal")}
+                aria-expanded={opened === "rehearsal"}
+              >
+                Rehearse it first
+              </Button>
+            </>
           )
           : null}
       </Group>
-      {rehearsing && check.definition
+      {opened === "diff" && check.definition
+        ? <UpgradeDiff automationId={one.id} definition={check.definition} />
+        : null}
+      {opened === "rehearsal" && check.definition
         ? (
           <RehearsalPanel
             automationId={one.id}

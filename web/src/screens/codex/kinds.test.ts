@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { beginnings, filled, placeOf, spelt } from "./kinds";
+import { beginnings, filled, ordered, placeOf, spelt } from "./kinds";
 
 const SETTINGS = [
   { name: "host", required: true },
@@ -23,4 +23,10 @@ test("what the install fills in is told by its name", () => {
 test("only what has a screen is linked", () => {
   expect(placeOf({ kind: "board", id: "7" })).toBe("/boards/7");
   expect(placeOf({ kind: "bundle", id: "7" })).toBeNull();
+});
+
+test("the order of fields is no difference, and the order of a list is one", () => {
+  const spelled = (value: unknown) => JSON.stringify(ordered(value));
+  expect(spelled({ b: [{ d: 1, c: null }], a: 2 })).toBe(`{"a":2,"b":[{"c":null,"d":1}]}`);
+  expect(spelled([1, 2])).not.toBe(spelled([2, 1]));
 });

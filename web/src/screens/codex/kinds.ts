@@ -50,3 +50,11 @@ export function filled(settings: Setting[], values: Record<string, Value>): Reco
   }
   return sent;
 }
+
+/** The same value with its fields in one order, so that only what differs is seen to differ. */
+export function ordered(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(ordered);
+  if (value === null || typeof value !== "object") return value;
+  const fields = Object.entries(value).sort(([one], [two]) => one < two ? -1 : 1);
+  return Object.fromEntries(fields.map(([name, held]) => [name, ordered(held)]));
+}

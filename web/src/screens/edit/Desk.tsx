@@ -1,6 +1,6 @@
 // The desk of the editor: the form, what the server says of it, and saving it as a version.
 
-import { Alert, Anchor, Button, Grid, Group, Stack, Text } from "@mantine/core";
+import { Alert, Anchor, Button, Group, Stack, Text } from "@mantine/core";
 import { Link, type ShouldBlockFn, useBlocker, useNavigate } from "@tanstack/react-router";
 import { History } from "lucide-react";
 import { useCallback, useMemo, useRef, useState } from "react";
@@ -117,50 +117,46 @@ export function Desk({ automation, start, samples, from, kind }: Props) {
           />
         }
       />
-      <Grid gap="lg">
-        <Grid.Col span={{ base: 12, lg: 8 }}>
-          <Stack gap="md">
-            <Kept draft={draft} from={from} />
-            {saving.saved && !draft.isDirty ? <SavedNote saved={saving.saved} /> : null}
-            {saving.clash
-              ? (
-                <ClashNote
-                  clash={saving.clash}
-                  base={compared}
-                  onBuildOn={(on, definition) => {
-                    setVersion(on);
-                    setCompared(definition);
-                    void save(on);
-                  }}
-                />
-              )
-              : null}
-            {saving.problem && !saving.clash
-              ? (
-                <RefusedNote
-                  problem={saving.problem}
-                  findings={refusals(saving.problem).length}
-                />
-              )
-              : null}
-            <DefinitionEditor
-              value={draft.definition}
-              onChange={draft.setDefinition}
-              findings={findings}
-              samples={samples}
-              readOnly={!may}
-              compareWith={compared}
-              onBroken={setBroken}
-            />
-          </Stack>
-        </Grid.Col>
-        <Grid.Col span={{ base: 12, lg: 4 }}>
-          <Stack gap="md" className="beside">
-            <Judgement verdict={verdict} broken={broken} />
-            <Review review={review} definition={verdict.of} current={current} />
-          </Stack>
-        </Grid.Col>
-      </Grid>
+      <div className="desk">
+        <Stack gap="md">
+          <Kept draft={draft} from={from} />
+          {saving.saved && !draft.isDirty ? <SavedNote saved={saving.saved} /> : null}
+          {saving.clash
+            ? (
+              <ClashNote
+                clash={saving.clash}
+                base={compared}
+                onBuildOn={(on, definition) => {
+                  setVersion(on);
+                  setCompared(definition);
+                  void save(on);
+                }}
+              />
+            )
+            : null}
+          {saving.problem && !saving.clash
+            ? (
+              <RefusedNote
+                problem={saving.problem}
+                findings={refusals(saving.problem).length}
+              />
+            )
+            : null}
+          <DefinitionEditor
+            value={draft.definition}
+            onChange={draft.setDefinition}
+            findings={findings}
+            samples={samples}
+            readOnly={!may}
+            compareWith={compared}
+            onBroken={setBroken}
+          />
+        </Stack>
+        <Stack gap="md" className="beside">
+          <Judgement verdict={verdict} broken={broken} />
+          <Review review={review} definition={verdict.of} current={current} />
+        </Stack>
+      </div>
     </>
   );
 }

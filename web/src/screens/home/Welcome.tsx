@@ -8,6 +8,7 @@ import {
   Grid,
   Group,
   SimpleGrid,
+  Skeleton,
   Stack,
   Text,
   Textarea,
@@ -26,6 +27,14 @@ const IDEAS = [
   "Watch https://example.org every hour and tell me when it changes",
   "When my webhook gets a form, add a row to a board and write to me",
 ];
+
+// An idea is as long as it is: it may take two lines, and loses nothing at its edges.
+const IDEA = {
+  whiteSpace: "normal",
+  textAlign: "left",
+  lineHeight: 1.4,
+  overflow: "visible",
+} as const;
 
 export function Welcome({ tasks }: { tasks: Task[] }) {
   return (
@@ -85,7 +94,7 @@ function Words() {
                 fw={500}
                 h="auto"
                 py={4}
-                styles={{ label: { whiteSpace: "normal", textAlign: "left" } }}
+                styles={{ label: IDEA }}
                 onClick={() => setWords(idea)}
               >
                 {idea}
@@ -130,7 +139,7 @@ function Starters() {
     const recipe = recipes.data?.recipes.find((one) => one.slug === slug);
     return recipe ? [{ recipe, icon }] : [];
   });
-  if (recipes.data && !found.length) return null;
+  if (!recipes.isPending && !found.length) return null;
   return (
     <Stack gap="sm">
       <Group justify="space-between">
@@ -146,6 +155,9 @@ function Starters() {
         </Button>
       </Group>
       <SimpleGrid cols={{ base: 1, xs: 2 }}>
+        {recipes.isPending
+          ? STARTERS.map(({ slug }) => <Skeleton key={slug} h={118} radius="lg" />)
+          : null}
         {found.map(({ recipe, icon: Icon }) => (
           <Card
             key={recipe.slug}

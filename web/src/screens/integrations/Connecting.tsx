@@ -114,9 +114,9 @@ function Fields({ one, done, words }: { one: Integration; done: string; words?: 
   const [problem, setProblem] = useState<unknown>(null);
   const [busy, setBusy] = useState(false);
   const errors = problem instanceof Problem ? byPointer(problem.findings) : {};
-  const places = Object.keys(errors);
-  const atFields = places.length > 0 &&
-    places.every((place) => one.fields.some((each) => place === `/fields/${each.name}`));
+  // An integration that judges its settings itself names them without what is around them.
+  const errorAt = (name: string) => errors[`/fields/${name}`] ?? errors[`/${name}`];
+  const atFields = one.fields.some((each) => errorAt(each.name));
   const submit = async (event: React.FormEvent) => {
     event.preventDefault();
     setBusy(true);
@@ -147,7 +147,7 @@ function Fields({ one, done, words }: { one: Integration; done: string; words?: 
             key={each.name}
             field={each}
             value={values[each.name] ?? ""}
-            error={errors[`/fields/${each.name}`]}
+            error={errorAt(each.name)}
             onChange={(value) => setValues((before) => ({ ...before, [each.name]: value }))}
           />
         ))}

@@ -1,16 +1,6 @@
 // The automations that go with a workflow: how they stand, attaching one, making one, letting go.
 
-import {
-  ActionIcon,
-  Anchor,
-  Button,
-  Group,
-  Menu,
-  Select,
-  Stack,
-  Text,
-  Tooltip,
-} from "@mantine/core";
+import { ActionIcon, Anchor, Button, Group, Menu, Select, Stack, Text } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
 import { Link } from "@tanstack/react-router";
 import { Plus, Unlink } from "lucide-react";
@@ -106,21 +96,20 @@ function Row({ one, summary, detach, busy }: RowProps) {
           {one.resumes ? " · goes on when the workflow does" : ""}
         </Text>
       </Stack>
-      <Group gap={4} wrap="nowrap">
+      <Group gap={4} wrap="nowrap" style={{ flexShrink: 0 }}>
         <Status value={one.state ?? "paused"} />
         {detach
           ? (
-            <Tooltip label="Let it go its own way">
-              <ActionIcon
-                variant="subtle"
-                color="gray"
-                aria-label={`Detach ${one.name}`}
-                disabled={busy}
-                onClick={detach}
-              >
-                <Unlink size={15} />
-              </ActionIcon>
-            </Tooltip>
+            <ActionIcon
+              variant="subtle"
+              color="gray"
+              aria-label={`Detach ${one.name}`}
+              title="Let it go its own way"
+              disabled={busy}
+              onClick={detach}
+            >
+              <Unlink size={15} />
+            </ActionIcon>
           )
           : null}
       </Group>

@@ -1,0 +1,25 @@
+// The definition that is in force beside the one an upgrade would put there.
+
+import { api } from "../../api/client";
+import { Diff } from "../../code";
+import { Asked } from "../../kit/Asked";
+import { ordered } from "./kinds";
+
+type Props = { automationId: string; definition: unknown };
+
+export function UpgradeDiff({ automationId, definition }: Props) {
+  const found = api.useQuery("get", "/api/v1/automations/{automation_id}", {
+    params: { path: { automation_id: automationId } },
+  });
+  return (
+    <Asked of={found} lines={2}>
+      {(held) => (
+        <Diff
+          before={JSON.stringify(ordered(held.definition), null, 2)}
+          after={JSON.stringify(ordered(definition), null, 2)}
+          label="Differences of the definition"
+        />
+      )}
+    </Asked>
+  );
+}
