@@ -110,10 +110,16 @@ def test_a_client_is_let_in_for_less_than_it_asks_and_ended(house: House, page: 
 
 def test_what_was_agreed_to_passes_and_a_token_fills_the_snippets(house: House, page: Page) -> None:
     assistant = _assistant(house)
-    page.goto(assistant.link(WEB, "read"))
-    expect(page.get_by_text("assistant.example")).to_be_visible()
-    page.get_by_role("button", name="Allow", exact=True).click()
-    expect(page.get_by_role("heading", name="Arrived")).to_be_visible()
+    # A client of the web opens the question in a window, and hears of the answer from it.
+    page.goto("https://assistant.example/begin")
+    with page.expect_popup() as opened:
+        page.evaluate("link => { window.open(link) }", house.address + assistant.link(WEB, "read"))
+    window = opened.value
+    expect(window.get_by_text("assistant.example")).to_be_visible()
+    window.get_by_role("button", name="Allow", exact=True).click()
+    expect(window.get_by_role("heading", name="Arrived")).to_be_visible()
+    assert window.evaluate("window.opener !== null")
+    window.close()
     page.goto(assistant.link(WEB, "read"))
     expect(page.get_by_role("heading", name="Arrived")).to_be_visible()
     assert assistant.exchanged(page.url, WEB)["scope"] == "read"

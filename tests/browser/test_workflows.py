@@ -75,8 +75,10 @@ def _switch(page: Page) -> None:
 def _delete(house: House, page: Page) -> None:
     """With its board, because somebody said so; the phone shows the same without scrolling."""
     page.set_viewport_size({"width": PHONE["width"], "height": PHONE["height"]})
-    wide = page.evaluate("document.documentElement.scrollWidth")
-    assert wide <= PHONE["width"]
+    # The menu at the side takes a moment to go.
+    page.wait_for_function(
+        "wide => document.documentElement.scrollWidth <= wide", arg=PHONE["width"]
+    )
     page.get_by_role("button", name="More", exact=True).click()
     page.get_by_role("menuitem", name="Delete it").click()
     question = page.get_by_role("dialog")

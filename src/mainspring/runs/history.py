@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
 from mainspring.contracts.errors import Missing
@@ -15,17 +16,28 @@ if TYPE_CHECKING:
 COLUMNS = """r.id, a.name AS automation, r.automation_id, r.version, r.status, r.reason,
         r.outcome, r.trigger_type, r.trigger_id, r.created_at, r.started_at, r.finished_at,
         r.effects, r.drafts, r.cost_usd, r.attempt, r.replay_of, r.parent_id, r.mode"""
-# Each part that was not asked for is true for every row.
+# The page is picked first, along the ids and no further than it goes; names come to it then.
 _LIST = f"""
+    WITH picked AS MATERIALIZED (
+        SELECT r.id FROM runs r WHERE r.workspace_id = $1 AND {{parts}}
+        ORDER BY r.id DESC LIMIT $2
+    )
     SELECT {COLUMNS}
-    FROM runs r JOIN automations a ON a.workspace_id = r.workspace_id AND a.id = r.automation_id
-    WHERE r.workspace_id = $1 AND ($2::text IS NULL OR r.status = $2)
-      AND ($3::text IS NULL OR a.name = $3) AND ($4::uuid IS NULL OR r.automation_id = $4)
-      AND ($5::uuid IS NULL OR r.trigger_id = $5) AND ($6::uuid IS NULL OR r.id < $6)
-      AND r.rehearsal_id IS NOT DISTINCT FROM $8::uuid
-      AND ($9::text IS NULL OR r.mode = $9)
-    ORDER BY r.id DESC LIMIT $7
+    FROM picked p JOIN runs r ON r.workspace_id = $1 AND r.id = p.id
+    JOIN automations a ON a.workspace_id = r.workspace_id AND a.id = r.automation_id
+    ORDER BY r.id DESC
 """
+# Only what was asked for is written: a plan that must allow for every part reads every run.
+_PARTS: Final[Mapping[str, str]] = {
+    "status": "r.status = {}",
+    "automation": """r.automation_id IN (
+        SELECT a.id FROM automations a WHERE a.workspace_id = $1 AND a.name = {})""",
+    "automation_id": "r.automation_id = {}",
+    "trigger_id": "r.trigger_id = {}",
+    "before": "r.id < {}",
+    "rehearsal_id": "r.rehearsal_id = {}",
+    "mode": "r.mode = {}",
+}
 _ONE = f"""
     SELECT {COLUMNS}, nullif(r.due_at, 'infinity') AS due_at, r.takeovers, r.queue, r.root_id,
         r.depth, r.inputs, r.payload, r.output, r.error
@@ -74,11 +86,21 @@ async def list_runs(
 
     Those of a rehearsal are listed only for whoever names it.
     """
-    rows = await tx.fetch(
-        _LIST, workspace_id, status, automation, automation_id, trigger_id, before, most,
-        rehearsal_id, mode,
-    )  # fmt: skip
+    asked = {
+        "status": status, "automation": automation, "automation_id": automation_id,
+        "trigger_id": trigger_id, "before": before, "rehearsal_id": rehearsal_id, "mode": mode,
+    }  # fmt: skip
+    given = {name: value for name, value in asked.items() if value is not None}
+    rows = await tx.fetch(_list(tuple(given)), workspace_id, most, *given.values())
     return [dict(row) for row in rows]
+
+
+@cache
+def _list(names: tuple[str, ...]) -> str:
+    parts = [_PARTS[name].format(f"${place}") for place, name in enumerate(names, 3)]
+    if "rehearsal_id" not in names:
+        parts.append("r.rehearsal_id IS NULL")
+    return _LIST.format(parts=" AND ".join(parts))
 
 
 async def read_run(tx: Transaction, workspace_id: UUID, run_id: UUID) -> dict[str, Any]:

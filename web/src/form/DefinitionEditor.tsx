@@ -25,6 +25,10 @@ export type DefinitionEditorProps = {
   samples?: Samples;
   readOnly?: boolean;
   compareWith?: unknown;
+  /** To be read first: steps are closed until somebody opens them. */
+  folded?: boolean;
+  /** The place to begin at, by its JSON pointer. */
+  startAt?: string;
   /** Told while something is written that cannot be read yet, and with null once it can. */
   onBroken?: (words: string | null) => void;
 };
@@ -100,6 +104,10 @@ function Editor(props: DefinitionEditorProps & { vocabulary: Vocabulary }) {
   useEffect(() => {
     if (!broken.words) setRefused(null);
   }, [broken.words]);
+  const { startAt } = props;
+  useEffect(() => {
+    if (startAt) focusPointer(startAt);
+  }, [startAt]);
   const turnNow = (next: View): boolean => {
     if (broken.words && next !== view) {
       setRefused(broken.words);
@@ -192,6 +200,7 @@ function Formed({ given, findings, samples, vocabulary, setFields }: FormedProps
       secrets={names}
       readOnly={given.readOnly ?? false}
       plain={false}
+      folded={given.folded}
       vocabulary={vocabulary}
       onBroken={setFields}
     >

@@ -22,7 +22,14 @@ export type Holder = {
   at: string;
   templated: boolean;
 };
-type Props = Holder & { leave?: readonly string[]; unknownWords?: string };
+type Props = Holder & {
+  leave?: readonly string[];
+  /** Folded away even if they are set: what is rarely changed. */
+  tucked?: readonly string[];
+  moreWords?: string;
+  unknownWords?: string;
+};
+const NO_NAMES: readonly string[] = [];
 
 function madeFor({ schema, root, value, at, templated }: Holder, name: string): Made {
   const known: Schema | undefined = schema.properties?.[name];
@@ -91,7 +98,14 @@ function Unknown({ holder, names, words }: { holder: Holder; names: string[]; wo
 }
 
 /** All fields of an object, without a frame around them. */
-export function Fields({ leave = [], unknownWords = "Not known here", ...holder }: Props) {
+export function Fields(props: Props) {
+  const {
+    leave = NO_NAMES,
+    tucked = NO_NAMES,
+    moreWords,
+    unknownWords = "Not known here",
+    ...holder
+  } = props;
   const desk = useDesk();
   const { schema, value, at } = holder;
   const known = Object.keys(schema.properties ?? {}).filter((name) => !leave.includes(name));
@@ -106,7 +120,9 @@ export function Fields({ leave = [], unknownWords = "Not known here", ...holder 
   const first = desk.plain
     ? known
     : front.length || known.length > 3
-    ? known.filter((name) => front.includes(name) || required.includes(name))
+    ? known.filter((name) =>
+      (front.includes(name) || required.includes(name)) && !tucked.includes(name)
+    )
     : known;
   const folded = known.filter((name) => !first.includes(name));
   const unknown = Object.keys(isObject(value) ? value : {}).filter((name) =>
@@ -126,7 +142,7 @@ export function Fields({ leave = [], unknownWords = "Not known here", ...holder 
           />
         )
         : null}
-      {folded.length ? <More holder={holder} names={folded} /> : null}
+      {folded.length ? <More holder={holder} names={folded} words={moreWords} /> : null}
     </Stack>
   );
 }
@@ -141,14 +157,18 @@ function Orphans({ at, names }: { at: string; names: string[] }) {
   return mine.length ? <Said findings={mine} /> : null;
 }
 
-function More({ holder, names }: { holder: Holder; names: string[] }) {
+type MoreProps = { holder: Holder; names: string[]; words?: string };
+
+function More({ holder, names, words = "More settings" }: MoreProps) {
   const places = names.map((name) => under(holder.at, name)).join(" ");
   const holds = useCallback(
     (wanted: string) =>
       places.split(" ").some((one) => wanted === one || wanted.startsWith(`${one}/`)),
     [places],
   );
-  const said = useFindings(holder.at, true).some(({ pointer }) => holds(pointer));
+  const said = useFindings(holder.at, true).some(({ pointer, level }) =>
+    level === "error" && holds(pointer)
+  );
   const [isOpen, setOpen] = useFold(holder.at, false, holds);
   const open = isOpen || said;
   return (
@@ -161,7 +181,7 @@ function More({ holder, names }: { holder: Holder; names: string[] }) {
         leftSection={open ? <ChevronDown size={14} /> : <ChevronRight size={14} />}
         onClick={() => setOpen(!isOpen)}
       >
-        More settings
+        {words}
       </Button>
       <Collapse expanded={open} transitionDuration={0}>
         {open

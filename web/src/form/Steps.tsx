@@ -9,6 +9,7 @@ import { useDesk } from "./desk";
 import { Field } from "./Field";
 import { useFindings } from "./findings";
 import { Frame, type Made, Said, useField } from "./Frame";
+import { gistOf } from "./gist";
 import { Fields } from "./Group";
 import { type Moves, useItems } from "./List";
 import { isObject, under, valueAt } from "./pointers";
@@ -16,8 +17,9 @@ import { settledOnce, startOf } from "./schema";
 import type { Json, Schema } from "./values";
 
 const EMPTY: unknown[] = [];
-const FEW = 3;
-const FRONT = ["step_id", "action", "config"];
+const FEW = 2;
+const FRONT = ["action", "config"];
+const TUCKED = ["step_id"];
 
 /** A name for a step that no other has. */
 export function freshStepId(document: unknown, action: string): string {
@@ -136,15 +138,6 @@ function StepFields({ step, at, shape }: { step: Json; at: string; shape: Schema
         schema={word?.schema}
         templated
       />
-      <Field
-        name="step_id"
-        schema={shape.properties.step_id}
-        root={root}
-        value={step.step_id}
-        at={under(at, "step_id")}
-        required
-        templated={false}
-      />
       <Fields
         schema={shape}
         root={root}
@@ -152,15 +145,24 @@ function StepFields({ step, at, shape }: { step: Json; at: string; shape: Schema
         at={at}
         templated={false}
         leave={FRONT}
+        tucked={TUCKED}
+        moreWords="Name, order and retries"
       />
     </Stack>
   );
 }
 
-type CardProps = { step: unknown; at: string; moves: Moves; openAtFirst: boolean };
+const Gist = ({ name, says }: { name: string; says: string }) => (
+  <>
+    <span className="mono">{name}</span>
+    {says ? ` · ${says}` : ""}
+  </>
+);
+
+type CardProps = { step: unknown; at: string; place: number; moves: Moves; openAtFirst: boolean };
 
 const StepCard = memo(
-  function StepCard({ step, at, moves, openAtFirst }: CardProps) {
+  function StepCard({ step, at, place, moves, openAtFirst }: CardProps) {
     const desk = useDesk();
     const shape = settledOnce(
       desk.vocabulary!.definition.$defs?.Step,
@@ -181,14 +183,15 @@ const StepCard = memo(
     }
     const name = typeof step.step_id === "string" ? step.step_id : "A step without a name";
     const word = desk.vocabulary!.actions.get(String(step.action));
-    const sub = typeof step.description === "string" && step.description
+    const does = typeof step.description === "string" && step.description
       ? step.description
-      : word?.title ?? String(step.action ?? "");
+      : word?.title ?? String(step.action || "A step that does nothing yet");
     return (
       <FoldCard
         at={at}
-        title={name}
-        sub={sub}
+        title={does}
+        sub={<Gist name={name} says={gistOf(step, word?.schema)} />}
+        icon={<span className="number" aria-hidden>{place + 1}</span>}
         moves={moves}
         what={`step ${name}`}
         openAtFirst={openAtFirst}
@@ -244,7 +247,7 @@ export function StepCards({ at, value }: { at: string; value: unknown }) {
   const desk = useDesk();
   const list = Array.isArray(value) ? value : EMPTY;
   const { keys, moves, add } = useItems(at, list);
-  const [wereFew] = useState(list.length <= FEW);
+  const [wereFew] = useState(!desk.folded && list.length <= FEW);
   const [added, setAdded] = useState<string | null>(null);
   const addStep = (action: string) => {
     const word = desk.vocabulary?.actions.get(action);
@@ -263,6 +266,7 @@ export function StepCards({ at, value }: { at: string; value: unknown }) {
           key={keys[place]}
           step={step}
           at={under(at, place)}
+          place={place}
           moves={steadied(moves(place), desk, at, place)}
           openAtFirst={wereFew || (isObject(step) && step.step_id === added)}
         />

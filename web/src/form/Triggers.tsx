@@ -2,7 +2,7 @@
 
 import { Button, Menu, Stack, Text } from "@mantine/core";
 import { CalendarClock, Globe, Plus, Radio, Table2, Zap } from "lucide-react";
-import { memo } from "react";
+import { memo, useState } from "react";
 import { capital, plain, triggerWords } from "../kit/words";
 import { FoldCard } from "./Cards";
 import { useDesk } from "./desk";
@@ -16,7 +16,7 @@ import type { Json, Schema } from "./values";
 
 const NO_SCHEMA: Schema = {};
 const EMPTY: unknown[] = [];
-const FRONT = ["type", "config"];
+const FRONT = ["config"];
 const ICONS: Record<string, typeof Zap> = {
   schedule: CalendarClock,
   webhook: Globe,
@@ -32,8 +32,18 @@ const titleFor = (trigger: Json) =>
     }),
   );
 
+/** What says nothing new stays folded away. */
+const tuckedOf = ({ enabled, inputs }: Json): string[] => [
+  "type",
+  "id",
+  ...(enabled === false ? [] : ["enabled"]),
+  ...(isObject(inputs) && Object.keys(inputs).length ? [] : ["inputs"]),
+];
+
+type CardProps = { trigger: unknown; at: string; moves: Moves; openAtFirst: boolean };
+
 const TriggerCard = memo(
-  function TriggerCard({ trigger, at, moves }: { trigger: unknown; at: string; moves: Moves }) {
+  function TriggerCard({ trigger, at, moves, openAtFirst }: CardProps) {
     const desk = useDesk();
     const { definition, triggers } = desk.vocabulary!;
     const shape = settledOnce(definition.$defs?.Trigger, definition);
@@ -60,19 +70,10 @@ const TriggerCard = memo(
         icon={<Icon size={16} aria-hidden />}
         moves={moves}
         what="this trigger"
-        openAtFirst
+        openAtFirst={openAtFirst}
       >
         {() => (
           <Stack gap="md">
-            <Field
-              name="type"
-              schema={shape.properties.type}
-              root={definition}
-              value={trigger.type}
-              at={under(at, "type")}
-              required
-              templated={false}
-            />
             <Config
               key={String(trigger.type)}
               at={under(at, "config")}
@@ -87,6 +88,8 @@ const TriggerCard = memo(
               at={at}
               templated={false}
               leave={FRONT}
+              tucked={tuckedOf(trigger)}
+              moreWords="Kind, name and inputs"
             />
           </Stack>
         )}
@@ -102,6 +105,8 @@ export function Triggers({ at, value }: { at: string; value: unknown }) {
   const desk = useDesk();
   const list = Array.isArray(value) ? value : EMPTY;
   const { keys, moves, add } = useItems(at, list);
+  // Their titles say when; only a new one has to be filled in.
+  const [atFirst] = useState(list.length);
   const known = [...desk.vocabulary!.triggers.values()];
   return (
     <Stack gap="sm" data-pointer={at}>
@@ -114,6 +119,7 @@ export function Triggers({ at, value }: { at: string; value: unknown }) {
           trigger={trigger}
           at={under(at, place)}
           moves={moves(place)}
+          openAtFirst={place >= atFirst}
         />
       ))}
       {desk.readOnly ? null : (

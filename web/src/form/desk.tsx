@@ -19,6 +19,8 @@ export type Desk = {
   readOnly: boolean;
   /** No names of code beside the titles: a form for people who answer. */
   plain: boolean;
+  /** To be read first: every card is closed until somebody opens it. */
+  folded: boolean;
   vocabulary?: Vocabulary;
 };
 
@@ -31,6 +33,7 @@ const NOTHING: Desk = {
   broken: () => {},
   readOnly: true,
   plain: true,
+  folded: false,
 };
 const Context = createContext<Desk>(NOTHING);
 export const useDesk = () => useContext(Context);
@@ -43,6 +46,7 @@ export type Given = {
   secrets?: string[];
   readOnly: boolean;
   plain: boolean;
+  folded?: boolean;
   vocabulary?: Vocabulary;
   onBroken?: (broken: ReadonlyMap<string, string>) => void;
 };
@@ -58,7 +62,7 @@ function useLive(given: Given) {
 
 export function DeskProvider({ children, ...given }: Given & { children: ReactNode }) {
   const { live, document } = useLive(given);
-  const { readOnly, plain, vocabulary, findings } = given;
+  const { readOnly, plain, folded = false, vocabulary, findings } = given;
   const store = useMemo(() => new Findings(), []);
   useEffect(() => store.tell(findings), [store, findings]);
   const desk = useMemo<Desk>(() => {
@@ -82,9 +86,10 @@ export function DeskProvider({ children, ...given }: Given & { children: ReactNo
       },
       readOnly,
       plain,
+      folded,
       vocabulary,
     };
-  }, [readOnly, plain, vocabulary]);
+  }, [readOnly, plain, folded, vocabulary]);
   return (
     <Context.Provider value={desk}>
       <FindingsProvider value={store}>{children}</FindingsProvider>

@@ -23,10 +23,10 @@ export function useCheck(
       clearTimeout(timer);
     };
   }, [value, check]);
-  // Where the server has spoken it is not said twice.
+  // Where the server has spoken, or a question is asked, it is not said twice.
   return useMemo(() => {
     const spoken = new Set(
-      told.filter((one) => one.level === "error").map((one) => one.pointer),
+      told.filter((one) => one.level !== "warning").map((one) => one.pointer),
     );
     return [...told, ...own.filter((one) => !spoken.has(one.pointer))];
   }, [own, told]);

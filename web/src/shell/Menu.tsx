@@ -26,8 +26,8 @@ export function SideMenu({ onGo }: { onGo: () => void }) {
       leftSection={<Icon size={17} strokeWidth={1.8} aria-hidden />}
       rightSection={to === "/inbox" && waiting.all
         ? (
-          <Badge size="sm" circle aria-label={`${waiting.all} waiting`}>
-            {waiting.all}
+          <Badge size="sm" circle={waiting.all < 10} aria-label={`${waiting.all} waiting`}>
+            {waiting.all < 1_000 ? waiting.all : "999+"}
           </Badge>
         )
         : null}

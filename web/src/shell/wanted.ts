@@ -8,13 +8,18 @@ const KEPT_FOR = 15 * 60 * 1000;
 
 export function goAndSignIn(): void {
   if (location.pathname === "/sign-in") return;
+  noteWanted();
+  location.replace("/sign-in");
+}
+
+/** This place is wanted; a link for signing in that is opened in another tab leads here. */
+export function noteWanted(): void {
   try {
     const path = location.pathname + location.search + location.hash;
     localStorage.setItem(KEY, JSON.stringify({ path, at: Date.now() }));
   } catch {
     // A browser that keeps nothing leads to the first screen afterwards.
   }
-  location.replace("/sign-in");
 }
 
 export function wantedPlace(): string {

@@ -8,6 +8,7 @@ into the document carries a word that this very answer made up.
 from __future__ import annotations
 
 import secrets
+from collections.abc import Mapping
 from typing import Final
 
 from fastapi import APIRouter, Depends, Request
@@ -22,6 +23,11 @@ _APART: Final = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
+# A client of the web opens the question in a window of its own and waits there for the answer.
+# Apart from its opener that window could tell nobody, also not once it is the client's again.
+# The question itself gives its opener nothing: it hears no messages and stands in no frame.
+_ANSWERED: Final = "/oauth/consent/{request_id}"
+_BESIDE: Final = {**_APART, "Cross-Origin-Opener-Policy": "unsafe-none"}
 # A file whose name holds its content's digest never changes.
 _FOREVER: Final = "public, max-age=31536000, immutable"
 
@@ -33,11 +39,15 @@ def pages(page: Page) -> APIRouter:
     async def show_screen() -> Response:
         return document(page)
 
+    async def show_question() -> Response:
+        return document(page, apart=_BESIDE)
+
     async def read_asset(name: str, request: Request) -> Response:
         return _file(page, name, request.headers.get("accept-encoding", ""))
 
     for path in SCREENS:
-        made.get(path, include_in_schema=False, name="page")(public(show_screen))
+        shown = show_question if path == _ANSWERED else show_screen
+        made.get(path, include_in_schema=False, name="page")(public(shown))
     made.get("/assets/{name}", include_in_schema=False, name="asset")(public(read_asset))
     return made
 
@@ -51,10 +61,10 @@ def policy(nonce: str) -> str:
     )
 
 
-def document(page: Page, status: int = 200) -> Response:
+def document(page: Page, status: int = 200, *, apart: Mapping[str, str] = _APART) -> Response:
     """The one document there is, with a word for styles that no other answer has."""
     nonce = secrets.token_urlsafe(16)
-    headers = {"Content-Security-Policy": policy(nonce), "Cache-Control": "no-cache", **_APART}
+    headers = {"Content-Security-Policy": policy(nonce), "Cache-Control": "no-cache", **apart}
     return Response(
         page.document.replace(NONCE, nonce.encode()),
         status if page.built else 503,

@@ -158,6 +158,10 @@ async def test_only_the_person_who_was_asked_answers_and_only_from_our_page(
     assert (without.json()["code"], forged.json()["code"]) == ("csrf", "foreign_page")
     page = await people.stranger.get(CONSENT + request_id)
     assert "frame-ancestors 'none'" in page.headers["content-security-policy"]
+    # The window of the question can tell the client that opened it; every other is apart.
+    assert page.headers["cross-origin-opener-policy"] == "unsafe-none"
+    door = await people.stranger.get("/sign-in")
+    assert door.headers["cross-origin-opener-policy"] == "same-origin"
     await house.database.execute("UPDATE client_requests SET expires_at = now()")
     assert (await answer_request(ada, request_id)).status_code == 410
     assert await house.database.fetchval("SELECT count(*) FROM client_codes") == 0

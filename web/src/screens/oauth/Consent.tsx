@@ -5,25 +5,30 @@
 import { Anchor, Card, Center, Group, Loader, Stack, Text, Title } from "@mantine/core";
 import { useParams } from "@tanstack/react-router";
 import { type ReactNode, useEffect } from "react";
-import { api, setCsrf, whenSignedOut } from "../../api/client";
+import { api, queries, setCsrf, whenSignedOut } from "../../api/client";
 import { Problem } from "../../api/problem";
 import type { Who } from "../../api/session";
 import { ProblemNote, Slow } from "../../kit/Asked";
 import { Mark } from "../../shell/Mark";
-import { goAndSignIn } from "../../shell/wanted";
+import { noteWanted, wantedPlace } from "../../shell/wanted";
+import { PasswordForm } from "../sign-in/PasswordForm";
 import { Question } from "./Question";
 
 export default function Consent() {
   const session = api.useQuery("get", "/api/v1/session", {}, { staleTime: 0 });
   useEffect(() => {
     document.title = "Connect a client · Mainspring";
-    whenSignedOut(goAndSignIn);
+    whenSignedOut(() => void queries.resetQueries());
   }, []);
   const refusal: unknown = session.error;
   const unknown = refusal instanceof Problem && refusal.status === 401;
-  useEffect(() => {
-    if (unknown) goAndSignIn();
-  }, [unknown]);
+  if (unknown) {
+    return (
+      <Frame>
+        <Door onIn={() => queries.resetQueries()} />
+      </Frame>
+    );
+  }
   if (session.data) {
     setCsrf(session.data.csrf_token);
     return (
@@ -34,11 +39,22 @@ export default function Consent() {
   }
   return (
     <Frame>
-      {refusal && !unknown
-        ? <Over problem={refusal} again={() => void session.refetch()} />
-        : <Waiting />}
+      {refusal ? <Over problem={refusal} again={() => void session.refetch()} /> : <Waiting />}
     </Frame>
   );
+}
+
+/**
+ * Signing in happens here: at another address this window would lose the client that opened it.
+ * Whoever has a link opens it in another tab, which comes to this question too.
+ */
+function Door({ onIn }: { onIn: () => Promise<void> }) {
+  useEffect(noteWanted, []);
+  const arrived = async () => {
+    wantedPlace();
+    await onIn();
+  };
+  return <PasswordForm words="A client asks to be let in. Sign in to answer it." onIn={arrived} />;
 }
 
 function Asking({ who }: { who: Who }) {

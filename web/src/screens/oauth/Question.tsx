@@ -9,6 +9,7 @@ import { isUnnamed } from "../../api/session";
 import { ProblemNote } from "../../kit/Asked";
 import { day } from "../../kit/words";
 import { Choices } from "./Choices";
+import { useSettled } from "./settled";
 import { Tools } from "./Tools";
 import { type Asking, careWords, mayGoTo, placeWords, titleOf } from "./words";
 
@@ -19,6 +20,7 @@ export function Question({ requestId, asking, who, again }: Props) {
   const [role, setRole] = useState<Role>(asking.suggested);
   const [state, setState] = useState<State>({ kind: "asking" });
   const [problem, setProblem] = useState<unknown>(null);
+  const settled = useSettled();
 
   const answer = async (agree: boolean) => {
     setState({ kind: "busy" });
@@ -70,7 +72,14 @@ export function Question({ requestId, asking, who, again }: Props) {
         >
           Don’t allow
         </Button>
-        <Button size="md" loading={busy} onClick={() => void answer(true)}>Allow</Button>
+        <Button
+          size="md"
+          loading={busy}
+          disabled={!settled}
+          onClick={() => void answer(true)}
+        >
+          Allow
+        </Button>
       </Group>
       <Text size="xs" c="dimmed" ta="center">
         You can disconnect it at any time under{" "}

@@ -1,0 +1,28 @@
+// One line that says what a step does, for a card that is folded.
+
+import { isObject } from "./pointers";
+import type { Json, Schema } from "./values";
+
+const MOST = 90;
+// What people look for first in what an action is told.
+const TELLING = ["title", "text", "subject", "prompt", "goal", "task", "url", "query", "channel"];
+const HIDDEN = new Set(["source", "token", "headers"]);
+
+const oneLine = (text: string) => {
+  const line = text.replace(/\s+/g, " ").trim();
+  return line.length > MOST ? `${line.slice(0, MOST - 1).trimEnd()}…` : line;
+};
+
+const isText = (value: unknown): value is string => typeof value === "string" && !!value.trim();
+
+/** What it is told, as far as one line can say it; nothing if it is told nothing in words. */
+export function gistOf(step: Json, schema: Schema | undefined): string {
+  const config = isObject(step.config) ? step.config : {};
+  if (Array.isArray(config.steps)) {
+    return config.steps.length === 1 ? "1 step inside" : `${config.steps.length} steps inside`;
+  }
+  const required = Array.isArray(schema?.required) ? schema.required as string[] : [];
+  const names = [...TELLING, ...required, ...Object.keys(config)];
+  const first = names.find((name) => !HIDDEN.has(name) && isText(config[name]));
+  return first ? oneLine(config[first] as string) : "";
+}

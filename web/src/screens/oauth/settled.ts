@@ -1,0 +1,30 @@
+// A press that was meant for something else must not agree to anything: another page can bring
+// the question under somebody's finger between the two presses of a double click.
+
+import { useEffect, useState } from "react";
+
+const MOMENT_MS = 500;
+
+/** Whether the page has been in front of somebody for a moment. */
+export function useSettled(): boolean {
+  const [settled, setSettled] = useState(false);
+  useEffect(() => {
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const begin = () => {
+      clearTimeout(timer);
+      setSettled(false);
+      if (document.visibilityState === "visible") {
+        timer = setTimeout(() => setSettled(true), MOMENT_MS);
+      }
+    };
+    begin();
+    document.addEventListener("visibilitychange", begin);
+    addEventListener("focus", begin);
+    return () => {
+      clearTimeout(timer);
+      document.removeEventListener("visibilitychange", begin);
+      removeEventListener("focus", begin);
+    };
+  }, []);
+  return settled;
+}
