@@ -13,6 +13,7 @@ from pathlib import Path
 from bench import (
     boards,
     engine,
+    form,
     gate,
     ingestion,
     language,
@@ -70,6 +71,9 @@ def main() -> None:
     print("\nWhat comes in from integrations")
     found["ingestion"] = ingestion.measure()
     ingestion.show(found["ingestion"])
+    print("\nA key press in the largest form")
+    found["form"] = form.measure()
+    form.show(found["form"])
     if chosen.save:
         RESULTS.write_text(json.dumps(found, indent=2) + "\n")
 

@@ -59,6 +59,7 @@ def build(sources: Path, into: Path, deno: str | None = None) -> bool:
         # Two commands at once take turns, and the second finds the work done.
         if _is_made(into, digest):
             return False
+        print("Building the web page (once, and when it has changed) ...", file=sys.stderr)
         _build(sources, into, digest, deno or find_deno())
     return True
 

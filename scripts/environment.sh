@@ -121,7 +121,7 @@ prepare_packages() {
         flock 9
     fi
     if ! is_fresh "$1"; then
-        echo "Preparing the Python environment in $venv (needed once) ..."
+        echo "Preparing the Python environment in $venv (needed once, takes a few minutes) ..."
         make_venv
         install "$1"
         rm -f "$log"

@@ -104,3 +104,26 @@ def test_nothing_is_dropped_between_form_and_json_and_another_action(house: Hous
     page.reload()
     expect(page.get_by_text("did not save is back")).to_be_visible()
     expect(_at(page, "/name").get_by_role("textbox")).to_have_value("Wind it twice")
+
+
+def test_a_link_leads_to_its_field_and_a_clash_loses_nothing(house: House) -> None:
+    made = house.saved(_clock())
+    # A place that is folded away is opened for whoever comes for it.
+    page = house.open(f"/automations/{made}/edit?at=/plan/0/step_id")
+    expect(_at(page, "/plan/0/step_id").get_by_role("textbox")).to_be_focused()
+    _at(page, "/goal").get_by_role("textbox").fill("Wind it well.")
+    # Somebody else saves meanwhile; nothing of what was written here is lost, and both are shown.
+    theirs = {**_clock(), "description": "Theirs."}
+    house.context.request.put(
+        f"/api/v1/automations/{made}",
+        data=theirs,
+        headers={"X-CSRF-Token": house.csrf, "If-Match": '"1"'},
+    )
+    expect(page.get_by_text("It can be saved as it stands.")).to_be_visible()
+    page.keyboard.press("Control+s")
+    page.get_by_role("button", name="Save", exact=True).click()
+    expect(page.get_by_text("Somebody was quicker")).to_be_visible()
+    expect(_at(page, "/goal").get_by_role("textbox")).to_have_value("Wind it well.")
+    page.get_by_role("button", name="Save mine on top of version 2").click()
+    expect(page.get_by_text("Saved as version 3")).to_be_visible()
+    assert house.ask("GET", f"/automations/{made}")["definition"]["goal"] == "Wind it well."

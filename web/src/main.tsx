@@ -21,7 +21,7 @@ setNonce(styleNonce());
 createRoot(document.getElementById("root")!).render(
   <MantineProvider theme={theme} defaultColorScheme="auto" getStyleNonce={styleNonce}>
     <QueryClientProvider client={queries}>
-      <Notifications position="top-right" />
+      <Notifications position="top-center" />
       <ConfirmProvider>
         <RouterProvider router={router} />
       </ConfirmProvider>

@@ -113,7 +113,7 @@ _UNDER = """
 """
 _BEGIN = """
     UPDATE drafts SET status = 'sending', answered_kind = $3, answered_by = $4,
-        answered_at = now(), call_id = $5, approved_hash = bound_hash, approvers = $6
+        answered_at = now(), call_id = $5, approved_hash = bound_hash, approvers = $6, error = NULL
     WHERE workspace_id = $1 AND id = $2
 """
 _END = """
@@ -121,10 +121,10 @@ _END = """
     WHERE workspace_id = $1 AND id = $2 AND call_id = $3 AND status = 'sending'
     RETURNING id, workspace_id, automation_id, version, capability
 """
-# Nothing has left, and another moment may be better: it waits on.
+# Nothing has left, and another moment may be better: it waits on, and says why it could not leave.
 _GIVE_BACK = """
     UPDATE drafts SET status = 'pending', answered_kind = NULL, answered_by = NULL,
-        answered_at = NULL, call_id = NULL, approved_hash = NULL
+        answered_at = NULL, call_id = NULL, approved_hash = NULL, error = $4::text::json
     WHERE workspace_id = $1 AND id = $2 AND call_id = $3 AND status = 'sending'
     RETURNING id
 """
@@ -326,7 +326,8 @@ class Sending:
         """Writes what came of it, with the record of the call; both are there or neither is."""
         place = (made.actor.workspace_id, draft_id, made.id)
         if end is None:
-            row = await tx.fetchrow(_GIVE_BACK, *place)
+            why = None if answer.error is None else answer.error.as_dict()
+            row = await tx.fetchrow(_GIVE_BACK, *place, dumps(why))
         else:
             result, error = dumps(end.result), dumps(end.error)
             row = await tx.fetchrow(_END, *place, end.status, end.outcome, result, error)

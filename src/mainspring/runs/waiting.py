@@ -18,15 +18,19 @@ if TYPE_CHECKING:
 MOST: Final = 1_000
 
 # A member's own call is theirs, unless others must agree; where an author may not approve, what
-# they had a hand in does not wait for them; and what somebody has agreed to waits for others.
+# they had a hand in does not wait for them; and what somebody has agreed to waits for others, as
+# long as there are too few: with enough of them it could not leave, and waits for anybody again.
 _DRAFTS = f"""
     SELECT count(*) FROM (
         SELECT FROM drafts d
         WHERE d.workspace_id = $1 AND d.status = 'pending' AND d.expires_at > now()
           AND (d.run_id IS NOT NULL OR d.actor_id = $2 OR $4)
           AND NOT EXISTS (
-              SELECT FROM draft_approvals o WHERE o.workspace_id = d.workspace_id
-                AND o.draft_id = d.id AND o.member_id = $2 AND o.bound_hash = d.bound_hash)
+              SELECT FROM draft_approvals o
+              JOIN members m ON m.workspace_id = o.workspace_id AND m.user_id = o.member_id
+              WHERE o.workspace_id = d.workspace_id AND o.draft_id = d.id
+                AND o.bound_hash = d.bound_hash
+              HAVING bool_or(o.member_id = $2) AND count(*) < $10)
           AND ($5 OR NOT (
               (d.run_id IS NULL AND d.actor_id = $2)
               OR EXISTS (
@@ -82,7 +86,7 @@ async def waiting_for(tx: Transaction, reader: Actor) -> dict[str, Any]:
         _WAITING, reader.workspace_id, reader.id, None if role is None else role.value,
         policy.needs_others, policy.author_may_approve,
         policy.takes(role) and _may(reader, Permission.DECIDE), _may(reader, Permission.DECIDE),
-        _may(reader, Permission.EDIT), _may(reader, Permission.SWITCH),
+        _may(reader, Permission.EDIT), _may(reader, Permission.SWITCH), policy.approvers,
     )  # fmt: skip
     return dict(row)
 

@@ -19,6 +19,7 @@ from mainspring.contracts.ids import new_id
 from mainspring.contracts.roles import Role
 from mainspring.gate.direct import Visitor
 from mainspring.gate.installs import install_id_of
+from mainspring.runs.waiting import waiting_for
 from tests.kit import slack, telegram
 from tests.kit.drafts import Office, office
 from tests.kit.house import Bench
@@ -173,11 +174,16 @@ async def test_a_draft_waits_on_while_what_it_needs_is_not_set_up(here: Office) 
             assert setting in str(refused.value.suggestion)
         row = await here.row(draft)
         assert (row["status"], row["answered_by"], row["call_id"]) == ("pending", None, None)
+        # It says why it could not leave, and waits for whoever agreed to it like before.
+        assert row["error"]["code"] == code
+    async with here.bench.house.database.transaction() as tx:
+        assert (await waiting_for(tx, here.owner.actor))["drafts"] == len(held) + 2
 
     await vault.set(drawer, "slack_bot_token", slack.TOKEN)
     await vault.set(drawer, "telegram_bot_token", telegram.TOKEN)
     for draft in (post, nudge):
         assert (await here.confirm(draft))["outcome"] == "sent"
+        assert (await here.row(draft))["error"] is None
     assert (len(here.slack.messages), len(here.telegram.messages)) == (1, 1)
 
 

@@ -15,6 +15,7 @@ import pytest_asyncio
 from mainspring.contracts.errors import Clash, Denied, Expired, Invalid, Missing, Problem
 from mainspring.contracts.ids import new_id
 from mainspring.contracts.roles import Role
+from mainspring.runs.waiting import waiting_for
 from tests.kit.house import Bench
 from tests.kit.letters import LetterBox, letter_box
 from tests.kit.members import member
@@ -320,6 +321,10 @@ async def test_as_many_people_agree_as_the_workspace_wants_to_the_same_words(
         first = await box.confirm(draft, editor)
         assert (first["status"], first["outcome"]) == ("approved", "not_sent")
         assert (first["approvals"], first["needed"], first["hash"]) == (1, 2, draft["hash"])
+    # It waits for those who have not agreed yet, and not for its author.
+    async with box.house.database.transaction() as tx:
+        waits = [(await waiting_for(tx, one.actor))["drafts"] for one in (editor, admin, box.owner)]
+    assert waits == [0, 1, 0]
     # Other words are not what anybody has agreed to.
     # They are the author's to give, who may not agree to them.
     words = {"draft_id": draft["draft_id"], "edits": {"body": "Very careful"}}

@@ -14,6 +14,11 @@ export type DiffProps = {
   language?: "json" | "text";
 };
 
+// The usual sign of left out lines stands in few fonts.
+const dots = EditorView.theme({
+  ".cm-collapsedLines": { "&:before": { content: '"…"' }, "&:after": { content: '"…"' } },
+});
+
 export default function Diff({ before, after, label, language = "json" }: DiffProps) {
   const host = useRef<HTMLDivElement>(null);
   useEffect(() => {
@@ -25,6 +30,7 @@ export default function Diff({ before, after, label, language = "json" }: DiffPr
           ground(label),
           language === "json" ? json() : [],
           lineNumbers(),
+          dots,
           EditorState.readOnly.of(true),
           EditorView.editable.of(false),
           EditorView.contentAttributes.of({ tabindex: "0" }),

@@ -25,9 +25,30 @@ export const highlight: Extension = syntaxHighlighting(HighlightStyle.define([
   { tag: t.comment, color: "light-dark(#666c74, #98a0a8)", fontStyle: "italic" },
 ]));
 
+// A browser that writes over a selection carries its looks over as a style of its own, which the
+// policy of the page refuses: that one case is written here instead.
+const overSelection: Extension = EditorView.domEventHandlers({
+  beforeinput(event, view) {
+    const { from, to, empty } = view.state.selection.main;
+    const text = event.inputType === "insertText" ? event.data : null;
+    if (!text || empty || view.composing || view.state.readOnly) return false;
+    event.preventDefault();
+    const insert = () =>
+      view.state.update(view.state.replaceSelection(text), {
+        userEvent: "input.type",
+        scrollIntoView: true,
+      });
+    const taken = view.state.facet(EditorView.inputHandler)
+      .some((handle) => handle(view, from, to, text, insert));
+    if (!taken) view.dispatch(insert());
+    return true;
+  },
+});
+
 export const ground = (label: string, id?: string): Extension => [
   EditorView.cspNonce.of(styleNonce()),
   EditorView.lineWrapping,
   EditorView.contentAttributes.of({ "aria-label": label, ...(id ? { id } : {}) }),
   highlight,
+  overSelection,
 ];

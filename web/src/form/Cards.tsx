@@ -39,7 +39,7 @@ export function FoldCard({ at, title, sub, icon, moves, what, openAtFirst, child
   const [isOpen, setOpen] = useFold(at, openAtFirst);
   const own = useFindings(at, false);
   return (
-    <Paper withBorder radius="md" p="sm" data-pointer={at}>
+    <Paper withBorder radius="md" p="sm" className="fold-card" data-pointer={at}>
       <Group gap="xs" wrap="nowrap" justify="space-between">
         <UnstyledButton
           onClick={() => setOpen(!isOpen)}
@@ -48,11 +48,11 @@ export function FoldCard({ at, title, sub, icon, moves, what, openAtFirst, child
         >
           <Group gap="xs" wrap="nowrap">
             {isOpen
-              ? <ChevronDown size={15} aria-hidden />
-              : <ChevronRight size={15} aria-hidden />}
+              ? <ChevronDown size={15} aria-hidden className="still" />
+              : <ChevronRight size={15} aria-hidden className="still" />}
             {icon}
             <Box style={{ minWidth: 0 }}>
-              <Text fw={600} size="sm" truncate>{title}</Text>
+              <Text fw={600} size="sm" lineClamp={2}>{title}</Text>
               {sub ? <Text size="xs" c="dimmed" truncate component="div">{sub}</Text> : null}
             </Box>
           </Group>

@@ -67,7 +67,7 @@ const TriggerCard = memo(
         at={at}
         title={titleFor(trigger)}
         sub={word?.title}
-        icon={<Icon size={16} aria-hidden />}
+        icon={<Icon size={16} aria-hidden className="still" />}
         moves={moves}
         what="this trigger"
         openAtFirst={openAtFirst}

@@ -3,6 +3,7 @@
 import { describe, expect, it } from "vitest";
 import { insertFilter, insertValue, offersFor, spellPath } from "../code/completing";
 import { closest, nextMoments, readCron, wallClock } from "./cron";
+import { gistOf } from "./gist";
 import { moved, placeWords, put, renamed, same, valueAt } from "./pointers";
 import { kindOf, settled, startOf, tagOf, variantAt, variantsOf } from "./schema";
 import { scopeAt } from "./scope";
@@ -184,5 +185,17 @@ describe("JSON", () => {
   it("says where it stops", () => {
     expect(readJson('{\n  "a": 1,\n  oh\n}')).toMatchObject({ line: 3 });
     expect(readJson('{"a": 1')).toMatchObject({ problem: expect.stringContaining("too soon") });
+  });
+});
+
+describe("a folded step", () => {
+  it("says in one line what it is told, and never a secret", () => {
+    const mail = { to: ["ada@example.com"], text: "Dear\nAda", subject: "The  week" };
+    expect(gistOf({ action: "send_email", config: mail }, undefined)).toBe("The week");
+    expect(gistOf({ config: { token: "{{ secrets.bot }}", channel: "#general" } }, undefined))
+      .toBe("#general");
+    expect(gistOf({ config: { token: "{{ secrets.bot }}" } }, undefined)).toBe("");
+    expect(gistOf({ config: { steps: [{}, {}] } }, undefined)).toBe("2 steps inside");
+    expect(gistOf({ config: { text: "x".repeat(400) } }, undefined)).toHaveLength(90);
   });
 });

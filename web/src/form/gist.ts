@@ -5,7 +5,7 @@ import type { Json, Schema } from "./values";
 
 const MOST = 90;
 // What people look for first in what an action is told.
-const TELLING = ["title", "text", "subject", "prompt", "goal", "task", "url", "query", "channel"];
+const TELLING = ["title", "subject", "text", "prompt", "goal", "task", "url", "query", "channel"];
 const HIDDEN = new Set(["source", "token", "headers"]);
 
 const oneLine = (text: string) => {

@@ -72,7 +72,7 @@ export function CopyAs({ operations }: { operations: { label: string; operation:
   return (
     <Menu position="bottom-end" shadow="md" width={280}>
       <Menu.Target>
-        <ActionIcon variant="default" size="lg" aria-label="Copy for programs">
+        <ActionIcon variant="default" size="lg" aria-label="Copy for programs" visibleFrom="sm">
           <Terminal size={16} />
         </ActionIcon>
       </Menu.Target>

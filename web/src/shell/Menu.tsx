@@ -3,7 +3,7 @@
 import { Badge, Box, Button, NavLink, ScrollArea, Stack, Text } from "@mantine/core";
 import { Link, useRouterState } from "@tanstack/react-router";
 import { Plus } from "lucide-react";
-import { useMay } from "../api/session";
+import { isAtLeast, useMay, useWho } from "../api/session";
 import { GROUPS, type Place } from "./places";
 import { useWaiting } from "./waiting";
 
@@ -13,6 +13,7 @@ const isHere = (path: string, to: string) =>
 export function SideMenu({ onGo }: { onGo: () => void }) {
   const path = useRouterState({ select: (state) => state.location.pathname });
   const waiting = useWaiting();
+  const who = useWho();
   const mayWrite = useMay("editor");
   const entry = ({ to, label, icon: Icon }: Place) => (
     <NavLink
@@ -50,7 +51,7 @@ export function SideMenu({ onGo }: { onGo: () => void }) {
           </Button>
         )
         : null}
-      <ScrollArea flex={1} type="auto" offsetScrollbars="y">
+      <ScrollArea flex={1} type="hover" scrollbarSize={8}>
         <Stack gap="md" component="nav" aria-label="Screens">
           {GROUPS.map((group) => (
             <Box key={group.label ?? "first"}>
@@ -61,7 +62,7 @@ export function SideMenu({ onGo }: { onGo: () => void }) {
                   </Text>
                 )
                 : null}
-              {group.places.map(entry)}
+              {group.places.filter((one) => isAtLeast(who, one.least ?? "viewer")).map(entry)}
             </Box>
           ))}
         </Stack>

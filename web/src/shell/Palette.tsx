@@ -6,7 +6,7 @@ import { useNavigate } from "@tanstack/react-router";
 import { BookOpen, FileText, Plus, Search, Table2, Zap } from "lucide-react";
 import { useState } from "react";
 import { api } from "../api/client";
-import { useMay } from "../api/session";
+import { isAtLeast, useMay, useWho } from "../api/session";
 import { GROUPS, MORE } from "./places";
 
 const SOON = 160;
@@ -19,23 +19,26 @@ export function Palette() {
   const [search] = useDebouncedValue(query.trim(), SOON);
   const found = useFound(search);
   const go = (to: string) => () => void navigate({ to });
-  const places = [...GROUPS.flatMap((group) => group.places), ...MORE];
+  const who = useWho();
+  const places = [...GROUPS.flatMap((group) => group.places), ...MORE].filter((one) =>
+    isAtLeast(who, one.least ?? "viewer")
+  );
+  const begin: SpotlightActionGroupData = {
+    group: "Begin",
+    actions: mayWrite
+      ? [
+        {
+          id: "new",
+          label: query ? `New automation: ${query}` : "New automation",
+          description: "Describe it in words",
+          leftSection: <Plus size={18} />,
+          keywords: [query, "create", "make"],
+          onClick: () => void navigate({ to: "/new", search: query ? { words: query } : {} }),
+        },
+      ]
+      : [],
+  };
   const groups: SpotlightActionGroupData[] = [
-    {
-      group: "Begin",
-      actions: mayWrite
-        ? [
-          {
-            id: "new",
-            label: query ? `New automation: ${query}` : "New automation",
-            description: "Describe it in words",
-            leftSection: <Plus size={18} />,
-            keywords: [query, "create", "make"],
-            onClick: () => void navigate({ to: "/new", search: query ? { words: query } : {} }),
-          },
-        ]
-        : [],
-    },
     {
       group: "Go to",
       actions: places.map(({ to, label, icon: Icon, words }) => ({
@@ -58,9 +61,11 @@ export function Palette() {
       })),
     },
   ];
+  // Whoever writes a sentence describes something; whoever writes a word looks for it.
+  const ordered = query.trim().split(/\s+/).length > 3 ? [begin, ...groups] : [...groups, begin];
   return (
     <Spotlight
-      actions={groups.filter((one) => one.actions.length)}
+      actions={ordered.filter((one) => one.actions.length)}
       query={query}
       onQueryChange={setQuery}
       shortcut="mod + K"

@@ -16,7 +16,7 @@ import { useDisclosure } from "@mantine/hooks";
 import { spotlight } from "@mantine/spotlight";
 import { Link, Outlet, useRouterState } from "@tanstack/react-router";
 import { Search } from "lucide-react";
-import { useEffect } from "react";
+import { lazy, Suspense, useEffect, useState } from "react";
 import { api, refresh, setCsrf, whenSignedOut } from "../api/client";
 import { useLive, useLiveStream } from "../api/live";
 import { Problem } from "../api/problem";
@@ -28,12 +28,29 @@ import { Palette } from "./Palette";
 import { Person } from "./Person";
 import { goAndSignIn } from "./wanted";
 
+const SignedOut = lazy(() => import("./SignedOut"));
+
 export function Shell() {
   const session = api.useQuery("get", "/api/v1/session", {}, { staleTime: 60_000 });
-  useEffect(() => whenSignedOut(goAndSignIn), []);
-  if (session.data) return <Inside who={session.data} />;
+  const [lost, setLost] = useState(false);
+  useEffect(() => whenSignedOut(() => setLost(true)), []);
   const refusal: unknown = session.error;
-  if (refusal instanceof Problem && refusal.status === 401) {
+  const unknown = refusal instanceof Problem && refusal.status === 401;
+  if (session.data) {
+    return (
+      <>
+        <Inside who={session.data} />
+        {lost || unknown
+          ? (
+            <Suspense>
+              <SignedOut who={session.data} onBack={() => setLost(false)} />
+            </Suspense>
+          )
+          : null}
+      </>
+    );
+  }
+  if (unknown) {
     goAndSignIn();
     return null;
   }

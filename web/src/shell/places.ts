@@ -20,8 +20,16 @@ import {
   Workflow,
   Zap,
 } from "lucide-react";
+import type { Role } from "../api/session";
 
-export type Place = { to: string; label: string; icon: LucideIcon; words: string };
+export type Place = {
+  to: string;
+  label: string;
+  icon: LucideIcon;
+  words: string;
+  /** The least role that may look there; left out: everybody. */
+  least?: Role;
+};
 export type Group = { label: string | null; places: Place[] };
 
 export const GROUPS: Group[] = [
@@ -83,6 +91,7 @@ export const GROUPS: Group[] = [
         label: "Secrets",
         icon: KeyRound,
         words: "written once, never shown",
+        least: "editor",
       },
       {
         to: "/connect",
@@ -101,7 +110,7 @@ export const GROUPS: Group[] = [
         icon: ChartColumn,
         words: "by automation, model and day",
       },
-      { to: "/audit", label: "Audit log", icon: ScrollText, words: "who did what" },
+      { to: "/audit", label: "Audit log", icon: ScrollText, words: "who did what", least: "admin" },
       {
         to: "/health",
         label: "System health",

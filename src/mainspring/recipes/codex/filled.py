@@ -40,7 +40,7 @@ async def check_filled(
         raise Invalid(detail, code=more[0].code, findings=more)
     shown = " and ".join(names)
     detail = f"This value of {shown} leads the recipe elsewhere than it says: {wrong[0].detail}"
-    hint: str | None = "Give it a plain value, without a scheme, a path, a port or a user name."
+    hint: str | None = "Give the name alone, such as www.example.com: no https:// and no /."
     if not any(one.code in ASKS_MORE for one in wrong):
         # It leads nowhere at all, and the sentence about the place says why.
         detail = f"This value of {shown}, as it was filled in, does not do: {wrong[0].detail}"

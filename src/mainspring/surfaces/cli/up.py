@@ -193,7 +193,7 @@ class Shown:
             f"  token     {self._token_words()}",
             f"  data      {clean(str(self.settings.home))}, Postgres {database}",
             f"  processes up {os.getpid()}, {named}",
-            f"  next      {hint('new')}, in another terminal",
+            f"  next      open that link in a browser; or {hint('new')}, in another terminal",
             "Ctrl-C stops it in order.",
         ]
         self.screen.say(*lines)

@@ -45,8 +45,8 @@ function Gone() {
         title="It is not here"
         actions={<Button component={Link} to="/automations">Go to the list</Button>}
       >
-        It may stand in another of your workspaces: choose that one in the menu, below your name, and
-        open the link again.
+        It may stand in another of your workspaces: choose that one in the menu, below your name,
+        and open the link again.
       </Empty>
     </>
   );

@@ -13,7 +13,7 @@ import { moment } from "../../kit/words";
 import { refreshAll } from "./asking";
 import { Comparison } from "./Comparison";
 import { Part } from "./Overview";
-import type { Detail } from "./words";
+import { comparedIn, type Detail } from "./words";
 
 type Version = Schemas["VersionSummary"];
 const ONE = "/api/v1/automations/{automation_id}" as const;
@@ -129,17 +129,15 @@ function Line({ version, author, act, may }: LineProps) {
   );
 }
 
-function Compare({ automation, versions }: { automation: Detail; versions: Version[] }) {
+function Compare({ id, newest }: { id: string; newest: number }) {
   const [values, change] = useAddress();
-  const data = versions.map((one) => ({
-    value: String(one.version),
-    label: `Version ${one.version}`,
+  if (newest < 2) return null;
+  const data = Array.from({ length: newest }, (_, at) => ({
+    value: String(newest - at),
+    label: `Version ${newest - at}`,
   }));
-  const [newest, before] = [data[0]?.value, data[1]?.value];
-  if (!before) return null;
-  const held = (value: string | undefined, usual: string | undefined) =>
-    value && data.some((one) => one.value === value) ? value : usual ?? null;
-  const [from, to] = [held(values.from, before), held(values.to, newest)];
+  const compared = comparedIn(values, newest);
+  const [from, to] = [String(compared.from), String(compared.to)];
   return (
     <Part
       title="What is different"
@@ -167,13 +165,13 @@ function Compare({ automation, versions }: { automation: Detail; versions: Versi
         </Group>
       }
     >
-      <Comparison id={automation.id} from={Number(from)} to={Number(to)} />
+      <Comparison id={id} from={compared.from} to={compared.to} />
     </Part>
   );
 }
 
 export function Versions({ automation }: { automation: Detail }) {
-  const [, change] = useAddress();
+  const [values, change] = useAddress();
   const [open, setOpen] = useState<{ what: "back" | "exact"; version: number } | null>(null);
   const mayRole = useMay("editor");
   const may = mayRole && automation.state !== "archived";
@@ -186,7 +184,7 @@ export function Versions({ automation }: { automation: Detail }) {
   const close = () => setOpen(null);
   const acting = (version: number) => (what: "back" | "exact" | "compare") =>
     what === "compare"
-      ? change({ from: String(version), to: String(automation.version) })
+      ? change({ from: String(version), to: String(automation.version), version: undefined })
       : setOpen({ what, version });
   return (
     <Asked of={pages}>
@@ -194,7 +192,7 @@ export function Versions({ automation }: { automation: Detail }) {
         const versions = read.flatMap((one) => one.items);
         return (
           <Stack>
-            <Compare automation={automation} versions={versions} />
+            <Compare id={automation.id} newest={versions[0]?.version ?? 0} />
             <Card withBorder radius="lg" p="lg">
               <Timeline bulletSize={14} lineWidth={2} active={-1}>
                 {versions.map((one) => (
@@ -207,6 +205,13 @@ export function Versions({ automation }: { automation: Detail }) {
                           ? (
                             <Badge size="sm" variant="light" tt="none">
                               in force
+                            </Badge>
+                          )
+                          : null}
+                        {values.version === String(one.version)
+                          ? (
+                            <Badge size="sm" variant="light" tt="none" color="gray">
+                              you came for this one
                             </Badge>
                           )
                           : null}

@@ -1,5 +1,13 @@
 import { expect, test } from "vitest";
-import { bounds, type Definition, type Detail, hasScript, stateWords, usualInputs } from "./words";
+import {
+  bounds,
+  comparedIn,
+  type Definition,
+  type Detail,
+  hasScript,
+  stateWords,
+  usualInputs,
+} from "./words";
 
 const plan = [{ step_id: "work", action: "script", config: { wall_seconds: 900 } }];
 
@@ -27,4 +35,11 @@ test("its state says why, and what stands for an input that is made at the time 
   expect(usualInputs({ plan, inputs: { schema: { properties } } } as Definition)).toEqual({
     n: 2,
   });
+});
+
+test("an address compares what it names, and a version with the one before it", () => {
+  expect(comparedIn({}, 5)).toEqual({ from: 4, to: 5 });
+  expect(comparedIn({ version: "3" }, 5)).toEqual({ from: 2, to: 3 });
+  expect(comparedIn({ version: "1" }, 5)).toEqual({ from: 1, to: 5 });
+  expect(comparedIn({ from: "1", to: "4", version: "9" }, 5)).toEqual({ from: 1, to: 4 });
 });

@@ -162,3 +162,20 @@ export function usualInputs(definition: Definition): Record<string, unknown> {
 
 export const takesInputs = (definition: Definition) =>
   Object.keys((definition.inputs?.schema?.properties as object | undefined) ?? {}).length > 0;
+
+/** Which two versions an address compares: those it names, or the one that is looked at and the one before. */
+export function comparedIn(
+  values: { from?: string; to?: string; version?: string },
+  newest: number,
+): { from: number; to: number } {
+  const held = (value: string | undefined) => {
+    const number = Number(value);
+    return Number.isInteger(number) && number >= 1 && number <= newest ? number : undefined;
+  };
+  const looked = held(values.version);
+  // Nothing was before the first one; it is compared with what is in force now.
+  const usual = looked === undefined || looked > 1
+    ? { from: (looked ?? newest) - 1, to: looked ?? newest }
+    : { from: 1, to: newest };
+  return { from: held(values.from) ?? usual.from, to: held(values.to) ?? usual.to };
+}

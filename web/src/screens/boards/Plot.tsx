@@ -33,7 +33,13 @@ export default function Plot({ kind, name, points }: Props) {
         aria-label={`${name}: ${points.length} values; the numbers stand below.`}
       >
         {kind === "bar"
-          ? <BarChart {...common} barProps={{ radius: 4, isAnimationActive: false }} />
+          ? (
+            <BarChart
+              {...common}
+              maxBarWidth={96}
+              barProps={{ radius: 4, isAnimationActive: false }}
+            />
+          )
           : kind === "line"
           ? <LineChart {...common} curveType="linear" />
           : <AreaChart {...common} curveType="linear" />}

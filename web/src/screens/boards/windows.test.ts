@@ -6,6 +6,21 @@ const rowsFrom = (offset: number, limit: number): Row[] =>
   Array.from({ length: limit }, (_, at) => ({ row_id: String(offset + at) }));
 const settle = () => new Promise((resolve) => setTimeout(resolve, 0));
 
+test("what was counted behind a later page stays known", async () => {
+  const pages = [{ total: 11, more: true }, { total: 25, more: true }, { total: 12, more: true }];
+  const load: Load = (offset, limit) =>
+    Promise.resolve({ rows: rowsFrom(offset, limit), ...pages.shift()! });
+  const windows = new RowWindows(load, 10, 1, 0);
+  for (const [first, total] of [[0, 11], [10, 25], [0, 25]] as const) {
+    windows.want(first, first);
+    await settle();
+    expect([windows.total, windows.more]).toEqual([total, true]);
+  }
+  pages.push({ total: 3, more: false });
+  await windows.reload(0, 5);
+  expect([windows.total, windows.more]).toEqual([3, false]);
+});
+
 test("asks for windows once, gives up those out of sight and forgets the oldest", async () => {
   const asked: number[] = [];
   const given: AbortSignal[] = [];

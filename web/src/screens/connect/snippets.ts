@@ -53,31 +53,41 @@ function claudeCode(told: Told): Known {
   };
 }
 
+const programNote = ({ token }: Told) =>
+  "If Claude does not find the program, write its whole path; “mainspring mcp --show-config” prints it." +
+  (token ? "" : " It acts as the owner of the data folder unless MAINSPRING_TOKEN says otherwise.");
+
 function claude(told: Told): Known {
   const local = isLocal(told.address);
-  const program = { command: "mainspring", args: ["mcp"] };
+  // Its connectors take no token; a program that it starts by itself carries one.
+  const started = local || told.token !== null;
+  const program = {
+    command: "mainspring",
+    args: local ? ["mcp"] : ["mcp", "--url", told.address],
+    ...(told.token ? { env: { MAINSPRING_TOKEN: told.token } } : {}),
+  };
   return {
     id: "claude",
     label: "Claude",
-    steps: local
+    steps: started
       ? [
-        "Claude reaches servers over the internet; this one is on your own computer.",
+        local
+          ? "Claude reaches servers over the internet; this one is on your own computer."
+          : "Claude’s connectors sign in by themselves and take no token; Claude Desktop can start a program that has one.",
         "In Claude Desktop open Settings, Developer, Edit Config, and add this program, which Claude starts by itself.",
       ]
       : [
         "Open Settings, Connectors, and choose “Add custom connector”.",
         "Give it this address, and press Connect. Claude brings you here to agree.",
       ],
-    snippets: local
+    snippets: started
       ? [{
         title: "claude_desktop_config.json",
         text: json({ mcpServers: { [ENTRY]: program } }),
         language: "json",
       }]
       : [{ title: "Address", text: told.address, language: "sh" }],
-    note: local
-      ? "“mainspring mcp --show-config” prints the same with the whole path. It acts as the owner of the data folder unless MAINSPRING_TOKEN says otherwise."
-      : undefined,
+    note: started ? programNote(told) : undefined,
   };
 }
 

@@ -65,7 +65,7 @@ export function Asks() {
 function List({ asks }: { asks: Ask[] }) {
   if (!asks.length) return <Text size="sm" c="dimmed">No ask fits what was chosen above.</Text>;
   return (
-    <Table.ScrollContainer minWidth={640}>
+    <Table.ScrollContainer minWidth={640} scrollAreaProps={{ viewportProps: { tabIndex: 0 } }}>
       <Table verticalSpacing="xs">
         <Table.Thead>
           <Table.Tr>

@@ -53,7 +53,7 @@ export function Breakdown({ usage }: { usage: Usage }) {
           Export as CSV
         </Button>
       </Group>
-      <Table.ScrollContainer minWidth={520}>
+      <Table.ScrollContainer minWidth={520} scrollAreaProps={{ viewportProps: { tabIndex: 0 } }}>
         <Table verticalSpacing="xs">
           <Table.Thead>
             <Table.Tr>

@@ -1,6 +1,7 @@
 // What can be done with what is written, and whether it would be taken as it stands.
 
 import { Button, Group, Modal, Stack, Text } from "@mantine/core";
+import { useHotkeys } from "@mantine/hooks";
 import { Check, CircleAlert, Loader } from "lucide-react";
 import { memo, useState } from "react";
 import type { Schemas } from "../../api/client";
@@ -49,6 +50,9 @@ export const Actions = memo(function Actions(
     },
   ];
   const isBad = verdict.state === "bad" || broken !== null;
+  const canSave = may && isDirty && !isBad && !busy;
+  const wish = () => (automation ? ask(true) : onSave());
+  useHotkeys([["mod+S", () => canSave ? wish() : undefined]], [], true);
   return (
     <>
       <CopyAs operations={operations} />
@@ -57,7 +61,7 @@ export const Actions = memo(function Actions(
           <Button
             disabled={!isDirty || isBad}
             loading={busy}
-            onClick={() => (automation ? ask(true) : onSave())}
+            onClick={wish}
           >
             {automation ? "Save as new version" : "Save automation"}
           </Button>

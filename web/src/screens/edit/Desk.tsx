@@ -9,6 +9,7 @@ import { Problem } from "../../api/problem";
 import { useMay } from "../../api/session";
 import { DefinitionEditor, type Finding, type Samples } from "../../form";
 import type { Json } from "../../form/values";
+import { useAddress } from "../../kit/address";
 import { useConfirm } from "../../kit/Confirm";
 import { PageHead } from "../../kit/PageHead";
 import { Actions, Judgement } from "./Actions";
@@ -54,6 +55,7 @@ function refusals(problem: unknown): Finding[] {
 }
 
 export function Desk({ automation, start, samples, from, kind }: Props) {
+  const [{ at }] = useAddress();
   const key = `mainspring.edit.${automation?.id ?? `new-${kind}`}${from ? `.${from.run}` : ""}`;
   const inForce = automation?.definition;
   const draft = useDraft(key, start);
@@ -150,6 +152,7 @@ export function Desk({ automation, start, samples, from, kind }: Props) {
             readOnly={!may}
             compareWith={compared}
             onBroken={setBroken}
+            startAt={at}
           />
         </Stack>
         <Stack gap="md" className="beside">

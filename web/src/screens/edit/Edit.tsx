@@ -6,7 +6,7 @@ import { useAddress } from "../../kit/address";
 import { Asked } from "../../kit/Asked";
 import { Desk } from "./Desk";
 import { NewDefinition } from "./NewDefinition";
-import { samplesOf } from "./samples";
+import { samplesOf, useLatestSamples } from "./samples";
 
 export default function Edit() {
   const { automationId } = useParams({ strict: false }) as { automationId: string };
@@ -22,15 +22,7 @@ const at = (automation_id: string) => ({ params: { path: { automation_id } } });
 /** The version in force, with the values of its latest run to pick from. */
 function InForce({ automationId }: { automationId: string }) {
   const automation = api.useQuery("get", "/api/v1/automations/{automation_id}", at(automationId));
-  const runs = api.useQuery("get", "/api/v1/runs", {
-    params: { query: { automation_id: automationId, limit: 1 } },
-  });
-  const latest = runs.data?.items[0]?.id;
-  const run = api.useQuery("get", "/api/v1/runs/{run_id}", {
-    params: { path: { run_id: latest ?? "" } },
-  }, {
-    enabled: !!latest,
-  });
+  const samples = useLatestSamples(automationId);
   return (
     <Asked of={automation} lines={10}>
       {(found) => (
@@ -38,7 +30,7 @@ function InForce({ automationId }: { automationId: string }) {
           key={found.id}
           automation={found}
           start={found.definition}
-          samples={run.data ? samplesOf(run.data) : undefined}
+          samples={samples}
         />
       )}
     </Asked>

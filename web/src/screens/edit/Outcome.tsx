@@ -61,7 +61,7 @@ type ClashProps = {
 /** Somebody saved a version meanwhile; nothing of what was written here is lost. */
 export function ClashNote({ clash, base, onBuildOn }: ClashProps) {
   const [isShown, show] = useState(false);
-  const { version, definition } = clash;
+  const { version, by, definition } = clash;
   return (
     <Alert
       color="yellow"
@@ -73,7 +73,7 @@ export function ClashNote({ clash, base, onBuildOn }: ClashProps) {
       <Stack gap="xs">
         <Text size="sm">
           {version
-            ? `Version ${version.version} was saved by ${version.author} while you were writing. `
+            ? `Version ${version.version} was saved by ${by} while you were writing. `
             : "Another version was saved while you were writing. "}
           What you wrote is still here. See what they changed, bring it in where it matters, and
           save on top of it.

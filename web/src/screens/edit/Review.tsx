@@ -143,6 +143,7 @@ function Impact({ told }: { told: Told }) {
           <Badge
             size="sm"
             variant="light"
+            tt="none"
             color={one.effect === "send" ? "yellow" : "gray"}
           >
             {one.effect === "send" ? "sends" : "reads"}

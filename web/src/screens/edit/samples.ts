@@ -1,6 +1,7 @@
 // The real values of a past run, by the names that templates know them by.
 
-import type { Schemas } from "../../api/client";
+import { useMemo } from "react";
+import { api, type Schemas } from "../../api/client";
 import type { Samples } from "../../form";
 
 export function samplesOf(
@@ -14,4 +15,16 @@ export function samplesOf(
     }
   }
   return { inputs: run.inputs ?? undefined, payload: run.payload ?? undefined, steps };
+}
+
+/** The values of the latest run of an automation; nothing until there is one. */
+export function useLatestSamples(automationId: string | null | undefined): Samples | undefined {
+  const runs = api.useQuery("get", "/api/v1/runs", {
+    params: { query: { automation_id: automationId ?? "", limit: 1 } },
+  }, { enabled: !!automationId });
+  const latest = runs.data?.items[0]?.id;
+  const run = api.useQuery("get", "/api/v1/runs/{run_id}", {
+    params: { path: { run_id: latest ?? "" } },
+  }, { enabled: !!latest });
+  return useMemo(() => (run.data ? samplesOf(run.data) : undefined), [run.data]);
 }

@@ -6,7 +6,18 @@ import { Problem } from "../../api/problem";
 import type { Json } from "../../form/values";
 
 export type Saved = Schemas["SavedShape"];
-export type Clash = { version: Schemas["VersionSummary"] | undefined; definition: unknown };
+export type Clash = {
+  version: Schemas["VersionSummary"] | undefined;
+  /** Who saved it, as far as this person may know. */
+  by: string;
+  definition: unknown;
+};
+
+async function nameOf(id: string | undefined): Promise<string> {
+  const members = await client.GET("/api/v1/members").catch(() => null);
+  const found = members?.data?.members.find((one) => one.id === id);
+  return found?.name || found?.email || "somebody else";
+}
 
 async function clashOf(automation_id: string): Promise<Clash> {
   const path = { path: { automation_id } };
@@ -15,7 +26,11 @@ async function clashOf(automation_id: string): Promise<Clash> {
     client.GET("/api/v1/automations/{automation_id}/versions", { params: path }),
   ]);
   const version = versions.data?.items.find((one) => one.in_force);
-  return { version, definition: automation.data?.definition };
+  return {
+    version,
+    by: await nameOf(version?.author),
+    definition: automation.data?.definition,
+  };
 }
 
 async function put(automation_id: string, version: number, definition: Json): Promise<Saved> {
@@ -49,6 +64,7 @@ export function useSaving(automationId: string | undefined) {
         setClash(
           await clashOf(automationId).catch(() => ({
             version: undefined,
+            by: "",
             definition: undefined,
           })),
         );

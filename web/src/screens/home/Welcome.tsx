@@ -23,9 +23,9 @@ import { Checklist } from "./Checklist";
 import type { Task } from "./looking";
 
 const IDEAS = [
-  "Every weekday at 8, tell me what is due on my task board",
+  "Every weekday at 9 remind me to plan the day",
   "Watch https://example.org every hour and tell me when it changes",
-  "When my webhook gets a form, add a row to a board and write to me",
+  "Every Friday at 16:00 remind me to write the weekly report",
 ];
 
 // An idea is as long as it is: it may take two lines, and loses nothing at its edges.
@@ -59,7 +59,10 @@ function Words() {
   const navigate = useNavigate();
   const [words, setWords] = useState("");
   const go = () =>
-    void navigate({ to: "/new", search: words.trim() ? { words: words.trim() } : {} });
+    void navigate({
+      to: "/new",
+      search: (words.trim() ? { words: words.trim(), go: "1" } : {}) as never,
+    });
   const submit = (event: FormEvent) => {
     event.preventDefault();
     go();
@@ -116,7 +119,7 @@ function Words() {
               disabled={!words.trim()}
               rightSection={<ArrowRight size={16} />}
             >
-              Go on
+              Propose it
             </Button>
           </Group>
         </Stack>

@@ -1,7 +1,7 @@
 // Where an automation begins: words, requests to begin with, and other ways to start.
 
 import { Alert, Box, Grid, Stack } from "@mantine/core";
-import { useEffect, useRef, useState } from "react";
+import { memo, useCallback, useEffect, useRef, useState } from "react";
 import { api } from "../../api/client";
 import { useMay, useWho } from "../../api/session";
 import { useAddress } from "../../kit/address";
@@ -33,22 +33,33 @@ function useAutomation(id: string | undefined) {
   }, { enabled: !!id });
 }
 
+// What stands around the box is not drawn again with each key.
+const Examples = memo(Starters);
+const Others = memo(Beginnings);
+const Open = memo(Waiting);
+
 const EXAMPLE = "Every weekday at 9 Berlin time remind me to plan the day";
 const CHANGE = "Such as: only on Mondays, and mail it to ada@example.com as well";
 
 export default function New() {
-  const [{ automation, words }] = useAddress();
+  const [{ automation, words, go }, change] = useAddress();
   const [text, setText] = useWords(words, automation ? `${KEPT}.${automation}` : KEPT);
   const box = useRef<HTMLTextAreaElement>(null);
   const { busy, problem, propose } = usePropose();
   const found = useAutomation(automation);
   const may = useMay("editor");
   const { role } = useWho();
-  const pick = (picked: string) => {
+  const pick = useCallback((picked: string) => {
     setText(picked);
     box.current?.focus();
     box.current?.scrollIntoView({ block: "center" });
-  };
+  }, [setText]);
+  // Whoever has said it on another screen has said it: it is asked for at once, and only once.
+  useEffect(() => {
+    if (!go || !words || !may) return;
+    change({ go: undefined });
+    void propose({ text: words }).then((done) => done && sessionStorage.removeItem(KEPT));
+  }, []);
   const unknown: unknown = found.error;
   const name = found.data?.name;
   const body = bodyOf({ text, automation }, knownZone());
@@ -110,15 +121,13 @@ export default function New() {
               />
             </fieldset>
             {may && !automation ? <KeepWords text={text} /> : null}
-            {automation ? null : <Starters pick={pick} />}
+            {automation ? null : <Examples pick={pick} />}
           </Stack>
         </Grid.Col>
         <Grid.Col span={{ base: 12, lg: automation ? 5 : 4 }}>
           <Stack gap="lg">
-            {automation
-              ? (found.data ? <Changed automation={found.data} /> : null)
-              : <Beginnings />}
-            <Waiting />
+            {automation ? (found.data ? <Changed automation={found.data} /> : null) : <Others />}
+            <Open />
           </Stack>
         </Grid.Col>
       </Grid>

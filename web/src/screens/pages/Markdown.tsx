@@ -95,7 +95,11 @@ function Item({ blocks }: { blocks: Block[] }) {
 
 function Cells({ head, rows }: { head: Inline[][]; rows: Inline[][][] }) {
   return (
-    <Table.ScrollContainer minWidth={0} mb="sm">
+    <Table.ScrollContainer
+      minWidth={0}
+      mb="sm"
+      scrollAreaProps={{ viewportProps: { tabIndex: 0 } }}
+    >
       <Table withTableBorder withColumnBorders w="auto">
         <Table.Thead>
           <Table.Tr>

@@ -5,6 +5,7 @@ import { useHotkeys } from "@mantine/hooks";
 import { DefinitionEditor, focusPointer, type Samples } from "../../form";
 import { ChangePart, RehearsalPanel, ReviewPanel } from "../../review";
 import { notedIn, type Proposal } from "../../review/reading";
+import { useLatestSamples } from "../edit/samples";
 import { knownZone } from "../new/proposing";
 import { MadeBy } from "./MadeBy";
 import { Notices } from "./Notices";
@@ -69,19 +70,22 @@ function InWords({ page }: { page: Page }) {
 }
 
 function Whole({ page }: { page: Page }) {
-  const { draft, findings, base, may, busy, parked, tell, setBroken } = page;
+  const { proposal, draft, findings, base, may, busy, parked, tell, setBroken } = page;
+  // A change of something that has run is written with what it really gave back.
+  const samples = useLatestSamples(proposal.automation_id);
   return (
     <Box component="section" aria-label="All of it">
       <Title order={2} size="h4">All of it, to read and to change</Title>
       <Text size="sm" c="dimmed" mb="md">
-        Every field, step by step. What you change is reviewed before it can be saved.
+        Open a step to see every field of it. What you change is reviewed before it can be saved.
       </Text>
       <DefinitionEditor
         value={draft.definition}
         onChange={(definition) => tell({ kind: "definition", definition })}
         onBroken={setBroken}
         findings={findings}
-        samples={NO_SAMPLES}
+        samples={samples ?? NO_SAMPLES}
+        folded
         readOnly={!may || !!busy || parked}
         compareWith={base}
       />
@@ -107,7 +111,7 @@ export function Reader({ latest }: { latest: Proposal }) {
   const page = usePage(latest);
   const { proposal, may, canReview, canSave, goOn, save, base } = page;
   const { review } = proposal;
-  useHotkeys([["mod+S", () => canReview ? void goOn("edits") : canSave ? save() : null]], []);
+  useHotkeys([["mod+S", () => canReview ? void goOn("edits") : canSave ? save() : null]], [], true);
   return (
     <>
       <Notices page={page} />

@@ -1,7 +1,8 @@
 // The bar below: what stands between a person and saving, and the press without which nothing is saved.
 
 import { Button, Card, Checkbox, Group, Stack, Text, Textarea } from "@mantine/core";
-import { Check } from "lucide-react";
+import { Check, CircleAlert, CircleCheck, Loader } from "lucide-react";
+import { focusPointer } from "../../form";
 import type { Proposal } from "../../review/reading";
 import { savingWords } from "./standing";
 import type { Page } from "./usePage";
@@ -64,6 +65,42 @@ function Conditions({ conditions, noteError }: Pick<Props, "conditions" | "noteE
   );
 }
 
+/** The first question that has no answer yet, or the first of all. */
+function goToQuestions(): void {
+  const asked = [...document.querySelectorAll<HTMLElement>("[data-question]")];
+  const fields = asked.map((one) => one.querySelector<HTMLElement>("input, textarea"));
+  const isEmpty = (at: number) =>
+    !asked[at]!.querySelector(":checked") &&
+    !(fields[at] instanceof HTMLInputElement && fields[at].type !== "radio" && fields[at].value);
+  const at = Math.max(0, asked.findIndex((_, place) => isEmpty(place)));
+  asked[at]?.scrollIntoView({ block: "center" });
+  fields[at]?.focus({ preventScroll: true });
+}
+
+/** A way to what has to be done first, from wherever somebody has read to. */
+function Way({ proposal, changed }: Pick<Props, "proposal" | "changed">) {
+  const [problem] = proposal.problems;
+  if (changed || (!proposal.questions.length && !problem)) return null;
+  const isAsked = proposal.questions.length > 0;
+  return (
+    <Button
+      variant="light"
+      onClick={() => isAsked ? goToQuestions() : focusPointer(problem!.pointer)}
+    >
+      {isAsked ? "Go to the questions" : "Go to the problem"}
+    </Button>
+  );
+}
+
+function Sign({ busy, stands }: Pick<Props, "busy" | "stands">) {
+  const [Icon, color] = busy
+    ? [Loader, "var(--quiet)"] as const
+    : stands
+    ? [CircleAlert, "var(--busy)"] as const
+    : [CircleCheck, "var(--good)"] as const;
+  return <Icon size={18} aria-hidden style={{ flex: "none", color }} />;
+}
+
 export function SaveBar(props: Props) {
   const { proposal, stands, busy, changed, canReview, canSave, conditions, noteError } = props;
   const { told, onReview, onSave, onDiscard } = props;
@@ -81,20 +118,18 @@ export function SaveBar(props: Props) {
       <Stack gap="sm">
         <Conditions conditions={conditions} noteError={noteError} />
         <Group justify="space-between" gap="sm">
-          <Text
-            size="sm"
-            role="status"
-            id="stands"
-            tabIndex={-1}
-            style={{ flex: "1 1 14rem" }}
-          >
-            {told && !busy && !changed ? `${told} ` : ""}
-            {busy ? WORKING[busy] : stands ?? savingWords(proposal)}
-          </Text>
+          <Group gap="xs" wrap="nowrap" style={{ flex: "1 1 14rem" }}>
+            <Sign busy={busy} stands={stands} />
+            <Text size="sm" role="status" id="stands" tabIndex={-1}>
+              {told && !busy && !changed ? `${told} ` : ""}
+              {busy ? WORKING[busy] : stands ?? savingWords(proposal)}
+            </Text>
+          </Group>
           <Group gap="xs">
             <Button variant="subtle" color="gray" onClick={onDiscard} disabled={!!busy}>
               Throw away
             </Button>
+            <Way proposal={proposal} changed={changed} />
             {changed
               ? (
                 <Button
@@ -110,6 +145,8 @@ export function SaveBar(props: Props) {
                   onClick={onSave}
                   loading={busy === "save"}
                   disabled={!canSave}
+                  // On a phone there is only room for what can be pressed.
+                  visibleFrom={proposal.questions.length ? "sm" : undefined}
                   leftSection={<Check size={16} />}
                   aria-describedby="stands"
                 >

@@ -45,11 +45,14 @@ function Details({ rest }: { rest: string[] }) {
 }
 
 export function Summary({ proposal }: { proposal: Proposal }) {
-  const { review, notes } = proposal;
+  const { review, made_by: made } = proposal;
+  // That a model was not asked is no footnote: whoever wished for one reads it here.
+  const notes = made.by === "rules" && made.note ? [...proposal.notes, made.note] : proposal.notes;
   const { steps, rest } = explainedIn(review);
   return (
     <Card withBorder radius="lg" p="lg" component="section" aria-label="In plain words">
-      <Stack gap="md">
+      <Stack gap="lg">
+        <Request proposal={proposal} />
         <Box>
           <Title order={2} size="h5" c="dimmed" fw={600} mb={6}>In plain words</Title>
           <Text size="lg" lh={1.5} className="wrap-anywhere">{review.summary}</Text>
@@ -59,12 +62,16 @@ export function Summary({ proposal }: { proposal: Proposal }) {
           : null}
         {steps.length
           ? (
-            <List type="ordered" size="sm" spacing={6} className="wrap-anywhere">
-              {steps.map((one, at) => <List.Item key={at}>{one}</List.Item>)}
-            </List>
+            <ol className="told">
+              {steps.map((one, at) => (
+                <li key={at}>
+                  <span className="number" aria-hidden>{at + 1}</span>
+                  <Text size="sm" className="wrap-anywhere">{one}</Text>
+                </li>
+              ))}
+            </ol>
           )
           : null}
-        <Request proposal={proposal} />
         {notes.length
           ? (
             <Box>

@@ -31,7 +31,9 @@ export function standing(of: Standing): string | null {
   if (of.needsNote && of.note.trim().length < ENOUGH_OF_A_REASON) {
     return "Say why it may live beside the others.";
   }
-  if (of.mustAgree && !of.agreed) return "It may do more than before.";
+  if (of.mustAgree && !of.agreed) {
+    return "It may do more than before: read it, and say that it may.";
+  }
   return null;
 }
 

@@ -1,16 +1,8 @@
 // The head of a run: what became of it, in words, and what can be done with it.
 
-import { Alert, Anchor, Badge, Button, Group, Menu, Text } from "@mantine/core";
+import { Anchor, Badge, Button, Menu, Text } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
-import {
-  Ban,
-  ChevronDown,
-  CirclePlay,
-  Hourglass,
-  Link2,
-  PencilLine,
-  RotateCcw,
-} from "lucide-react";
+import { Ban, ChevronDown, CirclePlay, Link2, PencilLine, RotateCcw } from "lucide-react";
 import { useState } from "react";
 import { client, refresh } from "../../api/client";
 import { useConnected } from "../../api/live";
@@ -21,8 +13,8 @@ import { CopyAs } from "../../kit/Copy";
 import { PageHead } from "../../kit/PageHead";
 import { Status } from "../../kit/Status";
 import { capital, count, isOver, modeWords, moment, plain, span, usd } from "../../kit/words";
-import { draftOf } from "./Calls";
 import type { Followed } from "./following";
+import { Needed, questionOf } from "./Needed";
 import { Replay } from "./Replay";
 import { Trouble } from "./Trouble";
 
@@ -174,36 +166,6 @@ function Deeds({ run }: { run: Followed }) {
   );
 }
 
-/** Where a person is needed before it goes on, or before what it wrote leaves. */
-function Needed({ run }: { run: Followed }) {
-  const asked = run.steps.find((one) =>
-    one.status === "waiting" && (one.output as { approval_id?: string } | null)?.approval_id
-  );
-  const question = asked && !isOver(run.status)
-    ? (asked.output as { approval_id: string }).approval_id
-    : null;
-  const drafts = run.calls.flatMap((call) => draftOf(call) ?? []);
-  if (!question && !drafts.length) return null;
-  const words = question
-    ? "It waits for an answer of a person, and goes on by itself then."
-    : `It left ${count(drafts.length, "draft")}. Nothing leaves before a person has agreed.`;
-  return (
-    <Alert mb="md" color="yellow" variant="light" icon={<Hourglass size={16} />}>
-      <Group justify="space-between">
-        <Text size="sm">{words}</Text>
-        <Button
-          component={Link}
-          to={question ? `/inbox?item=${question}` : `/inbox?draft=${drafts[0]}`}
-          size="compact-md"
-          variant="default"
-        >
-          {question ? "Answer it" : "Open in the inbox"}
-        </Button>
-      </Group>
-    </Alert>
-  );
-}
-
 function Broken({ run, choose }: { run: Followed; choose: (key: string) => void }) {
   const { story } = run;
   if (!run.error) return null;
@@ -239,7 +201,8 @@ export function RunHead(
   const { story } = run;
   // The step that broke off tells its problem itself while it is shown.
   const apart = run.error && (!story.step || chosen !== story.step);
-  const words = [story.headline, story.trial, apart ? null : story.because].filter(Boolean).join(
+  const headline = questionOf(run) ? "It waits for a person's answer." : story.headline;
+  const words = [headline, story.trial, apart ? null : story.because].filter(Boolean).join(
     " ",
   );
   return (

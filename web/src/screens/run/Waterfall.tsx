@@ -63,7 +63,7 @@ function RowButton({ row, scale, chosen, choose }: RowProps) {
       data-status={row.status}
       onClick={() => choose(row.key === "@run" ? null : row.key)}
     >
-      <span className="run-name" style={{ paddingLeft: row.depth * 14 }}>
+      <span className="run-name" style={{ paddingLeft: `calc(${row.depth} * var(--run-indent))` }}>
         <StatusIcon status={row.status} />
         {row.key === "@run" ? <Flag size={15} aria-hidden /> : <ActionIcon action={row.action} />}
         <span

@@ -207,11 +207,21 @@ function Workspaces() {
   const found = api.useQuery("get", "/api/v1/admin/workspaces", {
     params: { query: { limit: MOST } },
   });
+  const users = api.useQuery("get", "/api/v1/admin/users", {
+    params: { query: { limit: MOST } },
+  });
+  const named = (id: string) => {
+    const user = users.data?.users.find((one) => one.id === id);
+    return user ? user.name || user.email : users.isPending ? "…" : id;
+  };
   return (
     <Section title="Workspaces" words="All there are, whoever is in them.">
       <Asked of={found}>
         {({ workspaces }) => (
-          <Table.ScrollContainer minWidth={380}>
+          <Table.ScrollContainer
+            minWidth={380}
+            scrollAreaProps={{ viewportProps: { tabIndex: 0 } }}
+          >
             <Table>
               <Table.Thead>
                 <Table.Tr>
@@ -225,7 +235,7 @@ function Workspaces() {
                   <Table.Tr key={one.id}>
                     <Table.Td className="wrap-anywhere">{one.name}</Table.Td>
                     <Table.Td className="wrap-anywhere">
-                      {one.owners.join(", ")}
+                      {one.owners.map(named).join(", ")}
                     </Table.Td>
                     <Table.Td ta="right" className="numbers">
                       {one.members}

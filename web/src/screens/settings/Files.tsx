@@ -107,6 +107,7 @@ export function TakeIn() {
             placeholder="Choose a file"
             accept="application/json,.json"
             clearable
+            clearButtonProps={{ "aria-label": "Choose no file" }}
             value={file}
             onChange={choose}
           />

@@ -55,7 +55,7 @@ export function Invite() {
               onChange={setRole}
               error={refusal.at("role")}
             />
-            <Button type="submit" loading={busy} mt={25}>Invite</Button>
+            <Button type="submit" loading={busy} mt={{ base: 0, xs: 25 }}>Invite</Button>
           </Group>
           <Text size="sm" c="dimmed">{ROLE_WORDS[role]}</Text>
           {made

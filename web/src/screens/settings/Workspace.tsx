@@ -170,7 +170,7 @@ function Another({ onMade }: { onMade: (id: string) => Promise<boolean> }) {
           onChange={(event) => setName(event.currentTarget.value)}
           error={refusal.at("name")}
         />
-        <Button type="submit" variant="default" loading={busy} mt={25}>
+        <Button type="submit" variant="default" loading={busy} mt={{ base: 0, xs: 25 }}>
           Make workspace
         </Button>
       </Group>

@@ -23,10 +23,12 @@ type Props = {
   problem?: unknown;
   email?: string;
   words?: string;
+  /** Over a screen that has a heading of its own. */
+  within?: boolean;
   onIn: (who: Who) => void | Promise<void>;
 };
 
-export function PasswordForm({ problem, email: known = "", words, onIn }: Props) {
+export function PasswordForm({ problem, email: known = "", words, within, onIn }: Props) {
   const [email, setEmail] = useState(known);
   const [password, setPassword] = useState("");
   const [helped, { toggle }] = useDisclosure(Boolean(problem));
@@ -43,7 +45,7 @@ export function PasswordForm({ problem, email: known = "", words, onIn }: Props)
   return (
     <form onSubmit={submit}>
       <Stack>
-        <Title order={1} size="h3">Sign in</Title>
+        {within ? null : <Title order={1} size="h3">Sign in</Title>}
         {words ? <Text size="sm">{words}</Text> : null}
         {told ? <ProblemNote problem={told} /> : null}
         <TextInput

@@ -1,0 +1,60 @@
+"""The whole way, at the page alone: from words to a mail that has left the house."""
+
+from __future__ import annotations
+
+import re
+
+from playwright.sync_api import expect
+
+from tests.acceptance.server import SOON
+from tests.kit.browsers import House
+from tests.kit.processes import wait_until
+
+_WORDS = (
+    "every weekday at 9 Berlin time send an email to ada@example.org "
+    "with the subject Wind the tower clock"
+)
+
+
+def test_words_become_a_mail_that_leaves_after_a_person_said_yes(house: House) -> None:
+    page = house.open("/new")
+    page.get_by_label("What should happen by itself, and when?").fill(_WORDS)
+    page.get_by_role("button", name="Write a proposal").click()
+
+    # Read it, answer what only a person knows, and change it in the form.
+    expect(page.get_by_role("region", name="In plain words")).to_contain_text("ada@example.org")
+    page.get_by_label("What should the mail message say?").fill("Twelve turns, and gently.")
+    page.get_by_role("button", name="Answer", exact=True).click()
+    save = page.get_by_role("button", name="Save", exact=True)
+    expect(save).to_be_enabled()
+    page.get_by_role("textbox", name="Name", exact=True).fill("Wind the tower clock")
+    page.get_by_role("button", name="Review my changes").click()
+    expect(page.get_by_role("heading", level=1, name="Wind the tower clock")).to_be_visible()
+    save.click()
+    page.get_by_role("button", name="Activate", exact=True).click()
+    expect(page.get_by_role("heading", name="Wind the tower clock is active")).to_be_visible()
+
+    # Run it for real, and see it stop before the mail leaves.
+    page.get_by_role("link", name="Automations", exact=True).click()
+    page.get_by_role("link", name="Wind the tower clock").click()
+    page.get_by_role("button", name="Run now…").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_role("radio", name="For real").check()
+    dialog.get_by_role("checkbox").check()
+    dialog.get_by_role("button", name="Run it for real").click()
+    expect(page).to_have_url(re.compile(r"/runs/[0-9a-f-]{36}"))
+    expect(page.get_by_role("heading", level=1, name="Wind the tower clock")).to_be_visible()
+    inbox = page.get_by_role("link", name=re.compile("^Inbox"))
+    expect(inbox).to_contain_text("1")
+    assert house.street.post.offered == []
+
+    # Say yes, and it is delivered.
+    inbox.click()
+    letter = page.get_by_role("region", name="What was chosen").locator(".delivered")
+    expect(letter).to_contain_text("Twelve turns, and gently.")
+    page.keyboard.press("a")
+    expect(page.get_by_text("Sent, exactly as it was shown.")).to_be_visible()
+    wait_until(lambda: bool(house.street.post.envelopes), SOON, "the mail")
+    (mail,) = house.street.post.envelopes
+    assert mail.rcpt_tos == ["ada@example.org"]
+    assert b"Twelve turns, and gently." in (mail.original_content or b"")

@@ -1,0 +1,81 @@
+// JSON as it is written, and what a browser would silently make of it: of two keys with one name
+// only the last is kept, and long numbers are rounded.
+
+export type Oddity = { at: number; words: string; token: string };
+
+const TOKEN = /"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*|true|false|null|[{}[\],:]/g;
+
+/** A number that would be another one, or none, after it was read here and sent back. */
+export function isInexact(number: string): boolean {
+  const read = Number(number);
+  if (!Number.isFinite(read)) return true;
+  return /^-?\d{16,}$/.test(number) && JSON.stringify(read) !== number;
+}
+
+const tooLong = (token: string) =>
+  Number.isFinite(Number(token))
+    ? `${token} has more digits than a browser keeps: it would become ${Number(token)}. ` +
+      "Write it as text, in quotes, or send it by a command"
+    : `${token} is larger than any number that can be kept`;
+
+const isNumber = (token: string) => /^[-\d]/.test(token);
+
+/** The first place of valid JSON that reading would change. */
+export function oddityIn(text: string): Oddity | null {
+  const open: (Set<string> | null)[] = [];
+  let before = "";
+  for (const { 0: token, index: at } of text.matchAll(TOKEN)) {
+    const keys = open.at(-1);
+    if (token === "{") open.push(new Set());
+    else if (token === "[") open.push(null);
+    else if (token === "}" || token === "]") open.pop();
+    else if (keys && token[0] === '"' && (before === "{" || before === ",")) {
+      const key = JSON.parse(token) as string;
+      const words = `${token} stands here twice, and only one of the two can be kept`;
+      if (keys.has(key)) return { at, words, token };
+      keys.add(key);
+    } else if (isNumber(token) && isInexact(token)) return { at, words: tooLong(token), token };
+    before = token;
+  }
+  return null;
+}
+
+/** The numbers in valid JSON that reading would change, each once. */
+export function inexactIn(text: string): string[] {
+  const found = new Set<string>();
+  for (const [token] of text.matchAll(TOKEN)) {
+    if (isNumber(token) && isInexact(token)) found.add(token);
+  }
+  return [...found];
+}
+
+/** What stands under a key of the outermost object, letter by letter; null: nothing does. */
+export function partOf(text: string, key: string): string | null {
+  const wanted = JSON.stringify(key);
+  let [depth, from] = [0, -1];
+  let [before, last] = ["", ""];
+  for (const { 0: token, index: at } of text.matchAll(TOKEN)) {
+    const ends = depth === 1 && (token === "," || token === "}");
+    if (from >= 0 && ends) return text.slice(from, at).trim();
+    if (depth === 1 && token === ":" && last === wanted && /[{,]/.test(before)) from = at + 1;
+    if (token === "{" || token === "[") depth += 1;
+    if (token === "}" || token === "]") depth -= 1;
+    [before, last] = [last, token];
+  }
+  return null;
+}
+
+/** The same JSON over several lines; every value stays as it is written. */
+export function indented(text: string): string {
+  let [made, depth, last] = ["", 0, ""];
+  const line = () => `\n${"  ".repeat(depth)}`;
+  for (const [token] of text.matchAll(TOKEN)) {
+    const closes = token === "}" || token === "]";
+    if (closes) depth -= 1;
+    if (last === "," || (/^[{[]$/.test(last) ? !closes : closes)) made += line();
+    made += token === ":" ? ": " : token;
+    if (token === "{" || token === "[") depth += 1;
+    last = token;
+  }
+  return made;
+}

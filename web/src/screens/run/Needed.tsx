@@ -1,0 +1,57 @@
+// What a run needs of a person: an answer before it goes on, or a yes before what it wrote leaves.
+
+import { Alert, Button, Group, Text } from "@mantine/core";
+import { Link } from "@tanstack/react-router";
+import { Hourglass } from "lucide-react";
+import { api, refresh } from "../../api/client";
+import { useLive } from "../../api/live";
+import { count, isOver } from "../../kit/words";
+import { draftOf } from "./Calls";
+import type { Followed } from "./following";
+
+/** Those of a run's drafts that nobody has answered yet. */
+function useWaitingDrafts(drafts: string[]): string[] {
+  const asked = api.useQuery("get", "/api/v1/drafts", {
+    params: { query: { status: "pending", limit: 100 } },
+  }, { enabled: drafts.length > 0 });
+  useLive(({ kind }) => {
+    if (kind === "inbox" && drafts.length) void refresh("/api/v1/drafts");
+  });
+  const waiting = new Set(asked.data?.items.map((one) => one.id));
+  return drafts.filter((one) => waiting.has(one));
+}
+
+/** The question that it waits for, if it waits for one. */
+export function questionOf(run: Followed): string | null {
+  if (isOver(run.status)) return null;
+  const ids = run.steps.filter((one) => one.status === "waiting")
+    .map((one) => (one.output as { approval_id?: string } | null)?.approval_id);
+  return ids.find(Boolean) ?? null;
+}
+
+/** Where a person is needed before it goes on, or before what it wrote leaves. */
+export function Needed({ run }: { run: Followed }) {
+  const question = questionOf(run);
+  const drafts = useWaitingDrafts(run.calls.flatMap((call) => draftOf(call) ?? []));
+  if (!question && !drafts.length) return null;
+  const words = question
+    ? "Once somebody has answered, it goes on by itself."
+    : `${count(drafts.length, "draft")} of it ${
+      drafts.length > 1 ? "wait" : "waits"
+    } for a person. Nothing leaves before somebody has agreed.`;
+  return (
+    <Alert mb="md" color="yellow" variant="light" icon={<Hourglass size={16} />}>
+      <Group justify="space-between">
+        <Text size="sm">{words}</Text>
+        <Button
+          component={Link}
+          to={question ? `/inbox?item=${question}` : `/inbox?draft=${drafts[0]}`}
+          size="compact-md"
+          variant="default"
+        >
+          {question ? "Answer it" : "Open in the inbox"}
+        </Button>
+      </Group>
+    </Alert>
+  );
+}
