@@ -62,6 +62,24 @@ def test_a_template_is_completed_and_saved_as_the_next_version(house: House) -> 
     assert saved["definition"]["metadata"]["ticket"] == 4711
 
 
+def test_what_is_typed_is_what_stands_there_and_no_number_is_rounded(house: House) -> None:
+    page = _opened(house, house.saved(_clock()))
+    title = _at(page, "/plan/1/config/title").get_by_role("textbox", name="Title")
+    title.click()
+    page.keyboard.press("Control+a")
+    page.keyboard.type("Day {{ 1 + 1 }} plan")
+    expect(title).to_have_text("Day {{ 1 + 1 }} plan")
+    page.keyboard.type(" {{ inputs.nam }}")
+    expect(_at(page, "/plan/1/config/title")).to_contain_text("under “Inputs and bounds”")
+    # A number that a browser would round: the page shows it, and does not save over it.
+    plan = [step("wind", "transform_data", output={"turns": 1234567890123456789})]
+    made = house.saved(definition("Wind it long", plan))
+    page = house.open(f"/automations/{made}/edit")
+    expect(page.get_by_text("1234567890123456789")).to_be_visible()
+    expect(_at(page, "/goal").get_by_role("textbox")).not_to_be_editable()
+    expect(page.get_by_role("button", name="Save as new version")).to_have_count(0)
+
+
 def test_nothing_is_dropped_between_form_and_json_and_another_action(house: House) -> None:
     page = _opened(house, house.saved(_clock()))
     # Another action: what the first one was told stays until somebody takes it out.

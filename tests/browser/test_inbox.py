@@ -67,6 +67,20 @@ def _chosen(page: Page) -> Locator:
     return page.get_by_role("region", name="What was chosen")
 
 
+def _read(page: Page) -> None:
+    """It has been shown long enough for a key to answer it."""
+    expect(_chosen(page)).to_have_attribute("data-keys", "answer")
+
+
+# Two taps so near to each other that nobody has read what the second one is for.
+TWO_TAPS = """async () => {
+  const tap = () => dispatchEvent(new KeyboardEvent("keydown", { key: "a" }));
+  tap();
+  await new Promise((resolve) => setTimeout(resolve, 150));
+  tap();
+}"""
+
+
 def test_a_draft_is_seen_as_an_email_edited_taken_back_and_delivered(house: House) -> None:
     draft = _drafted(house, "The tower clock", "ada@example.com")
     other = _drafted(house, "The kitchen clock", "bob@example.com")
@@ -81,11 +95,13 @@ def test_a_draft_is_seen_as_an_email_edited_taken_back_and_delivered(house: Hous
     page.keyboard.press("e")
     page.get_by_role("textbox", name="Subject").fill("The tower clock goes")
     expect(chosen.locator("ins")).to_have_text(" goes")
-    chosen.get_by_role("button", name="Keep these words").click()
+    chosen.get_by_role("button", name="Keep these words").press("Enter")
     expect(letter).to_contain_text("The tower clock goes")
     expect(chosen.get_by_text("These are the words now")).to_be_visible()
     expect(chosen.get_by_text("edited, wording 2")).to_be_visible()
+    expect(chosen.locator(":focus")).to_have_count(1)
     # Taken back: nothing was asked of the server.
+    _read(page)
     page.keyboard.press("a")
     waiting = page.get_by_role("navigation", name="What waits")
     expect(waiting.get_by_text("leaves in")).to_be_visible()
@@ -95,7 +111,9 @@ def test_a_draft_is_seen_as_an_email_edited_taken_back_and_delivered(house: Hous
     # Approved: it leaves after its seconds, also for whoever went to another screen.
     page.keyboard.press("k")
     expect(letter).to_contain_text("The tower clock goes")
-    page.keyboard.press("a")
+    _read(page)
+    page.evaluate(TWO_TAPS)
+    expect(letter).to_contain_text("The kitchen clock")
     page.get_by_role("link", name="Runs", exact=True).click()
     expect(page.get_by_role("heading", level=1, name="Runs")).to_be_visible()
     expect(page.get_by_text("Sent, exactly as it was shown.")).to_be_visible()
@@ -108,6 +126,8 @@ def test_a_draft_is_seen_as_an_email_edited_taken_back_and_delivered(house: Hous
     # The other one is discarded, and says why for whoever asks later.
     page.get_by_role("link", name=re.compile("^Inbox")).click()
     expect(letter).to_contain_text("The kitchen clock")
+    expect(page).to_have_url(re.compile(f"item={other}"))
+    _read(page)
     page.keyboard.press("d")
     page.get_by_role("textbox", name="Why").fill("He knows.")
     page.keyboard.press("Enter")
@@ -121,14 +141,14 @@ def test_a_draft_is_seen_as_an_email_edited_taken_back_and_delivered(house: Hous
 def test_a_batch_is_approved_as_a_set_and_a_question_is_answered_on_a_phone(house: House) -> None:
     token = house.ask("POST", "/tokens", {"name": "assistant"})["text"]
     batch = str(uuid4())
-    drafts = [
-        _tool(
-            house, token, "act_on_integration",
-            {"install_id": EMAIL, "action_name": "send_email", "batch_id": batch,
-             "input": {"to": [f"{who}@example.com"], "subject": f"For {who}", "body": "Come by."}},
-        )["draft_id"]
-        for who in ("carol", "dave")
-    ]  # fmt: skip
+
+    def drafted(who: str) -> str:
+        letter = {"to": [f"{who}@example.com"], "subject": f"For {who}", "body": "Come by."}
+        asked = {"install_id": EMAIL, "action_name": "send_email", "batch_id": batch}
+        made = _tool(house, token, "act_on_integration", {**asked, "input": letter})
+        return str(made["draft_id"])
+
+    drafts = [drafted("carol"), drafted("dave")]
     asks = definition(
         "Publish", [step("day", "approval", title="On which day do we publish?", form=FORM)]
     )
@@ -139,9 +159,19 @@ def test_a_batch_is_approved_as_a_set_and_a_question_is_answered_on_a_phone(hous
     chosen = _chosen(page)
     expect(chosen.get_by_text("For carol", exact=True)).to_be_visible()
     expect(chosen.get_by_text("For dave", exact=True)).to_be_visible()
-    chosen.get_by_role("button", name="Approve all 2").click()
-    expect(page.get_by_text("2 of 2 were sent.")).to_be_visible()
-    assert [_draft(house, one)["status"] for one in drafts] == ["confirmed", "confirmed"]
+    expect(chosen.get_by_role("button", name="Approve all 2")).to_be_enabled()
+    # One is changed and one comes to them while somebody looks: both are read before all may leave.
+    seen = {"hash": _draft(house, drafts[1])["hash"]}
+    house.ask("POST", f"/drafts/{drafts[1]}/edit", {"edits": {"body": "Come at ten."}, **seen})
+    drafts.append(drafted("erin"))
+    expect(chosen.get_by_text("2 of these changed while you looked")).to_be_visible()
+    everything = chosen.get_by_role("button", name="Approve all 3")
+    for _ in range(2):
+        expect(everything).to_be_disabled()
+        chosen.get_by_role("button", name="I have read it").first.click()
+    everything.click()
+    expect(page.get_by_text("3 of 3 were sent.")).to_be_visible()
+    assert {_draft(house, one)["status"] for one in drafts} == {"confirmed"}
     # The question: what does not fit is said at its field, and nothing that was written is lost.
     page.goto("/inbox")
     page.get_by_role("link", name="On which day do we publish?").click()
@@ -170,3 +200,20 @@ def test_what_ran_out_is_drafted_again(house: House) -> None:
     # A draft that waits no longer is shown at its own address with what became of it.
     page.goto(f"/inbox?draft={draft}")
     expect(_chosen(page)).to_contain_text("Nothing was sent")
+
+
+def test_what_could_not_be_sent_says_so_where_it_waits(house: House) -> None:
+    """Nobody has linked a chat here."""
+    token = house.ask("POST", "/tokens", {"name": "assistant"})["text"]
+    draft = _tool(house, token, "telegram_push", {"text": "Lunch?\u200b\U000e0041"})["draft_id"]
+    page = house.open(f"/inbox?draft={draft}")
+    chosen = _chosen(page)
+    # What hides in the words is spelled out.
+    expect(chosen.locator(".delivered")).to_contain_text("Lunch?\\u200b\\ue0041")
+    chosen.get_by_role("button", name="Approve").click()
+    waiting = page.get_by_role("navigation", name="What waits")
+    expect(waiting.get_by_text("could not be sent")).to_be_visible()
+    assert _draft(house, draft)["status"] == "pending"
+    page.goto("/inbox")
+    expect(chosen.get_by_text("Could not be sent")).to_be_visible()
+    expect(chosen.get_by_role("button", name="Approve")).to_be_enabled()

@@ -39,3 +39,50 @@ def test_whoever_is_not_signed_in_signs_in_first(house: House) -> None:
     expect(page).to_have_url(f"{house.address}/sign-in")
     wanted = page.evaluate("() => JSON.parse(localStorage.getItem('mainspring.wanted')).path")
     assert wanted == "/automations?search=clock"
+
+
+def test_whoever_is_signed_out_while_writing_loses_nothing(house: House) -> None:
+    made = house.saved(definition("Wind it", [step("wind", "transform_data", output="wound")]))
+    page = house.open(f"/automations/{made}/edit")
+    goal = page.locator('[data-pointer="/goal"]').get_by_role("textbox")
+    goal.fill("Keep the hour.")
+    expect(page.get_by_text("It can be saved as it stands.")).to_be_visible()
+    known = house.context.cookies()
+    house.context.clear_cookies()
+    page.get_by_role("button", name="Save as new version").click()
+    page.get_by_role("button", name="Save", exact=True).click()
+    door = page.get_by_role("dialog", name="You were signed out")
+    expect(door).to_be_visible()
+    expect(goal).to_have_value("Keep the hour.")
+    # Signed in elsewhere, and back at this tab: what was refused is pressed again.
+    house.context.add_cookies([{**one} for one in known])  # type: ignore[typeddict-item]
+    page.evaluate("() => dispatchEvent(new Event('focus'))")
+    expect(door).to_have_count(0)
+    page.get_by_role("button", name="Save as new version").click()
+    page.get_by_role("button", name="Save", exact=True).click()
+    expect(page.get_by_text("Saved as version 2")).to_be_visible()
+
+
+def test_whoever_leaves_takes_their_words_with_them(house: House) -> None:
+    # A session of their own: the others go on with the one that all of them share.
+    link = str(house.street.server.mainspring("sign-in", "--json").json["link"])
+    entered = house.context.request.post(
+        "/api/v1/session/link", data={"token": link.partition("#")[2]}
+    )
+    house.csrf = entered.json()["csrf_token"]
+    house.ask("POST", "/session/workspace", {"workspace_id": house.workspace_id})
+    page = house.open("/new")
+    words = page.get_by_role("textbox", name="What should happen by itself, and when?")
+    words.fill("Tell nobody of the bell.")
+    # A page from the browser's memory is loaded anew, and what was written is still there.
+    page.evaluate("() => { window.old = true }")
+    with page.expect_event("load"):
+        page.evaluate("() => dispatchEvent(new PageTransitionEvent('pageshow', {persisted: true}))")
+    assert page.evaluate("() => window.old") is None
+    expect(words).to_have_value("Tell nobody of the bell.")
+    keys = page.evaluate("() => Object.keys(sessionStorage).join()")
+    assert house.workspace_id in keys, keys
+    page.get_by_role("button", name="Clockmakers").click()
+    page.get_by_role("menuitem", name="Sign out").click()
+    expect(page).to_have_url(f"{house.address}/sign-in")
+    assert "bell" not in page.evaluate("() => JSON.stringify(sessionStorage)")

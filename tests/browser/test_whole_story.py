@@ -52,6 +52,7 @@ def test_words_become_a_mail_that_leaves_after_a_person_said_yes(house: House) -
     inbox.click()
     letter = page.get_by_role("region", name="What was chosen").locator(".delivered")
     expect(letter).to_contain_text("Twelve turns, and gently.")
+    expect(page.locator("#chosen")).to_have_attribute("data-keys", "answer")
     page.keyboard.press("a")
     expect(page.get_by_text("Sent, exactly as it was shown.")).to_be_visible()
     wait_until(lambda: bool(house.street.post.envelopes), SOON, "the mail")

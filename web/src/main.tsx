@@ -18,6 +18,11 @@ import { theme } from "./theme";
 // Dialogs keep the page behind them from scrolling, with a style that must carry the word too.
 setNonce(styleNonce());
 
+// A page that comes back from the browser's memory may be of somebody who has left since.
+addEventListener("pageshow", ({ persisted }) => {
+  if (persisted) location.reload();
+});
+
 createRoot(document.getElementById("root")!).render(
   <MantineProvider theme={theme} defaultColorScheme="auto" getStyleNonce={styleNonce}>
     <QueryClientProvider client={queries}>

@@ -14,10 +14,20 @@ export type Answer<Id extends keyof operations> = Content<
 >;
 
 let csrf: string | null = null;
+let workspace: string | null = null;
 let onSignedOut: () => void = () => {};
+let onMoved: () => void = () => {};
 
 export const setCsrf = (token: string | null | undefined) => {
   csrf = token ?? null;
+};
+/** The workspace that this page shows: a session that looks at another one refuses the page. */
+export const setWorkspace = (id: string | null) => {
+  workspace = id;
+};
+/** What to do when the session looks at another workspace than this page. */
+export const whenMoved = (work: () => void) => {
+  onMoved = work;
 };
 /** What to do when the server does not know this browser any longer. */
 export const whenSignedOut = (work: () => void) => {
@@ -35,12 +45,15 @@ async function told(response: Response): Promise<Told | null> {
 const guard: Middleware = {
   onRequest({ request }) {
     if (csrf && request.method !== "GET") request.headers.set("X-CSRF-Token", csrf);
+    if (workspace) request.headers.set("X-Workspace", workspace);
     return request;
   },
   async onResponse({ response, schemaPath }) {
     if (response.ok) return response;
     if (response.status === 401 && !schemaPath.startsWith("/api/v1/session")) onSignedOut();
-    throw new Problem(response.status, await told(response));
+    const problem = new Problem(response.status, await told(response));
+    if (workspace && problem.code === "other_workspace") onMoved();
+    throw problem;
   },
   onError() {
     return new Problem(0, null);

@@ -21,6 +21,8 @@ const SLEPT = 60_000;
 const listeners = new Set<Listener>();
 const watchers = new Set<() => void>();
 let wanted = false;
+// The workspace that this page shows.
+let shown = "";
 let source: EventSource | null = null;
 let watched: string | null = null;
 let told: Heard | null = null;
@@ -47,10 +49,14 @@ export function pause(failed: number): number {
   return Math.min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** Math.min(failed, 5));
 }
 
+/** What the stream is asked for: it is refused when the session looks at another workspace. */
+const asked = (workspace: string, run: string | null): Record<string, string> =>
+  run ? { workspace, run_id: run } : { workspace };
+
 function open() {
   close();
   if (!wanted) return;
-  const mine = new EventSource(watched ? `/api/v1/stream?run_id=${watched}` : "/api/v1/stream");
+  const mine = new EventSource(`/api/v1/stream?${new URLSearchParams(asked(shown, watched))}`);
   source = mine;
   mine.onopen = () => {
     failures = 0;
@@ -62,7 +68,7 @@ function open() {
     if (mine !== source) return;
     tellConnected(false);
     // The browser tries again by itself unless it was refused: then somebody has to.
-    if (mine.readyState === EventSource.CLOSED) openLater();
+    if (mine.readyState === EventSource.CLOSED) openRefused();
   };
   for (const kind of KINDS) {
     mine.addEventListener(kind, (event) => {
@@ -91,14 +97,21 @@ function hear(kind: string, event: MessageEvent<string>) {
   if (kind === "problem") {
     close();
     tellConnected(false);
-    openLater();
+    openRefused();
   }
 }
 
-/** Opens the stream for as long as somebody is signed in. */
-export function useLiveStream(key: string): void {
+/** A stream is refused when nobody is signed in any longer, or not to this workspace: then who is? */
+function openRefused() {
+  openLater();
+  void refresh("/api/v1/session");
+}
+
+/** Opens the stream of a workspace for as long as somebody is signed in. */
+export function useLiveStream(workspace: string): void {
   useEffect(() => {
     wanted = true;
+    shown = workspace;
     told = null;
     open();
     let looked = Date.now();
@@ -121,7 +134,7 @@ export function useLiveStream(key: string): void {
       close();
       tellConnected(false);
     };
-  }, [key]);
+  }, [workspace]);
 }
 
 /** Hears everything that the stream tells; with a run, also its steps and what they say. */

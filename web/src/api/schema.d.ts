@@ -3791,7 +3791,7 @@ export interface components {
             agreed: components["schemas"]["AgreedBefore"] | null;
             /**
              * Passes
-             * @description Whether it asks for no more than you agreed to and is answered on the web, so that you need not be asked again.
+             * @description Whether it asks for no more than you agreed to, and is answered at the very address on the web for which you did, so that you need not be asked again.
              */
             passes: boolean;
             /**
@@ -7141,6 +7141,8 @@ export interface operations {
             query?: {
                 /** @description Tell of the steps and the output of this run too. */
                 run_id?: string | null;
+                /** @description For a browser: the workspace that its page shows. The stream is refused when the session looks at another one. */
+                workspace?: string | null;
             };
             header?: {
                 /** @description Go on after this event. */

@@ -21,6 +21,7 @@ import {
   insertValue,
   type Name,
   offersFor,
+  overtyped,
 } from "./completing";
 import { fromOutside, ground } from "./ground";
 
@@ -70,6 +71,20 @@ function offering(live: Live): Extension {
   return autocompletion({ override: [source], icons: false, maxRenderedOptions: 60 });
 }
 
+// What was put there for somebody who types it all the same is gone over, and not doubled.
+const overtyping = EditorView.inputHandler.of((view, from, to, text) => {
+  if (from !== to) return false;
+  const { doc } = view.state;
+  const over = overtyped(text, doc.sliceString(0, from), doc.sliceString(to, to + 40));
+  if (!over) return false;
+  view.dispatch({
+    changes: { from, to: from + over.cut },
+    selection: { anchor: from + over.go },
+    userEvent: "input.type",
+  });
+  return true;
+});
+
 // Two braces make a place for a value, with room between them.
 const braces = EditorView.inputHandler.of((view, from, to, text) => {
   const before = view.state.sliceDoc(Math.max(0, from - 1), from);
@@ -97,6 +112,7 @@ function extensions(live: Live, locked: Compartment, attributes: Compartment): E
     language === "json" ? json() : StreamLanguage.define(jinja2),
     history(),
     // Before the closing of brackets, which would take the second brace for itself.
+    overtyping,
     braces,
     closeBrackets(),
     offering(live),

@@ -30,6 +30,34 @@ export function expressionAt(before: string, bare: boolean): number | null {
   return closed > open ? null : open + 2;
 }
 
+/**
+ * Where a key that is typed goes over what was put there for it: how much of what follows is taken
+ * away, and how far the caret goes on from there; null: the key is written as any other.
+ */
+export function overtyped(
+  key: string,
+  before: string,
+  after: string,
+): { cut: number; go: number } | null {
+  if (key === " ") {
+    return before.endsWith("{{ ") && after.startsWith(" }}") ? { cut: 0, go: 0 } : null;
+  }
+  const start = before.lastIndexOf("{{");
+  if (key !== "}" || start < 0 || before.slice(start).includes("}}")) return null;
+  const open = unclosed(before.slice(start));
+  const closing = /^[\s}]*/.exec(after)![0].replace(/\s/g, "").length;
+  // Whoever has opened more than is closed here means a brace of their own.
+  if (open < 1 || closing < open) return null;
+  const blanks = /^\s*/.exec(after)![0].length;
+  return /\s$/.test(before) ? { cut: blanks, go: 1 } : { cut: 0, go: blanks + 1 };
+}
+
+/** Braces that are still open, but for those in quotes. */
+const unclosed = (expression: string) => {
+  const bare = expression.replace(/"[^"]*"|'[^']*'/g, "");
+  return bare.split("{").length - bare.split("}").length;
+};
+
 const isInText = (expression: string) => {
   let quote = "";
   for (const one of expression) {

@@ -10,6 +10,7 @@ import { ProblemNote, Slow } from "../kit/Asked";
 import { checkDefinition } from "./check";
 import { DeskProvider } from "./desk";
 import { FindingList } from "./FindingList";
+import { inWordsOfForm } from "./findings";
 import { focusPointer } from "./focus";
 import { placeWords, same } from "./pointers";
 import { readJson, spellJson } from "./text";
@@ -100,7 +101,8 @@ function Editor(props: DefinitionEditorProps & { vocabulary: Vocabulary }) {
   const json = useText(value, onChange, view === "json");
   const broken = useBroken(value, view === "json" ? json.problem : null, props.onBroken);
   const check = useCallback((now: unknown) => checkDefinition(now, vocabulary), [vocabulary]);
-  const findings = useCheck(value, readOnly ? null : check, props.findings ?? NONE);
+  const told = useMemo(() => (props.findings ?? NONE).map(inWordsOfForm), [props.findings]);
+  const findings = useCheck(value, readOnly ? null : check, told);
   useEffect(() => {
     if (!broken.words) setRefused(null);
   }, [broken.words]);

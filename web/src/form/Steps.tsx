@@ -14,27 +14,13 @@ import { Fields } from "./Group";
 import { type Moves, useItems } from "./List";
 import { isObject, under, valueAt } from "./pointers";
 import { settledOnce, startOf } from "./schema";
+import { freshStepId } from "./stepIds";
 import type { Json, Schema } from "./values";
 
 const EMPTY: unknown[] = [];
 const FEW = 2;
 const FRONT = ["action", "config"];
 const TUCKED = ["step_id"];
-
-/** A name for a step that no other has. */
-export function freshStepId(document: unknown, action: string): string {
-  const spelt = JSON.stringify(document) ?? "";
-  const stem =
-    (action.split(".").at(-1) ?? "step").toLowerCase().replace(/[^a-z0-9_]/g, "_").replace(
-      /^[^a-z]+/,
-      "",
-    ) || "step";
-  const isTaken = (name: string) => spelt.includes(`"step_id":"${name}"`);
-  for (let at = 1;; at += 1) {
-    const name = at === 1 ? stem : `${stem}_${at}`;
-    if (!isTaken(name)) return name;
-  }
-}
 
 const ActionField = memo(function ActionField({ at, value }: { at: string; value: unknown }) {
   const desk = useDesk();

@@ -56,6 +56,15 @@ export class Findings {
   }
 }
 
+const DECLARE = /Declare ('[^']*') in inputs\.schema\.properties\./;
+
+/** What programs are told by path, people are told by the name of the section in the form. */
+export function inWordsOfForm(finding: Finding): Finding {
+  const said = (words: string) => words.replace(DECLARE, "Declare $1 under “Inputs and bounds”.");
+  const { detail, suggestion } = finding;
+  return { ...finding, detail: said(detail), suggestion: suggestion && said(suggestion) };
+}
+
 const Context = createContext(new Findings());
 export const FindingsProvider = Context.Provider;
 

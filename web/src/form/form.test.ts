@@ -1,9 +1,10 @@
 // The pure parts of the form: places, kinds of fields, names in scope, cron and JSON.
 
 import { describe, expect, it } from "vitest";
-import { insertFilter, insertValue, offersFor, spellPath } from "../code/completing";
+import { insertFilter, insertValue, offersFor, overtyped, spellPath } from "../code/completing";
 import { closest, nextMoments, readCron, wallClock } from "./cron";
 import { gistOf } from "./gist";
+import { inWordsOfForm } from "./findings";
 import { moved, placeWords, put, renamed, same, valueAt } from "./pointers";
 import { kindOf, settled, startOf, tagOf, variantAt, variantsOf } from "./schema";
 import { scopeAt } from "./scope";
@@ -28,6 +29,18 @@ describe("places", () => {
     expect(document.a["x/y"]).toHaveLength(2);
     expect(valueAt(document, "/a/x~1y/7")).toBeUndefined();
     expect(valueAt(document, "/constructor")).toBeUndefined();
+  });
+
+  it("names a section as the form does", () => {
+    const finding = {
+      pointer: "/plan/0",
+      detail: "There is no input 'nam'.",
+      level: "error",
+    } as const;
+    const suggestion = "Declare 'nam' in inputs.schema.properties.";
+    expect(inWordsOfForm({ ...finding, suggestion }).suggestion)
+      .toBe("Declare 'nam' under “Inputs and bounds”.");
+    expect(inWordsOfForm(finding)).toEqual({ ...finding, suggestion: undefined });
   });
 
   it("moves, renames and compares", () => {
@@ -146,6 +159,19 @@ describe("templates", () => {
     expect(labels("inp", "/plan/2/when", true)).toContain("inputs");
   });
 
+  it("goes over the braces and the blank that were put there for whoever types them", () => {
+    expect(overtyped(" ", "Day {{ ", " }} plan")).toEqual({ cut: 0, go: 0 });
+    expect(overtyped("}", "{{ 1 + 1 ", " }}")).toEqual({ cut: 1, go: 1 });
+    expect(overtyped("}", "{{ 1", " }}")).toEqual({ cut: 0, go: 2 });
+    expect(overtyped("}", "{{ 1 }", "}")).toEqual({ cut: 0, go: 1 });
+    expect(overtyped("}", "{{ 1 }}", "}")).toBeNull();
+    // A brace of one's own, inside of the expression, is written.
+    expect(overtyped("}", '{{ {"a": 1', " }}")).toBeNull();
+    expect(overtyped("}", '{{ {"a": "}"', "} }}")).toEqual({ cut: 0, go: 1 });
+    expect(overtyped("}", '{"a": {"b": 1', "}}")).toBeNull();
+    expect(overtyped(" ", "{{ a", " }}")).toBeNull();
+  });
+
   it("spells what is picked so that it can be read", () => {
     expect(spellPath(["steps", "read", "list", "0", "a b"])).toBe("steps.read.list[0]['a b']");
     expect(insertValue("Hi ", 3, "run.id", false)).toEqual({ from: 3, insert: "{{ run.id }}" });
@@ -185,6 +211,19 @@ describe("JSON", () => {
   it("says where it stops", () => {
     expect(readJson('{\n  "a": 1,\n  oh\n}')).toMatchObject({ line: 3 });
     expect(readJson('{"a": 1')).toMatchObject({ problem: expect.stringContaining("too soon") });
+  });
+
+  it("takes nothing that it would change, and says where it stands", () => {
+    expect(readJson('{\n  "a": 1,\n  "a": 2\n}')).toMatchObject({
+      line: 3,
+      problem: expect.stringContaining('line 3, column 3: "a" stands here twice'),
+    });
+    expect(readJson('{"a":\n 1234567890123456789}')).toMatchObject({
+      problem: expect.stringContaining("line 2, column 2: 1234567890123456789 has more digits"),
+    });
+    expect(readJson("[1, 1e999]")).toMatchObject({
+      problem: expect.stringContaining("column 5: 1e999 is larger"),
+    });
   });
 });
 

@@ -1,5 +1,7 @@
 // JSON as people write it, and where it stops being JSON.
 
+import { oddityIn } from "../kit/exact";
+
 export type Read = { value: unknown } | { problem: string; line: number };
 
 export const spellJson = (
@@ -12,17 +14,30 @@ function offsetOf(message: string, text: string): number {
   return /end of|Unterminated/i.test(message) ? text.length : 0;
 }
 
-/** The value, or what is wrong and on which line. */
+function place(text: string, offset: number) {
+  const before = text.slice(0, offset);
+  const line = before.split("\n").length;
+  return { line, words: `line ${line}, column ${before.length - before.lastIndexOf("\n")}` };
+}
+
+function unread(text: string, message: string): Read {
+  const offset = offsetOf(message, text);
+  const { line, words } = place(text, offset);
+  const near = text.slice(offset).trimStart().slice(0, 12).split("\n")[0];
+  const what = near ? `something is wrong before “${near}”` : "it ends too soon";
+  return { problem: `This is not JSON yet: ${words}: ${what}.`, line };
+}
+
+/** The value, or what is wrong and on which line. Nothing is read that would be changed by it. */
 export function readJson(text: string): Read {
+  let value: unknown;
   try {
-    return { value: JSON.parse(text) };
+    value = JSON.parse(text);
   } catch (error) {
-    const message = error instanceof Error ? error.message : "";
-    const before = text.slice(0, offsetOf(message, text));
-    const line = before.split("\n").length;
-    const column = before.length - before.lastIndexOf("\n");
-    const near = text.slice(before.length).trimStart().slice(0, 12).split("\n")[0];
-    const what = near ? `something is wrong before “${near}”` : "it ends too soon";
-    return { problem: `This is not JSON yet: line ${line}, column ${column}: ${what}.`, line };
+    return unread(text, error instanceof Error ? error.message : "");
   }
+  const odd = oddityIn(text);
+  if (!odd) return { value };
+  const { line, words } = place(text, odd.at);
+  return { problem: `This cannot be kept as it is written: ${words}: ${odd.words}.`, line };
 }

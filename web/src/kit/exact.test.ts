@@ -17,7 +17,8 @@ it("finds a key that stands twice, however it is spelled", () => {
 });
 
 it("takes a part and spreads it over lines without touching a value", () => {
-  const text = '{"x":{"payload":0},"payload": {"id":1234567890123456789,"n":[],"o":{"p":"},{"}},"z":1}';
+  const text =
+    '{"x":{"payload":0},"payload": {"id":1234567890123456789,"n":[],"o":{"p":"},{"}},"z":1}';
   const part = partOf(text, "payload")!;
   expect(part).toBe('{"id":1234567890123456789,"n":[],"o":{"p":"},{"}}');
   expect(partOf(text, "p")).toBeNull();

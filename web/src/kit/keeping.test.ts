@@ -1,10 +1,13 @@
 // What one person wrote is never another's to read.
 
 import { beforeEach, expect, it, vi } from "vitest";
-import { forget, forgetAll, keep, keepFor, kept } from "./keeping";
+import { forgetAll, keepFor, keeping } from "./keeping";
 
 const at = (user: string, workspace: string) =>
   keepFor({ user: { id: user }, workspace: { id: workspace } } as never);
+
+const keep = (key: string, text: string) => keeping(key).keep(text);
+const kept = (key: string) => keeping(key).kept();
 
 /** The browser's own keeper, as far as it is used: its keys are its own properties. */
 function tab(): Storage {
@@ -40,9 +43,9 @@ it("keeps by person and workspace, and drops what somebody else wrote", () => {
   keep("new", "before anybody is known");
   expect(Object.keys(sessionStorage)).toEqual([]);
   at("ada", "tower");
-  keep("new", "secret plans");
-  expect(kept("new")).toBe("secret plans");
+  const place = keeping("new");
   at("ada", "bridge");
+  place.keep("secret plans");
   expect(kept("new")).toBeNull();
   at("ada", "tower");
   expect(kept("new")).toBe("secret plans");
@@ -57,7 +60,7 @@ it("forgets one, or all with whoever leaves, and nothing of other pages", () => 
   sessionStorage.setItem("mainspring.new.words", "from before");
   keep("a", "1");
   keep("b", "2");
-  forget("a");
+  keeping("a").forget();
   expect([kept("a"), kept("b")]).toEqual([null, "2"]);
   forgetAll();
   keep("c", "after leaving");

@@ -7,8 +7,6 @@ const KEPT = `${START}kept.`;
 
 let mine: string | null = null;
 
-const nameOf = (key: string) => (mine === null ? null : mine + key);
-
 function drop(isOut: (name: string) => boolean): void {
   try {
     for (const name of Object.keys(sessionStorage)) {
@@ -28,27 +26,26 @@ export function keepFor({ user, workspace }: Pick<Who, "user" | "workspace">): v
   drop((name) => !name.startsWith(person));
 }
 
-export function keep(key: string, text: string): void {
-  const name = nameOf(key);
-  try {
-    if (name) sessionStorage.setItem(name, text);
-  } catch {
-    // A tab that keeps nothing still has what stands on the page.
-  }
-}
-
-export function kept(key: string): string | null {
-  const name = nameOf(key);
-  try {
-    return name ? sessionStorage.getItem(name) : null;
-  } catch {
-    return null;
-  }
-}
-
-export function forget(key: string): void {
-  const name = nameOf(key);
-  if (name) drop((one) => one === name);
+/** The place of one text. It stays with who is here now, even when the page turns to another. */
+export function keeping(key: string) {
+  const name = mine === null ? null : mine + key;
+  return {
+    keep(text: string): void {
+      try {
+        if (name && mine !== null) sessionStorage.setItem(name, text);
+      } catch {
+        // A tab that keeps nothing still has what stands on the page.
+      }
+    },
+    kept(): string | null {
+      try {
+        return name ? sessionStorage.getItem(name) : null;
+      } catch {
+        return null;
+      }
+    },
+    forget: () => drop((one) => one === name),
+  };
 }
 
 /** Somebody leaves: nothing of theirs stays in this tab, and nothing is kept any more. */

@@ -171,10 +171,22 @@ export function boundWords(name: string, bound: unknown): string {
   return `${plain(name)} ${typeof bound === "string" ? bound : JSON.stringify(bound)}`;
 }
 
+// What has no look of its own; letters, marks and a pattern of which nothing is seen but a gap; and
+// the plane of tags and variation selectors. Lines and tabs are seen by what they do.
 const UNSEEN =
-  // deno-lint-ignore no-control-regex
-  /\r(?!\n)|[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
+  /\r(?!\n)|(?![\t\n\r])[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\uffa0\u{e0000}-\u{e0fff}]/gu;
+const JOINERS = "\u200c\u200d";
+const isBeyondAscii = (one: string | undefined) => one !== undefined && one > "\u007f";
+
+/** These two join letters and emoji, and turn nothing around; beside plain letters they only hide. */
+function joins(text: string, one: string, at: number): boolean {
+  return JOINERS.includes(one) && isBeyondAscii(text[at - 1]) && isBeyondAscii(text[at + 1]);
+}
 
 /** Characters that turn text around, or are not seen at all, spelled out. */
 export const visible = (text: string) =>
-  text.replace(UNSEEN, (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, "0")}`);
+  text.replace(
+    UNSEEN,
+    (one, at: number) =>
+      joins(text, one, at) ? one : `\\u${one.codePointAt(0)!.toString(16).padStart(4, "0")}`,
+  );

@@ -55,7 +55,7 @@ export function Letter({ shape, account }: Props) {
       {more.map(({ name, value }) => (
         <Box key={name}>
           <Text size="xs" c="dimmed" mb={4}>
-            The same as {name === "html" ? "HTML" : name}, as it is written
+            The same as {name === "html" ? "HTML" : visible(name)}, as it is written
           </Text>
           <Words text={String(value)} mono />
         </Box>

@@ -83,7 +83,7 @@ export function RequestCard({ shape }: Props) {
     <Stack gap="sm" className="delivered" p="lg">
       <Group gap="xs" wrap="nowrap" align="flex-start">
         <Badge variant="light" radius="sm" className="mono" miw="fit-content">
-          {String(method ?? "GET")}
+          {visible(String(method ?? "GET"))}
         </Badge>
         <Text size="sm" className="mono wrap-anywhere">{visible(String(url ?? ""))}</Text>
       </Group>

@@ -48,7 +48,7 @@ export function Lines({ lines }: { lines: { name: string; label?: string; value:
     <Box component="dl" m={0} className="facts">
       {lines.map(({ name, label, value }) => (
         <Box key={name} className="fact">
-          <Text component="dt" size="sm" c="dimmed">{label ?? capital(plain(name))}</Text>
+          <Text component="dt" size="sm" c="dimmed">{label ?? visible(capital(plain(name)))}</Text>
           <Box component="dd" m={0} style={{ minWidth: 0 }}>{value}</Box>
         </Box>
       ))}

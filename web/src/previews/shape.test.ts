@@ -60,6 +60,10 @@ describe("what a draft will be", () => {
       draft({ family: "unheard_of", arguments: { one: 1, two: "", three: false } }),
     );
     expect(other.kind).toBe("fields");
+    for (const family of ["constructor", "toString", "__proto__"]) {
+      const odd = shapeOf(draft({ family, arguments: { one: 1 } }));
+      expect([odd.kind, odd.rest]).toEqual(["fields", [{ name: "one", value: 1 }]]);
+    }
     expect(other.rest).toEqual([{ name: "one", value: 1 }, { name: "three", value: false }]);
   });
 

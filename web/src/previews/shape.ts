@@ -84,10 +84,13 @@ export function fieldsOf(draft: Pick<Drawn, "arguments" | "within">): Fields {
 }
 
 export function kindOf(draft: Drawn): Kind {
-  if (draft.family && draft.family in PLANS) return draft.family as Kind;
+  if (draft.family && Object.hasOwn(PLANS, draft.family)) return draft.family as Kind;
   const fields = fieldsOf(draft);
   if (typeof fields.url === "string" && /https?:/.test(fields.url)) return "request";
-  if (typeof fields.board_id === "string" && PLANS.rows.texts.some((name) => name in fields)) {
+  if (
+    typeof fields.board_id === "string" &&
+    PLANS.rows.texts.some((name) => Object.hasOwn(fields, name))
+  ) {
     return "rows";
   }
   return "fields";

@@ -2,6 +2,7 @@
 
 import { useCallback, useRef, useState } from "react";
 import { type Answer, client } from "../api/client";
+import { readJson } from "../form/text";
 import type { Definition } from "./reading";
 
 export type Rehearsal = Answer<"get_rehearsal">;
@@ -69,13 +70,9 @@ export function deedsWords(side: Side): string {
 
 /** Samples as somebody writes them: one JSON object, or a list of them. */
 export function readSamples(text: string): { samples: Sample[] } | { wrong: string } {
-  let read: unknown;
-  try {
-    read = JSON.parse(text);
-  } catch {
-    return { wrong: "This is not JSON yet." };
-  }
-  const list = Array.isArray(read) ? read : [read];
+  const read = readJson(text);
+  if ("problem" in read) return { wrong: read.problem };
+  const list: unknown[] = Array.isArray(read.value) ? read.value : [read.value];
   const fits = list.every((one) =>
     one !== null && typeof one === "object" && ("inputs" in one || "payload" in one)
   );

@@ -11,9 +11,11 @@ import {
 } from "@mantine/core";
 import { useNavigate } from "@tanstack/react-router";
 import { Check, ChevronsUpDown, LogOut, Monitor, Moon, Settings, Sun } from "lucide-react";
-import { client, queries, setCsrf } from "../api/client";
+import { client, setCsrf } from "../api/client";
 import { isUnnamed, useWho } from "../api/session";
 import { useAct } from "../kit/acting";
+import { lookAt } from "./moving";
+import { forgetAll } from "../kit/keeping";
 
 const SCHEMES = [
   { value: "light", label: "Light", icon: Sun },
@@ -27,18 +29,12 @@ export function Person() {
   const { act } = useAct();
   const { colorScheme, setColorScheme } = useMantineColorScheme();
   const name = isUnnamed(who.user) ? "Owner" : who.user.name || who.user.email;
-  const look = (id: string) =>
-    act(async () => {
-      await client.POST("/api/v1/session/workspace", { body: { workspace_id: id } });
-      // Where somebody chose to look is where they look next time, too.
-      await client.PATCH("/api/v1/me", { body: { default_workspace_id: id } });
-      await navigate({ to: "/" });
-      await queries.resetQueries();
-    });
+  const look = (id: string) => act(() => lookAt(id, () => navigate({ to: "/" })));
   const leave = () =>
     act(async () => {
       await client.DELETE("/api/v1/session");
       setCsrf(null);
+      forgetAll();
       location.replace("/sign-in");
     });
   return (

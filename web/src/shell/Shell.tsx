@@ -16,14 +16,16 @@ import { useDisclosure } from "@mantine/hooks";
 import { spotlight } from "@mantine/spotlight";
 import { Link, Outlet, useRouterState } from "@tanstack/react-router";
 import { Search } from "lucide-react";
-import { lazy, Suspense, useEffect, useState } from "react";
-import { api, refresh, setCsrf, whenSignedOut } from "../api/client";
+import { lazy, Suspense, useEffect, useRef, useState } from "react";
+import { api, refresh, setCsrf, setWorkspace, whenMoved, whenSignedOut } from "../api/client";
 import { useLive, useLiveStream } from "../api/live";
 import { Problem } from "../api/problem";
 import { type Who, WhoProvider } from "../api/session";
 import { ProblemNote } from "../kit/Asked";
+import { keepFor } from "../kit/keeping";
 import { Mark } from "./Mark";
 import { SideMenu } from "./Menu";
+import { isElsewhere } from "./moving";
 import { Palette } from "./Palette";
 import { Person } from "./Person";
 import { goAndSignIn } from "./wanted";
@@ -36,14 +38,23 @@ export function Shell() {
   useEffect(() => whenSignedOut(() => setLost(true)), []);
   const refusal: unknown = session.error;
   const unknown = refusal instanceof Problem && refusal.status === 401;
-  if (session.data) {
+  const who = useShown(session.data, lost || unknown);
+  // Until they have signed in here, whatever a sign-in in another tab brings.
+  useEffect(() => {
+    if (unknown && who) setLost(true);
+  }, [unknown, who]);
+  if (session.data && session.data.user.id !== who?.user.id) {
+    // Somebody else signed in beside this tab: nothing of the one before is left in it.
+    return null;
+  }
+  if (who) {
     return (
       <>
-        <Inside who={session.data} />
+        <Inside who={who} />
         {lost || unknown
           ? (
             <Suspense>
-              <SignedOut who={session.data} onBack={() => setLost(false)} />
+              <SignedOut who={who} onBack={() => setLost(false)} />
             </Suspense>
           )
           : null}
@@ -63,8 +74,24 @@ export function Shell() {
   );
 }
 
+/** Who is here, and where, from the first moment on; anybody and anywhere else is a new page. */
+function useShown(now: Who | undefined, lost: boolean): Who | undefined {
+  const shown = useRef(now);
+  const moved = Boolean(now && shown.current && isElsewhere(shown.current, now));
+  if (!moved) shown.current = now ?? shown.current;
+  // Who signs in again over a screen is led back to its workspace; another person is not.
+  const stays = lost && now?.user.id === shown.current?.user.id;
+  useEffect(() => whenMoved(() => location.reload()), []);
+  useEffect(() => {
+    if (moved && !stays) location.reload();
+  }, [moved, stays]);
+  return shown.current;
+}
+
 function Inside({ who }: { who: Who }) {
   setCsrf(who.csrf_token);
+  setWorkspace(who.workspace.id);
+  keepFor(who);
   const [open, { toggle, close }] = useDisclosure(false);
   const path = useRouterState({ select: (state) => state.location.pathname });
   useLiveStream(who.workspace.id);

@@ -1,11 +1,13 @@
 // A session that ended while somebody works: they sign in over the screen that they are at, and
 // what they have written stays where it is.
 
-import { Modal } from "@mantine/core";
+import { Anchor, Group, Modal } from "@mantine/core";
 import { useEffect } from "react";
-import { client, queries, setCsrf } from "../api/client";
+import { client, queries, refresh, setCsrf } from "../api/client";
 import type { Who } from "../api/session";
+import { forgetAll } from "../kit/keeping";
 import { PasswordForm } from "../screens/sign-in/PasswordForm";
+import { goAndSignIn } from "./wanted";
 
 type Props = { who: Who; onBack: () => void };
 
@@ -15,12 +17,17 @@ export default function SignedOut({ who, onBack }: Props) {
   const back = async (now: Who) => {
     setCsrf(now.csrf_token);
     // Somebody else sees nothing of what stands here.
-    if (now.user.id !== who.user.id) return location.reload();
+    if (now.user.id !== who.user.id) {
+      forgetAll();
+      return location.reload();
+    }
     if (now.workspace.id !== who.workspace.id) {
       const body = { workspace_id: who.workspace.id };
       const { data } = await client.POST("/api/v1/session/workspace", { body });
       setCsrf(data?.csrf_token);
     }
+    // Who is here is known again before this is over.
+    await refresh("/api/v1/session");
     onBack();
     await queries.invalidateQueries();
   };
@@ -42,6 +49,12 @@ export default function SignedOut({ who, onBack }: Props) {
       centered
     >
       <PasswordForm email={knownEmail(who)} words={WORDS} onIn={back} within />
+      <Group mt="md" gap="md">
+        <Anchor size="sm" href="/sign-in" target="_blank">Sign in in another tab</Anchor>
+        <Anchor component="button" type="button" size="sm" onClick={goAndSignIn}>
+          Leave this screen
+        </Anchor>
+      </Group>
     </Modal>
   );
 }

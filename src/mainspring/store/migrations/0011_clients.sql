@@ -41,9 +41,12 @@ CREATE TABLE client_consents (
     member_id    uuid NOT NULL,
     client_id    uuid NOT NULL REFERENCES mcp_clients,
     role         text NOT NULL CHECK (role IN ('viewer', 'operator', 'editor')),
+    -- Where the answer went for which they agreed to this much: nowhere else does it hold by itself.
+    redirect_uri text NOT NULL,
     agreed_at    timestamptz NOT NULL DEFAULT now(),
     PRIMARY KEY (workspace_id, member_id, client_id)
 );
+CREATE INDEX client_consents_of_client ON client_consents (client_id);
 
 -- A code is exchanged once. It is kept for a while afterwards, so that a second exchange is
 -- noticed and ends what the first one gave.

@@ -73,8 +73,8 @@ class ClientRequest(_Shape):
     suggested: Role
     agreed: AgreedBefore | None = Field(description="What you agreed to before.")
     passes: bool = Field(
-        description="Whether it asks for no more than you agreed to and is answered on the web, "
-        "so that you need not be asked again."
+        description="Whether it asks for no more than you agreed to, and is answered at the very "
+        "address on the web for which you did, so that you need not be asked again."
     )
     tools: list[OfferedTool] = Field(description="What it could call with the most of these.")
     expires_at: datetime

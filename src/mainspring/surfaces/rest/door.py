@@ -21,11 +21,12 @@ from uuid import UUID
 
 from fastapi import Depends, Request
 from fastapi.routing import RouteContext
-from starlette.datastructures import Headers
+from starlette.datastructures import Headers, QueryParams
 from starlette.routing import compile_path
 
 from mainspring.contracts.context import Actor
 from mainspring.contracts.errors import (
+    Clash,
     Denied,
     Fault,
     Finding,
@@ -42,6 +43,7 @@ from mainspring.store.walls import Walled
 from mainspring.surfaces.rest.browser import Browsers
 from mainspring.surfaces.rest.marks import (
     faced,
+    is_anywhere,
     is_for_anyone_known,
     is_open_to_runs,
     is_public,
@@ -59,6 +61,9 @@ if TYPE_CHECKING:
 
 # The one place outside of the routes where a run may show its token.
 _MCP: Final = "/mcp"
+_STREAM: Final = "/api/v1/stream"
+# The workspace that a page shows.
+WORKSPACE_HEADER: Final = "X-Workspace"
 _CALLER: Final = "caller"
 # What the audit log calls a refusal.
 DENIED: Final = "denied"
@@ -133,10 +138,18 @@ async def admitted(request: Request) -> None:
         )
 
 
-async def check_again(caller: Caller, permission: Permission) -> None:
-    """For an answer that takes long: whether whoever began it may still have the rest."""
-    if caller.again is not None:
-        check_role(await caller.again(), permission)
+async def check_again(caller: Caller, permission: Permission) -> Caller:
+    """For an answer that takes long: whoever began it, if they may still have the rest."""
+    if caller.again is None:
+        return caller
+    now = await caller.again()
+    if now.member_id != caller.member_id:
+        raise unknown_caller()
+    # They may have been removed, or have gone to another workspace in another window.
+    if now.workspace_id != caller.workspace_id:
+        raise other_workspace()
+    check_role(now, permission)
+    return now
 
 
 def check_role(caller: Caller, permission: Permission | None) -> None:
@@ -172,6 +185,14 @@ def unknown_caller() -> Unauthenticated:
         "This needs a token that is known here and has not been revoked, or a session.",
         code="unknown_token",
         suggestion="Send it in the header 'Authorization: Bearer msk_…', or sign in.",
+    )
+
+
+def other_workspace() -> Clash:
+    return Clash(
+        "Your session looks at another workspace than the page that asks.",
+        code="other_workspace",
+        suggestion="Load the page again; it then shows the workspace of the session.",
     )
 
 
@@ -257,6 +278,7 @@ class Door:
         listed = list(routes)
         self._open = _marked(listed, is_public)
         self._for_runs = _marked(listed, is_open_to_runs)
+        self._anywhere = _marked(listed, is_anywhere)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -302,8 +324,20 @@ class Door:
         caller = await again()
         if plain is not None and scope["method"] not in _READING:
             self._browsers.check_change(headers, plain)
+        if plain is not None and not _among(self._anywhere, scope):
+            _check_shown(scope, headers, caller)
         caller.again = again
         return caller
+
+
+def _check_shown(scope: Scope, headers: Headers, caller: Caller) -> None:
+    """Refuses a page that shows another workspace: all windows of a browser share one session."""
+    shown = headers.getlist(WORKSPACE_HEADER)
+    if scope["path"] == _STREAM:
+        # A browser opens a stream without any header of ours.
+        shown += QueryParams(scope["query_string"]).getlist("workspace")
+    if any(one != str(caller.workspace_id) for one in shown):
+        raise other_workspace()
 
 
 async def _touch(database: Database, caller: Caller) -> None:

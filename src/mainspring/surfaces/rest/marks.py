@@ -19,6 +19,7 @@ _NEEDS: Final = "_mainspring_needs"
 _FACE: Final = "_mainspring_face"
 _KNOWN: Final = "_mainspring_known"
 _RUNS: Final = "_mainspring_runs"
+_ANYWHERE: Final = "_mainspring_anywhere"
 
 
 def public(endpoint: Endpoint) -> Endpoint:
@@ -53,6 +54,16 @@ def open_to_runs(endpoint: Endpoint) -> Endpoint:
     """Marks a route that takes the token of a run, too; no other does."""
     setattr(endpoint, _RUNS, True)
     return endpoint
+
+
+def anywhere(endpoint: Endpoint) -> Endpoint:
+    """Marks a route that a page may ask whichever workspace it shows: it asks where it is."""
+    setattr(endpoint, _ANYWHERE, True)
+    return endpoint
+
+
+def is_anywhere(endpoint: Callable[..., Any] | None) -> bool:
+    return getattr(endpoint, _ANYWHERE, False)
 
 
 def is_open_to_runs(endpoint: Callable[..., Any] | None) -> bool:

@@ -36,6 +36,7 @@ from mainspring.workspace.oauth.clients import (
     read_description,
     register,
 )
+from mainspring.workspace.oauth.consents import is_trusted
 from mainspring.workspace.oauth.exchange import Given, Shown, exchange_code, give_up, renew
 from mainspring.workspace.oauth.redirects import is_registered, with_answer
 from mainspring.workspace.oauth.refusals import Refusal
@@ -48,7 +49,12 @@ REGISTRATIONS: Final = Bucket(20, 1 / 60)
 # A person is sent here again and again only by mistake.
 REQUESTS: Final = Bucket(120, 1)
 REGISTRATION_BYTES: Final = 16_384
+# Of all of them together the audit log is told so many; strangers cannot fill it.
+TOLD_REGISTRATIONS: Final = Bucket(100, 1 / 60)
 CONSENT_PATH: Final = "/oauth/consent"
+_ASK_MAKER: Final = (
+    "Begin again in the program that you want to connect, or ask those who make it."
+)
 _MCP: Final = "/mcp"
 _FORM_BYTES: Final = 16_384
 
@@ -117,7 +123,8 @@ def _add_registering(made: APIRouter, rooms: Rooms) -> None:
             described = read_description(read_json(raw, limits_of(request)))
             await _count(rooms, request, "register", REGISTRATIONS)
             async with rooms.database.transaction() as tx:
-                client, secret = await register(tx, described)
+                room = await pour(tx, "oauth/registrations told", TOLD_REGISTRATIONS) is None
+                client, secret = await register(tx, described, told=room)
             return Answer(as_registered(client, secret), status_code=201)
 
         return await _in_their_words(answer, "invalid_client_metadata")
@@ -147,6 +154,9 @@ def _add_asking(made: APIRouter, rooms: Rooms) -> None:
             asked = read_asked(given, resources(request, rooms.settings))
             await _count(rooms, request, "authorize", REQUESTS)
         except Refusal as refusal:
+            # A client that nobody has agreed to could be made to send people anywhere.
+            if not await is_trusted(rooms.database, client.id):
+                return _told(refusal.description, _ASK_MAKER, refusal.status)
             more = {"state": given.get("state"), "iss": issuer}
             return RedirectResponse(with_answer(uri, {**refusal.as_dict(), **more}), 303)
         async with rooms.database.transaction() as tx:
@@ -221,6 +231,6 @@ async def _in_their_words(
         return Answer({"error": error, "error_description": problem.detail}, status_code=status)
 
 
-def _told(detail: str, suggestion: str) -> Response:
+def _told(detail: str, suggestion: str, status: int = 400) -> Response:
     """For the person: whoever is not known, or would be sent astray, is sent nowhere."""
-    return page("This client cannot connect", detail, suggestion, 400)
+    return page("This client cannot connect", detail, suggestion, status)

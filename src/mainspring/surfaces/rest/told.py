@@ -98,6 +98,10 @@ class WatchedPage:
         self._run_due = _Due(RUNS_SECONDS)
         self._over = False
 
+    def read_as(self, reader: Actor) -> None:
+        """From here on for the same reader, who may have another role now."""
+        self._reader = reader
+
     async def look(self) -> Look:
         told: list[Told] = []
         async with self._side.acquire() as connection:

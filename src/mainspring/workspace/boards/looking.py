@@ -112,8 +112,8 @@ def order_keys(made: Look, name: str | None) -> str:
         return ""
     given = made.parameter(name)
     return (
-        f", CASE WHEN jsonb_typeof(data -> {given}) = 'number' THEN (data ->> {given})::numeric END "
-        f"AS by_number, lower(data ->> {given}) AS by_text"
+        f", CASE WHEN jsonb_typeof(data -> {given}) = 'number' THEN (data ->> {given})::numeric "
+        f"END AS by_number, lower(data ->> {given}) AS by_text"
     )
 
 

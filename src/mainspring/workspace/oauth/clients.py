@@ -17,7 +17,7 @@ from uuid import UUID
 
 from mainspring.contracts.ids import new_id
 from mainspring.store.audit import INSTALLATION, Entry, append_audit
-from mainspring.workspace.oauth.redirects import MOST, fault_of, place_of
+from mainspring.workspace.oauth.redirects import MOST, are_of_one, fault_of, place_of
 from mainspring.workspace.oauth.refusals import Refusal
 
 if TYPE_CHECKING:
@@ -106,8 +106,13 @@ def as_registered(client: Client, secret: str | None) -> dict[str, Any]:
     return shown
 
 
-async def register(tx: Transaction, described: Described) -> tuple[Client, str | None]:
-    """A new client, and its secret if it keeps one, which cannot be had again."""
+async def register(
+    tx: Transaction, described: Described, *, told: bool = True
+) -> tuple[Client, str | None]:
+    """A new client, and its secret if it keeps one, which cannot be had again.
+
+    ``told`` says whether the audit log has room for it: anybody may register, at any rate.
+    """
     secret = None if described.auth_method == "none" else "mss_" + secrets.token_urlsafe(32)
     await tx.execute(_FORGET, UNUSED_FOR, MOST_UNUSED - 1)
     row = await tx.fetchrow(
@@ -115,9 +120,10 @@ async def register(tx: Transaction, described: Described) -> tuple[Client, str |
         None if secret is None else hash_of(secret), described.renews,
     )  # fmt: skip
     client = _client(row)
-    detail = {"name": client.name, "redirect": place_of(client.redirect_uris[0]).name}
-    entry = Entry(INSTALLATION, "stranger", None, "client_registered", str(client.id), detail)
-    await append_audit(tx, [entry])
+    if told:
+        detail = {"name": client.name, "redirect": place_of(client.redirect_uris[0]).name}
+        entry = Entry(INSTALLATION, "stranger", None, "client_registered", str(client.id), detail)
+        await append_audit(tx, [entry])
     return client, secret
 
 
@@ -158,6 +164,8 @@ def _redirect_uris(given: Any) -> tuple[str, ...]:
         fault = fault_of(uri)
         if fault is not None:
             raise Refusal("invalid_redirect_uri", f"redirect_uris/{place}: {fault}")
+    if not are_of_one(given):
+        raise Refusal("invalid_redirect_uri", "All redirect URIs with https are of one site.")
     return tuple(given)
 
 

@@ -1,7 +1,8 @@
 """What members have agreed that clients may do as them, and the end of it.
 
-Agreement is kept for one client, one member and one workspace. Less than before applies at once
-to whatever the client holds; more waits until the member is asked again.
+Agreement is kept for one client, one member and one workspace, with the address for which it was
+given: at any other the member is asked again. Less than before applies at once to whatever the
+client holds; more waits until the member is asked again.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from mainspring.contracts.errors import Denied, Finding, Invalid, Missing
 from mainspring.contracts.roles import Role
 from mainspring.workspace.oauth.clients import hash_of
 from mainspring.workspace.oauth.redirects import place_of, with_answer
-from mainspring.workspace.oauth.scopes import choices, remembered
+from mainspring.workspace.oauth.scopes import choices, covers, remembered
 from mainspring.workspace.tokens import narrow_tokens_of_client, revoke_tokens_of_client
 
 if TYPE_CHECKING:
@@ -25,13 +26,13 @@ if TYPE_CHECKING:
     from mainspring.workspace.oauth.requests import Waiting
 
 _AGREE = """
-    INSERT INTO client_consents (workspace_id, member_id, client_id, role)
-    VALUES ($1, $2, $3, $4)
-    ON CONFLICT (workspace_id, member_id, client_id)
-        DO UPDATE SET role = EXCLUDED.role, agreed_at = now()
+    INSERT INTO client_consents (workspace_id, member_id, client_id, role, redirect_uri)
+    VALUES ($1, $2, $3, $4, $5)
+    ON CONFLICT (workspace_id, member_id, client_id) DO UPDATE
+        SET role = EXCLUDED.role, redirect_uri = EXCLUDED.redirect_uri, agreed_at = now()
 """
 _FIND = """
-    SELECT role, agreed_at FROM client_consents
+    SELECT role, redirect_uri, agreed_at FROM client_consents
     WHERE workspace_id = $1 AND member_id = $2 AND client_id = $3
 """
 _ADD_CODE = """
@@ -46,7 +47,7 @@ _TIDY_CODES = """
         LIMIT 1000 FOR UPDATE SKIP LOCKED)
 """
 _LIST = """
-    SELECT o.client_id, c.name, c.redirect_uris, o.role, o.agreed_at,
+    SELECT o.client_id, c.name, o.redirect_uri, o.role, o.agreed_at,
         max(t.last_used_at) AS last_used_at, count(t.id) AS held
     FROM client_consents o
     JOIN mcp_clients c ON c.id = o.client_id
@@ -56,7 +57,7 @@ _LIST = """
             SELECT FROM client_renewals r WHERE r.workspace_id = t.workspace_id
                 AND r.token_id = t.id AND r.used_at IS NULL AND r.expires_at > now()))
     WHERE o.workspace_id = $1 AND o.member_id = $2
-    GROUP BY o.client_id, c.name, c.redirect_uris, o.role, o.agreed_at
+    GROUP BY o.client_id, c.name, o.redirect_uri, o.role, o.agreed_at
     ORDER BY o.agreed_at DESC
 """
 _FORGET = """
@@ -66,6 +67,9 @@ _FORGET = """
 _FORGET_CODES = """
     DELETE FROM client_codes WHERE workspace_id = $1 AND member_id = $2 AND client_id = $3
 """
+_FORGET_ALL = "DELETE FROM client_consents WHERE workspace_id = $1 AND member_id = $2"
+_FORGET_ALL_CODES = "DELETE FROM client_codes WHERE workspace_id = $1 AND member_id = $2"
+_ANYBODY = "SELECT EXISTS (SELECT FROM client_consents WHERE client_id = $1) AS agreed"
 
 CODE_LIFETIME: Final = timedelta(minutes=2)
 
@@ -75,6 +79,7 @@ class Agreed:
     """What a member has agreed to before."""
 
     role: Role
+    redirect_uri: str
     at: datetime
 
 
@@ -97,7 +102,27 @@ async def find_agreed(
 ) -> Agreed | None:
     """What this member has agreed to for this client."""
     row = await tx.fetchrow(_FIND, workspace_id, member_id, client_id)
-    return None if row is None else Agreed(Role(row["role"]), row["agreed_at"])
+    if row is None:
+        return None
+    return Agreed(Role(row["role"]), row["redirect_uri"], row["agreed_at"])
+
+
+async def is_trusted(tx: Transaction, client_id: UUID) -> bool:
+    """Whether anybody here has agreed to this client."""
+    row = await tx.fetchrow(_ANYBODY, client_id)
+    return row is not None and bool(row["agreed"])
+
+
+def passes(agreed: Agreed | None, waiting: Waiting, own_host: str) -> bool:
+    """Whether a person need not be asked again: as much, and at this very address, was agreed to.
+
+    On somebody's own machine any program may say that it is this client, and what is answered
+    by this server itself is nobody's; there they are always asked.
+    """
+    place = place_of(waiting.redirect_uri)
+    if agreed is None or place.kind != "web" or place.name.strip("[]") == own_host:
+        return False
+    return agreed.redirect_uri == waiting.redirect_uri and covers(agreed.role, waiting.role)
 
 
 async def agree(
@@ -109,7 +134,9 @@ async def agree(
     before = await find_agreed(tx, *who)
     most = choices(waiting.role, own)[-1]
     stands = remembered(role, most, None if before is None else before.role)
-    await tx.execute(_AGREE, *who, stands.value)
+    # What is greater than this answer was agreed to before, and for the address of then.
+    where = waiting.redirect_uri if before is None or stands is role else before.redirect_uri
+    await tx.execute(_AGREE, *who, stands.value, where)
     await narrow_tokens_of_client(tx, *who, stands)
     await tx.execute(_TIDY_CODES)
     await tx.execute(
@@ -135,14 +162,21 @@ async def list_connected(
 async def disconnect(tx: Transaction, workspace_id: UUID, member_id: UUID, client_id: UUID) -> None:
     """Forgets the agreement and ends everything that the client holds of this member, at once."""
     who = workspace_id, member_id, client_id
+    # Codes come first: whoever exchanges one holds it, and then looks at the agreement.
+    await tx.execute(_FORGET_CODES, *who)
     if await tx.fetchrow(_FORGET, *who) is None:
         raise Missing("There is no such client connected.", code="no_client")
-    await tx.execute(_FORGET_CODES, *who)
     await revoke_tokens_of_client(tx, *who)
 
 
+async def forget_agreements(tx: Transaction, workspace_id: UUID, member_id: UUID) -> None:
+    """Forgets all that a member has agreed to, so that who comes back is asked anew."""
+    await tx.execute(_FORGET_ALL_CODES, workspace_id, member_id)
+    await tx.execute(_FORGET_ALL, workspace_id, member_id)
+
+
 def _connected(row: Any) -> dict[str, Any]:
-    place = place_of(row["redirect_uris"][0])
+    place = place_of(row["redirect_uri"])
     return {
         "id": row["client_id"],
         "name": row["name"],

@@ -54,10 +54,13 @@ _TIDY_RENEWALS = """
         SELECT hash FROM client_renewals WHERE expires_at < now()
         LIMIT 1000 FOR UPDATE SKIP LOCKED)
 """
-# Whoever left, or was shut out, can be nobody's client.
-_ROLE = """
-    SELECT m.role FROM members m JOIN users u ON u.id = m.user_id AND u.disabled_at IS NULL
-    WHERE m.workspace_id = $1 AND m.user_id = $2
+# Whoever left, was shut out, or took their agreement back has no client. The agreement is held
+# until the token is there, so that whoever narrows or ends it at this moment finds the token.
+_STANDING = """
+    SELECT m.role AS own, o.role AS agreed
+    FROM members m JOIN users u ON u.id = m.user_id AND u.disabled_at IS NULL
+    JOIN client_consents o ON o.workspace_id = m.workspace_id AND o.member_id = m.user_id
+    WHERE m.workspace_id = $1 AND m.user_id = $2 AND o.client_id = $3 FOR SHARE OF o
 """
 _HELD = """
     SELECT workspace_id, id, member_id FROM access_tokens WHERE client_id = $1 AND hash = $2
@@ -94,6 +97,14 @@ class Shown:
     code: str
     redirect_uri: str | None
     verifier: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Standing:
+    """What a member may do themselves, and what they have agreed that a client may."""
+
+    own: Role
+    agreed: Role
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,10 +169,12 @@ async def exchange_code(
             await tx.execute(_USE_CODE, row["workspace_id"], hashed, None)
         if verdict is not Verdict.GOOD:
             return _NO_CODE
-        own = await _role_of(tx, row)
-        if own is None:
+        standing = await _standing(tx, row)
+        if standing is None:
             return _NO_CODE
-        bounds = Bounds(Role(row["role"]), None, now + TOKEN_LIFETIME)
+        # The member may have agreed to less since the code was made.
+        role = lesser(Role(row["role"]), standing.agreed)
+        bounds = Bounds(role, None, now + TOKEN_LIFETIME)
         name = f"{client.name} (connected)"
         stored, plain = await make_token(
             tx, row["workspace_id"], row["member_id"], name, bounds, client_id=client.id
@@ -170,7 +183,7 @@ async def exchange_code(
         await note_use(tx, client.id)
         renewal = await _next_renewal(tx, client, row["workspace_id"], stored.id)
         await _tell(tx, row, stored.id, "client_connected", {"role": stored.role.value})
-        return Given(plain, renewal, lesser(stored.role, own))
+        return Given(plain, renewal, lesser(stored.role, standing.own))
 
 
 async def renew(database: Database, client: Client, renewal: str, now: datetime) -> Given | Refusal:
@@ -183,8 +196,8 @@ async def renew(database: Database, client: Client, renewal: str, now: datetime)
         verdict = judge_renewal(row, client.id)
         if verdict is Verdict.AGAIN:
             await _cut_off(tx, row, "renewal_again")
-        own = await _role_of(tx, row) if verdict is Verdict.GOOD else None
-        if own is None:
+        standing = await _standing(tx, row) if verdict is Verdict.GOOD else None
+        if standing is None:
             return _NO_RENEWAL
         plain = await renew_token(tx, row["workspace_id"], row["token_id"], now + TOKEN_LIFETIME)
         if plain is None:
@@ -192,7 +205,7 @@ async def renew(database: Database, client: Client, renewal: str, now: datetime)
         await tx.execute(_USE_RENEWAL, row["workspace_id"], hashed)
         await note_use(tx, client.id)
         made = await _next_renewal(tx, client, row["workspace_id"], row["token_id"])
-        return Given(plain, made, lesser(Role(row["role"]), own))
+        return Given(plain, made, lesser(Role(row["role"]), standing.own))
 
 
 async def give_up(database: Database, client: Client, token: str) -> None:
@@ -217,9 +230,9 @@ async def _next_renewal(
     return plain
 
 
-async def _role_of(tx: Transaction, row: Any) -> Role | None:
-    found = await tx.fetchrow(_ROLE, row["workspace_id"], row["member_id"])
-    return None if found is None else Role(found["role"])
+async def _standing(tx: Transaction, row: Any) -> _Standing | None:
+    found = await tx.fetchrow(_STANDING, row["workspace_id"], row["member_id"], row["client_id"])
+    return None if found is None else _Standing(Role(found["own"]), Role(found["agreed"]))
 
 
 async def _cut_off(tx: Transaction, row: Any, why: str) -> None:

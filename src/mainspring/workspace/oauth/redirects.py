@@ -2,7 +2,8 @@
 
 An address is compared sign by sign. Only the port of a loopback address is free, because a
 program on somebody's own machine listens where there is room (RFC 8252). An address in a scheme
-of the client's own leads to an app; those that a browser acts on by itself are refused.
+of the client's own leads to an app: such a scheme has a dot in it (RFC 8252), as nothing has that
+a browser acts on by itself, or belongs to an app that is known.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import Final, Literal
 from urllib.parse import SplitResult, urlencode, urlsplit
 
@@ -18,15 +20,17 @@ MOST: Final = 10
 
 _SIGNS: Final = re.compile(r"[!-~]+")
 _SCHEME: Final = re.compile(r"[a-z][a-z0-9+.-]{1,62}")
-_HOST: Final = re.compile(r"[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?|\[[0-9a-f:.]+\]")
+_LABEL: Final = re.compile(r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?")
+# A browser takes a host that ends so for an address in numbers, in many spellings.
+_NUMBER: Final = re.compile(r"[0-9]+|0x[0-9a-f]*")
 _LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "[::1]"})
-# What a browser, or the machine under it, would run, open or send by itself.
-_OWN_OF_BROWSERS: Final = frozenset(
+# Apps that have a scheme without a dot. Any other could be one on which a browser, or the machine
+# under it, acts by itself.
+_APPS: Final = frozenset(
     {
-        "about", "blob", "chrome", "chrome-extension", "content", "data", "edge", "feed", "file",
-        "filesystem", "ftp", "ftps", "intent", "jar", "javascript", "mailto", "mhtml",
-        "moz-extension", "ms-its", "opera", "resource", "sms", "ssh", "tel", "vbscript",
-        "view-source", "wss", "ws", "wyciwyg",
+        "chatgpt", "cherrystudio", "claude", "code-oss", "codex", "cursor", "goose", "jetbrains",
+        "kiro", "lmstudio", "obsidian", "positron", "raycast", "trae", "vscode",
+        "vscode-insiders", "vscodium", "warp", "windsurf", "windsurf-next", "zed",
     }
 )  # fmt: skip
 
@@ -47,7 +51,7 @@ def fault_of(uri: object) -> str | None:
     if not isinstance(uri, str) or not 0 < len(uri) <= LONGEST or not _SIGNS.fullmatch(uri):
         return f"A redirect URI is a text of 1 to {LONGEST} printable signs without spaces."
     parts = _split(uri)
-    if parts is None or "#" in uri or "\\" in uri or "@" in parts.netloc:
+    if parts is None or parts.netloc.endswith(":") or "#" in uri or "\\" in uri or "@" in parts.netloc:
         return "A redirect URI is absolute, without a fragment and without a user."
     if parts.scheme == "https":
         return None if _has_host(parts) else "A redirect URI with https names a host."
@@ -57,8 +61,11 @@ def fault_of(uri: object) -> str | None:
 
 
 def _fault_of_app(uri: str, scheme: str) -> str | None:
-    if scheme in _OWN_OF_BROWSERS or not _SCHEME.fullmatch(scheme):
-        return "A redirect URI uses https, http on this machine, or the scheme of an app."
+    if not _SCHEME.fullmatch(scheme) or ("." not in scheme and scheme not in _APPS):
+        return (
+            "A redirect URI uses https, http on this machine, or the scheme of an app, "
+            "such as com.example.app."
+        )
     if not uri[len(scheme) :].startswith(":/"):
         return "A redirect URI of an app goes on with a slash after its scheme."
     return None
@@ -69,11 +76,20 @@ def is_registered(uri: str, registered: Iterable[str]) -> bool:
     return fault_of(uri) is None and any(_same(uri, known) for known in registered)
 
 
+def are_of_one(uris: Iterable[str]) -> bool:
+    """Whether all addresses on the web have one host, or lie below one of theirs."""
+    hosts = {_host(parts) for parts in map(urlsplit, uris) if parts.scheme == "https"}
+    if len(hosts) < 2:
+        return True
+    first = min(hosts, key=len)
+    return "." in first and all(host == first or host.endswith(f".{first}") for host in hosts)
+
+
 def place_of(uri: str) -> Place:
     """Where an address that was found good leads."""
     parts = urlsplit(uri)
     if parts.scheme == "https":
-        return Place("web", _host(parts))
+        return Place("loopback" if _is_here(_host(parts)) else "web", _host(parts))
     if parts.scheme == "http":
         return Place("loopback", _host(parts))
     return Place("app", parts.scheme)
@@ -108,7 +124,28 @@ def _split(uri: str) -> SplitResult | None:
 
 
 def _has_host(parts: SplitResult) -> bool:
-    return _HOST.fullmatch(_host(parts)) is not None
+    host = parts.hostname or ""
+    labels = host.split(".")
+    if ":" in host or _NUMBER.fullmatch(labels[-1]):
+        return _numbers(host) is not None
+    return len(host) <= 253 and all(_LABEL.fullmatch(label) for label in labels)
+
+
+def _is_here(host: str) -> bool:
+    """Whether a host is the machine of whoever goes there."""
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    found = _numbers(host.strip("[]"))
+    return found is not None and (found.is_loopback or found.is_unspecified)
+
+
+def _numbers(host: str) -> IPv4Address | IPv6Address | None:
+    try:
+        found = ip_address(host)
+    except ValueError:
+        return None
+    mapped = found.ipv4_mapped if isinstance(found, IPv6Address) else None
+    return mapped or found
 
 
 def _host(parts: SplitResult) -> str:

@@ -13,6 +13,7 @@ from uuid import UUID
 from mainspring.contracts.context import Actor
 from mainspring.contracts.errors import Clash, Denied, Missing
 from mainspring.contracts.roles import Permission, Role, lesser, role_too_small
+from mainspring.workspace.oauth.consents import forget_agreements
 from mainspring.workspace.tokens import revoke_tokens_of
 from mainspring.workspace.workflows.roster import leave_all
 
@@ -89,6 +90,7 @@ async def remove_member(tx: Transaction, actor: Actor, user_id: UUID) -> Role:
     check_may_name(held.own, before)
     _check_owner_stays(held, user_id)
     await tx.execute(_REMOVE, actor.workspace_id, user_id)
+    await forget_agreements(tx, actor.workspace_id, user_id)
     await revoke_tokens_of(tx, actor.workspace_id, user_id)
     await leave_all(tx, actor.workspace_id, user_id)
     return before

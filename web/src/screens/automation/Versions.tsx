@@ -4,9 +4,11 @@ import { Badge, Button, Card, Group, Modal, Select, Stack, Text, Timeline } from
 import { useState } from "react";
 import { api, client, type Schemas } from "../../api/client";
 import { useMay } from "../../api/session";
+import { useWritten } from "../../api/written";
 import { sayDone } from "../../kit/acting";
 import { Asked, ProblemNote } from "../../kit/Asked";
 import { useAddress } from "../../kit/address";
+import { indented, partOf } from "../../kit/exact";
 import { Json } from "../../kit/Json";
 import { byCursor } from "../../kit/paging";
 import { moment } from "../../kit/words";
@@ -68,9 +70,7 @@ function RollbackModal(
 }
 
 function ExactModal({ id, version, close }: { id: string; version: number; close: () => void }) {
-  const asked = api.useQuery("get", `${ONE}/versions/{version}`, {
-    params: { path: { automation_id: id, version } },
-  });
+  const asked = useWritten(`/api/v1/automations/${id}/versions/${version}`);
   return (
     <Modal
       opened
@@ -80,7 +80,13 @@ function ExactModal({ id, version, close }: { id: string; version: number; close
       centered
     >
       <Asked of={asked}>
-        {({ definition }) => <Json value={definition} label={`version ${version}`} most={560} />}
+        {(text) => (
+          <Json
+            value={indented(partOf(text, "definition") ?? text)}
+            label={`version ${version}`}
+            most={560}
+          />
+        )}
       </Asked>
     </Modal>
   );

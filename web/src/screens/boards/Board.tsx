@@ -47,7 +47,7 @@ function Shown({ board }: { board: BoardShown }) {
   const [values, change] = useAddress();
   const may = useMay("editor");
   const mayEdit = may && !board.archived;
-  const view = values.view && values.view in VIEWS ? values.view : "rows";
+  const view = values.view && Object.hasOwn(VIEWS, values.view) ? values.view : "rows";
   return (
     <>
       <PageHead

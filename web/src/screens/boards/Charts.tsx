@@ -43,9 +43,9 @@ export function Charts({ board }: { board: BoardShown }) {
   const x = columns.find(({ key }) => key === values.x) ?? usualX(columns);
   const numbers = columns.filter(({ type, free }) => type === "number" || free);
   const y = numbers.find(({ key }) => key === values.y) ?? numbers[0];
-  const how: How = values.how && values.how in HOW && y ? values.how as How : "count";
+  const how: How = values.how && Object.hasOwn(HOW, values.how) && y ? values.how as How : "count";
   const per: Per | undefined = x.type === "date"
-    ? (values.per && values.per in PER ? values.per as Per : "month")
+    ? (values.per && Object.hasOwn(PER, values.per) ? values.per as Per : "month")
     : undefined;
   const kind: Kind = values.kind === "line" || values.kind === "area" ? values.kind : "bar";
   return (

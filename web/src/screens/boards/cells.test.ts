@@ -38,7 +38,19 @@ test("CSV keeps commas, quotes and lines, and no cell becomes a formula", () => 
   }];
   expect(csv(columns, rows)).toBe('A,B\r\n"x,""y""\nz",-5\r\n\'=HYPERLINK(1),\r\n');
   expect(cellsOf(tabbed(columns, rows))).toEqual([['x,"y"\nz', "-5"], ["=HYPERLINK(1)", ""]]);
+  expect(tabbed(columns, rows)).toContain("\n'=HYPERLINK(1)\t");
+  for (const text of ["+1+cmd", " =1", "＝1", "\u3000＠x", "－1", "\t=1", "'=1"]) {
+    const one = [{ row_id: "1", a: text, b: 1 }];
+    expect(csv(columns, one)).toBe(`A,B\r\n'${text},1\r\n`);
+    expect(tabbed(columns, one).replace('"', "")).toMatch(/^'/);
+    expect(cellsOf(tabbed(columns, one))).toEqual([[text, "1"]]);
+  }
+  expect(cellsOf("'tis\t-5")).toEqual([["'tis", "-5"]]);
   expect(cellsOf("a\tb\r\nc\td\r\n")).toEqual([["a", "b"], ["c", "d"]]);
+});
+
+test("a filter by what is no comparison is none", () => {
+  expect(filtersFrom("a:constructor:1;a:toString:1")).toEqual([]);
 });
 
 test("filters go into the address and come back", () => {

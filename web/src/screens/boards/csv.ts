@@ -3,13 +3,22 @@
 import { shown } from "./cells";
 import type { Column, Row } from "./rows";
 
-// A spreadsheet would take such a text for a formula and carry it out.
-const FORMULA = /^[=+\-@\t\r]/;
+// A spreadsheet would take such a text for a formula and carry it out, also behind blanks and in the
+// wide form of the sign. One that is guarded already is guarded again, so that a guard can be taken off.
+const FORMULA = /^'*(\s*[=+\-@＝＋－＠]|[\t\r])/;
 const IS_NUMBER = /^-?\d+(\.\d+)?(e[+-]?\d+)?$/i;
 
+function guarded(value: unknown): string {
+  const text = shown(value);
+  const isFormula = typeof value !== "number" && FORMULA.test(text) && !IS_NUMBER.test(text);
+  return isFormula ? `'${text}` : text;
+}
+
+const unguarded = (text: string) =>
+  text.startsWith("'") && FORMULA.test(text) ? text.slice(1) : text;
+
 function quoted(value: unknown): string {
-  let text = shown(value);
-  if (typeof value !== "number" && FORMULA.test(text) && !IS_NUMBER.test(text)) text = `'${text}`;
+  const text = guarded(value);
   return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
@@ -23,7 +32,7 @@ export function csv(columns: Column[], rows: Row[]): string {
 }
 
 export function tabbed(columns: Column[], rows: Row[]): string {
-  return rows.map((row) => columns.map(({ key }) => tabbedCell(shown(row[key]))).join("\t")).join(
+  return rows.map((row) => columns.map(({ key }) => tabbedCell(guarded(row[key]))).join("\t")).join(
     "\n",
   );
 }
@@ -31,13 +40,13 @@ export function tabbed(columns: Column[], rows: Row[]): string {
 const tabbedCell = (text: string) =>
   /[\t\n"]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 
-/** The cells of a pasted text, line by line; a quoted cell may hold tabs and lines. */
+/** The cells of a pasted text, line by line, as they were copied; a quoted one may hold tabs and lines. */
 export function cellsOf(text: string): string[][] {
   const lines: string[][] = [[]];
   let cell = "";
   let inside = false;
   const end = () => {
-    lines[lines.length - 1]!.push(cell);
+    lines[lines.length - 1]!.push(unguarded(cell));
     cell = "";
   };
   for (let at = 0; at < text.length; at++) {

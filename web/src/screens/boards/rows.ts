@@ -76,7 +76,7 @@ export function filtersFrom(text: string | undefined): Filter[] {
   const found: Filter[] = [];
   for (const piece of (text ?? "").split(";")) {
     const [field, op, value] = piece.split(":").map(decoded);
-    if (field && op && op in OPS) {
+    if (field && op && Object.hasOwn(OPS, op)) {
       const known = op as Op;
       found.push(needsValue(known) ? { field, op: known, value } : { field, op: known });
     }

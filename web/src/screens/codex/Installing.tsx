@@ -140,7 +140,7 @@ function SettingField({ one, value, error, onChange }: FieldProps) {
 
 function Installed({ made }: { made: Made }) {
   const all = [made.created, ...(made.cascade_installed ?? [])];
-  const hasAutomation = all.some((one) => one.kind === "automation");
+  const automation = all.find((one) => one.kind === "automation");
   return (
     <Alert
       color="teal"
@@ -161,8 +161,15 @@ function Installed({ made }: { made: Made }) {
           );
         })}
       </List>
-      {hasAutomation
-        ? "Nothing runs yet: look at what it may do, agree, and activate it."
+      {automation
+        ? (
+          <>
+            <Text size="sm" mb="sm">Nothing runs yet: you look at what it may do, and agree.</Text>
+            <Button component={Link} to={`/automations/${automation.id}`}>
+              Look at it and activate it
+            </Button>
+          </>
+        )
         : "It is there now."}
     </Alert>
   );

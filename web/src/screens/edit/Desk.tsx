@@ -1,6 +1,6 @@
 // The desk of the editor: the form, what the server says of it, and saving it as a version.
 
-import { Alert, Anchor, Button, Group, Stack, Text } from "@mantine/core";
+import { Alert, Anchor, Button, Code, Group, Stack, Text } from "@mantine/core";
 import { Link, type ShouldBlockFn, useBlocker, useNavigate } from "@tanstack/react-router";
 import { History } from "lucide-react";
 import { useCallback, useMemo, useRef, useState } from "react";
@@ -25,7 +25,10 @@ type Props = {
   samples?: Samples;
   from?: { run: string; version: number };
   kind?: "json" | "script";
+  /** Numbers that a browser would change: with any of them it can only be looked at. */
+  lost?: readonly string[];
 };
+const NONE: readonly string[] = [];
 
 function useLeaving(isDirty: boolean) {
   const confirm = useConfirm();
@@ -54,15 +57,16 @@ function refusals(problem: unknown): Finding[] {
   }));
 }
 
-export function Desk({ automation, start, samples, from, kind }: Props) {
+export function Desk({ automation, start, samples, from, kind, lost = NONE }: Props) {
   const [{ at }] = useAddress();
-  const key = `mainspring.edit.${automation?.id ?? `new-${kind}`}${from ? `.${from.run}` : ""}`;
+  const key = `edit.${automation?.id ?? `new-${kind}`}${from ? `.${from.run}` : ""}`;
   const inForce = automation?.definition;
   const draft = useDraft(key, start);
   const [version, setVersion] = useState(automation?.version ?? 0);
   const [compared, setCompared] = useState<unknown>(inForce ?? undefined);
   const [broken, setBroken] = useState<string | null>(null);
   const may = useMay("editor");
+  const [rounded] = useState(lost);
   const verdict = useVerdict(draft.definition);
   const review = useReview(automation?.id);
   const saving = useSaving(automation?.id);
@@ -106,7 +110,7 @@ export function Desk({ automation, start, samples, from, kind }: Props) {
         sub={automation
           ? `Version ${version} is in force. Saving makes a new version; the old ones stay.`
           : "It is saved paused: nothing starts before you say so."}
-        right={
+        right={rounded.length ? null : (
           <Actions
             automation={automation}
             current={current}
@@ -117,10 +121,11 @@ export function Desk({ automation, start, samples, from, kind }: Props) {
             busy={saving.busy}
             onSave={saveNow}
           />
-        }
+        )}
       />
       <div className="desk">
         <Stack gap="md">
+          <Rounded numbers={rounded} />
           <Kept draft={draft} from={from} />
           {saving.saved && !draft.isDirty ? <SavedNote saved={saving.saved} /> : null}
           {saving.clash
@@ -149,7 +154,7 @@ export function Desk({ automation, start, samples, from, kind }: Props) {
             onChange={draft.setDefinition}
             findings={findings}
             samples={samples}
-            readOnly={!may}
+            readOnly={!may || rounded.length > 0}
             compareWith={compared}
             onBroken={setBroken}
             startAt={at}
@@ -161,6 +166,20 @@ export function Desk({ automation, start, samples, from, kind }: Props) {
         </Stack>
       </div>
     </>
+  );
+}
+
+function Rounded({ numbers }: { numbers: readonly string[] }) {
+  if (!numbers.length) return null;
+  return (
+    <Alert color="yellow" variant="light" title="It can only be looked at here">
+      A browser cannot keep {numbers.length === 1 ? "this number" : "these numbers"} of it exactly:
+      {" "}
+      {numbers.slice(0, 4).join(", ")}
+      {numbers.length > 4 ? " …" : ""}. Saving from here would change more than you wrote, so change
+      it by <Code>mainspring save</Code>{" "}
+      or by the API. A number that is written as text, in quotes, can be edited here.
+    </Alert>
   );
 }
 

@@ -1,9 +1,11 @@
 // The editor of an automation: the version in force, one that a run used, or a new one.
 
 import { useParams } from "@tanstack/react-router";
-import { api } from "../../api/client";
+import { api, type Schemas } from "../../api/client";
+import { useWritten } from "../../api/written";
 import { useAddress } from "../../kit/address";
 import { Asked } from "../../kit/Asked";
+import { inexactIn, partOf } from "../../kit/exact";
 import { Desk } from "./Desk";
 import { NewDefinition } from "./NewDefinition";
 import { samplesOf, useLatestSamples } from "./samples";
@@ -17,20 +19,32 @@ export default function Edit() {
     : <InForce automationId={automationId} />;
 }
 
+type Read<T> = { found: T; lost: string[] };
+
+/** An answer, and the numbers of its definition that would be others after they were read here. */
+const readIn = <T,>(text: string): Read<T> => ({
+  found: JSON.parse(text) as T,
+  lost: inexactIn(partOf(text, "definition") ?? ""),
+});
+const automationIn = readIn<Schemas["AutomationDetail"]>;
+const versionIn = readIn<Schemas["VersionDetail"]>;
+
 const at = (automation_id: string) => ({ params: { path: { automation_id } } });
 
 /** The version in force, with the values of its latest run to pick from. */
 function InForce({ automationId }: { automationId: string }) {
-  const automation = api.useQuery("get", "/api/v1/automations/{automation_id}", at(automationId));
+  const path = `/api/v1/automations/${encodeURIComponent(automationId)}`;
+  const automation = useWritten(path, { select: automationIn });
   const samples = useLatestSamples(automationId);
   return (
     <Asked of={automation} lines={10}>
-      {(found) => (
+      {({ found, lost }) => (
         <Desk
           key={found.id}
           automation={found}
           start={found.definition}
           samples={samples}
+          lost={lost}
         />
       )}
     </Asked>
@@ -44,22 +58,24 @@ function FromRun({ automationId, runId }: { automationId: string; runId: string 
     params: { path: { run_id: runId } },
   });
   const number = run.data?.version;
-  const version = api.useQuery("get", "/api/v1/automations/{automation_id}/versions/{version}", {
-    params: { path: { automation_id: automationId, version: number ?? 1 } },
-  }, { enabled: number !== undefined });
+  const version = useWritten(
+    `/api/v1/automations/${encodeURIComponent(automationId)}/versions/${number}`,
+    { enabled: number !== undefined, select: versionIn },
+  );
   return (
     <Asked of={automation} lines={10}>
       {(found) => (
         <Asked of={run} lines={10}>
           {(ran) => (
             <Asked of={version} lines={10}>
-              {(used) => (
+              {({ found: used, lost }) => (
                 <Desk
                   key={runId}
                   automation={found}
                   start={used.definition}
                   samples={samplesOf(ran)}
                   from={{ run: runId, version: used.version }}
+                  lost={lost}
                 />
               )}
             </Asked>

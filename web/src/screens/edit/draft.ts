@@ -1,32 +1,27 @@
 // Unsaved work: kept in this tab, so that a reload or a wrong click loses nothing.
 
-import { useCallback, useEffect, useRef, useState } from "react";
+import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { same } from "../../form/pointers";
+import { keeping } from "../../kit/keeping";
 
 type Kept = { definition: unknown };
 
-function read(key: string): Kept | null {
+function read(text: string | null): Kept | null {
   try {
-    const text = sessionStorage.getItem(key);
     return text ? JSON.parse(text) as Kept : null;
   } catch {
     return null;
   }
 }
 
-function keep(key: string, definition: unknown): void {
-  try {
-    sessionStorage.setItem(key, JSON.stringify({ definition }));
-  } catch {
-    // A tab that keeps nothing still has what stands on the page.
-  }
-}
+const spelt = (definition: unknown) => JSON.stringify({ definition });
 
 const PAUSE = 400;
 
 /** What is being written, from where somebody left off; `base` is what it is compared with. */
 export function useDraft(key: string, start: unknown) {
-  const [kept] = useState(() => read(key));
+  const place = useMemo(() => keeping(key), [key]);
+  const [kept] = useState(() => read(place.kept()));
   const wasKept = kept !== null && !same(kept.definition, start);
   const [definition, setDefinition] = useState<unknown>(wasKept ? kept.definition : start);
   const [base, setBase] = useState<unknown>(start);
@@ -35,19 +30,19 @@ export function useDraft(key: string, start: unknown) {
   latest.current = { definition, isDirty };
   useEffect(() => {
     const timer = setTimeout(() => {
-      if (latest.current.isDirty) keep(key, latest.current.definition);
-      else sessionStorage.removeItem(key);
+      if (latest.current.isDirty) place.keep(spelt(latest.current.definition));
+      else place.forget();
     }, PAUSE);
     return () => clearTimeout(timer);
-  }, [key, definition, isDirty]);
+  }, [place, definition, isDirty]);
   useEffect(() => () => {
-    if (latest.current.isDirty) keep(key, latest.current.definition);
-  }, [key]);
+    if (latest.current.isDirty) place.keep(spelt(latest.current.definition));
+  }, [place]);
   const settle = useCallback((saved: unknown) => {
     latest.current = { definition: saved, isDirty: false };
-    sessionStorage.removeItem(key);
+    place.forget();
     setBase(saved);
     setDefinition(saved);
-  }, [key]);
+  }, [place]);
   return { definition, setDefinition, base, isDirty, wasKept, settle };
 }

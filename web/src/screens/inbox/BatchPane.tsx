@@ -1,6 +1,6 @@
 // Drafts of one turn: seen one below the other, and answered as a set.
 
-import { Button, Card, Group, Kbd, Stack, Text, Title } from "@mantine/core";
+import { Alert, Button, Card, Group, Kbd, Stack, Text, Title } from "@mantine/core";
 import { CheckCheck, Trash2 } from "lucide-react";
 import { useState } from "react";
 import { useMay, useWho } from "../../api/session";
@@ -14,10 +14,17 @@ import { approve } from "./Holding";
 import { useHeld } from "./held";
 import type { Draft } from "./items";
 import { Origin } from "./Origin";
+import { type Seen, seenOf, unreadOf, unreadWords, withRead } from "./seen";
 
 type Props = { id: string; drafts: Draft[]; onAnswered: () => void };
 
-export function BatchPane({ id, drafts, onAnswered }: Props) {
+/** A pane of its own for each set: what was read of one says nothing about another. */
+export function BatchPane(props: Props) {
+  return <Pane key={props.id} {...props} />;
+}
+
+function Pane({ id, drafts, onAnswered }: Props) {
+  const [seen, setSeen] = useState(() => seenOf(drafts));
   return (
     <Stack gap="md">
       <Stack gap={4}>
@@ -27,17 +34,27 @@ export function BatchPane({ id, drafts, onAnswered }: Props) {
         </Text>
       </Stack>
       {drafts[0] ? <Origin draft={drafts[0]} /> : null}
-      <SetAnswers key={id} id={id} drafts={drafts} onAnswered={onAnswered} />
+      <SetAnswers id={id} drafts={drafts} seen={seen} onAnswered={onAnswered} />
       {drafts.map((draft) => (
         <Card key={draft.id} withBorder radius="lg" p={{ base: "sm", sm: "md" }}>
-          <DraftPane draft={draft} onAnswered={() => {}} inBatch />
+          <DraftPane
+            draft={draft}
+            onAnswered={() => {}}
+            inBatch={{
+              isNew: !seen.has(draft.id),
+              read: (shown) =>
+                setSeen((before) =>
+                  withRead(before, shown)
+                ),
+            }}
+          />
         </Card>
       ))}
     </Stack>
   );
 }
 
-function SetAnswers({ id, drafts, onAnswered }: Props) {
+function SetAnswers({ id, drafts, seen, onAnswered }: Props & { seen: Seen }) {
   const may = useMay("operator");
   const who = useWho();
   const [discarding, setDiscarding] = useState(false);
@@ -45,8 +62,9 @@ function SetAnswers({ id, drafts, onAnswered }: Props) {
   const held = all.find((one) => one.state !== "told" && one.id === id);
   const busy = new Set(all.filter((one) => one.state !== "told").flatMap((one) => one.drafts));
   const set = drafts.filter((one) => !busy.has(one.id)).slice(0, MOST_AT_ONCE);
+  const unread = unreadOf(seen, set).length;
   const agree = () => {
-    if (!set.length) return;
+    if (!set.length || unread) return;
     const send = () => confirmAll(set);
     const title = count(set.length, "draft");
     if (approve({ id, drafts: set.map((one) => one.id), title, send })) onAnswered();
@@ -62,7 +80,12 @@ function SetAnswers({ id, drafts, onAnswered }: Props) {
   if (held) return <Leaving held={held} />;
   return (
     <Group gap="xs">
-      <Button leftSection={<CheckCheck size={16} />} onClick={agree} disabled={!set.length}>
+      {unread ? <Alert color="yellow" role="status" w="100%">{unreadWords(unread)}</Alert> : null}
+      <Button
+        leftSection={<CheckCheck size={16} />}
+        onClick={agree}
+        disabled={!set.length || unread > 0}
+      >
         Approve all {set.length} <Kbd size="xs" ml={6} visibleFrom="sm">A</Kbd>
       </Button>
       <Button

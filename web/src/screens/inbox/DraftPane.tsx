@@ -2,7 +2,7 @@
 
 import { Alert, Badge, Button, Group, Kbd, Stack, Text, Title } from "@mantine/core";
 import { Check, Pencil, Trash2, Undo2 } from "lucide-react";
-import { useState } from "react";
+import { useRef, useState } from "react";
 import { useMay, useWho } from "../../api/session";
 import { sayDone } from "../../kit/acting";
 import { visible } from "../../kit/words";
@@ -16,16 +16,17 @@ import { Edited } from "./Edited";
 import { differences } from "./edits";
 import { ExactBytes } from "./ExactBytes";
 import { approve, undo, useSecondsLeft } from "./Holding";
-import { type Held, useHeld } from "./held";
+import { type Held, refusedWords, useHeld } from "./held";
 import type { Draft } from "./items";
 import { Origin } from "./Origin";
+import type { Shown } from "./seen";
 
 type Props = {
   draft: Draft;
   /** What comes next once this one is answered. */
   onAnswered: () => void;
-  /** Inside of a batch: its keys and its head belong to the batch. */
-  inBatch?: boolean;
+  /** Inside of a batch: its keys and its head belong to the batch, which hears what was read. */
+  inBatch?: { isNew: boolean; read: (shown: Shown) => void };
 };
 
 /** A pane of its own for each draft: nothing that was written for one is left for another. */
@@ -33,34 +34,56 @@ export function DraftPane(props: Props) {
   return <Pane key={props.draft.id} {...props} />;
 }
 
-function Pane({ draft, onAnswered, inBatch = false }: Props) {
+function Pane({ draft, onAnswered, inBatch: batch }: Props) {
+  const inBatch = batch !== undefined;
+  const place = useRef<HTMLDivElement>(null);
   const [seen, setSeen] = useState(draft);
   const [ownHash, setOwnHash] = useState<string | null>(null);
   const [editing, setEditing] = useState(false);
-  const held = useHeld().find((one) => one.state !== "told" && one.drafts.includes(draft.id));
+  const desk = useHeld();
+  const held = desk.find((one) => one.state !== "told" && one.drafts.includes(draft.id));
   const waits = draft.status === "pending";
   // Words that came in while somebody looked are read before they can be agreed to.
   const changed = waits && !editing && draft.hash !== seen.hash;
   const own = changed && draft.hash === ownHash;
+  const refused = waits && !held ? refusedWords(draft, desk) : null;
+  // Whoever writes with the keyboard goes on from the draft, and not from the top of the page.
+  const leave = () => {
+    setEditing(false);
+    place.current?.focus();
+  };
   const kept = (hash: string) => {
     setOwnHash(hash);
-    setEditing(false);
+    batch?.read({ id: draft.id, hash });
+    leave();
+  };
+  const read = () => {
+    setSeen(draft);
+    batch?.read(draft);
   };
   return (
-    <Stack gap="md">
+    <Stack gap="md" ref={place} tabIndex={-1}>
       <Head draft={draft} inBatch={inBatch} />
-      {changed ? <Changed before={seen} now={draft} own={own} read={() => setSeen(draft)} /> : null}
+      {changed ? <Changed before={seen} now={draft} own={own} read={read} /> : null}
+      {batch?.isNew && !changed ? <Came read={read} /> : null}
       {held ? <Leaving held={held} /> : null}
       {editing
-        ? <EditForm draft={draft} onKept={kept} onLeave={() => setEditing(false)} />
+        ? <EditForm draft={draft} onKept={kept} onLeave={leave} />
         : <Delivered draft={draft} />}
       {inBatch ? null : <Origin draft={draft} />}
       <ExactBytes draft={draft} />
+      {refused
+        ? (
+          <Alert color="red" title="Could not be sent" className="wrap-anywhere">
+            {visible(refused)}
+          </Alert>
+        )
+        : null}
       {waits
         ? (
           <Answers
             draft={draft}
-            blocked={changed && !own}
+            blocked={(changed && !own) || batch?.isNew === true}
             hidden={editing || held !== undefined}
             inBatch={inBatch}
             onEdit={() => setEditing(true)}
@@ -86,7 +109,7 @@ function Head({ draft, inBatch }: { draft: Draft; inBatch: boolean }) {
         order={inBatch ? 3 : 2}
         size={inBatch ? "sm" : "h5"}
         lineClamp={2}
-        title={draft.preview}
+        title={visible(draft.preview)}
         className="wrap-anywhere"
         style={{ flex: "1 1 16rem" }}
       >
@@ -114,6 +137,14 @@ function Changed({ before, now, own, read }: ChangedProps) {
           </Button>
         </Group>
       </Stack>
+    </Alert>
+  );
+}
+
+function Came({ read }: { read: () => void }) {
+  return (
+    <Alert color="yellow" title="This one came while you looked" role="status">
+      <Button size="compact-sm" variant="default" onClick={read}>I have read it</Button>
     </Alert>
   );
 }

@@ -1,14 +1,26 @@
 // Exactly what would leave, and the hash that one agrees to.
 
 import { Group, Stack, Text } from "@mantine/core";
+import { useState } from "react";
+import { useWritten } from "../../api/written";
 import { CopyIcon } from "../../kit/Copy";
+import { indented, partOf } from "../../kit/exact";
 import { Json } from "../../kit/Json";
 import { visible } from "../../kit/words";
 import type { Draft } from "./items";
 
+/** The values as they were sent, if they are still those of this draft. */
+function exactly(draft: Draft, text: string | undefined): string | null {
+  const isThis = text && partOf(text, "hash") === JSON.stringify(draft.hash);
+  const part = isThis ? partOf(text, "arguments") : null;
+  return part && indented(part);
+}
+
 export function ExactBytes({ draft }: { draft: Draft }) {
+  const [open, setOpen] = useState(false);
+  const written = useWritten(`/api/v1/drafts/${draft.id}`, { enabled: open });
   return (
-    <details>
+    <details onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>
         <Text span size="sm" c="dimmed">
           Exact bytes{draft.hash
@@ -22,7 +34,7 @@ export function ExactBytes({ draft }: { draft: Draft }) {
       </summary>
       <Stack gap="xs" mt="xs">
         <Text size="sm" className="wrap-anywhere">{visible(draft.preview)}</Text>
-        <Json value={draft.arguments} label="What would be sent" />
+        <Json value={exactly(draft, written.data) ?? draft.arguments} label="What would be sent" />
         {draft.hash
           ? (
             <Group gap={4} wrap="nowrap">

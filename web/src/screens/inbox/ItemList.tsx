@@ -12,9 +12,9 @@ import {
 } from "lucide-react";
 import { Moment } from "../../kit/Moment";
 import { visible } from "../../kit/words";
-import { type Held, useHeld } from "./held";
+import { type Held, refusedWords, useHeld } from "./held";
 import { useSecondsLeft } from "./Holding";
-import { becameWords, type Item, KIND_WORDS, titleOf } from "./items";
+import { becameWords, type Draft, type Item, KIND_WORDS, titleOf } from "./items";
 
 const ICONS: Record<Item["kind"], LucideIcon> = {
   draft: MailOpen,
@@ -44,7 +44,10 @@ export function ItemList({ items, chosen, tab, names, label }: Props) {
           isChosen={item.id === chosen}
           from={nameOf(item, names)}
           held={held.find((one) =>
-            one.state !== "told" && one.drafts.some((id) => idsOf(item).includes(id))
+            one.state !== "told" && draftsOf(item).some(({ id }) => one.drafts.includes(id))
+          )}
+          isRefused={draftsOf(item).some((one) =>
+            one.status === "pending" && refusedWords(one, held) !== null
           )}
         />
       ))}
@@ -52,7 +55,8 @@ export function ItemList({ items, chosen, tab, names, label }: Props) {
   );
 }
 
-const idsOf = (item: Item) => item.kind === "batch" ? item.drafts.map((one) => one.id) : [item.id];
+const draftsOf = (item: Item): Draft[] =>
+  item.kind === "batch" ? item.drafts : item.kind === "draft" ? [item.draft] : [];
 
 function nameOf(item: Item, names: Map<string, string>): string | undefined {
   switch (item.kind) {
@@ -73,9 +77,10 @@ type RowProps = {
   isChosen: boolean;
   from: string | undefined;
   held: Held | undefined;
+  isRefused: boolean;
 };
 
-function Row({ item, tab, isChosen, from, held }: RowProps) {
+function Row({ item, tab, isChosen, from, held, isRefused }: RowProps) {
   const Icon = ICONS[item.kind];
   return (
     <Link
@@ -101,7 +106,7 @@ function Row({ item, tab, isChosen, from, held }: RowProps) {
       <Text size="sm" fw={550} lineClamp={2} className="wrap-anywhere">
         {visible(titleOf(item))}
       </Text>
-      {held ? <Going held={held} /> : <Answered item={item} />}
+      {held ? <Going held={held} /> : <Answered item={item} isRefused={isRefused} />}
     </Link>
   );
 }
@@ -115,8 +120,10 @@ function Going({ held }: { held: Held }) {
   );
 }
 
-function Answered({ item }: { item: Item }) {
-  const word = item.kind === "draft" && item.draft.status !== "pending"
+function Answered({ item, isRefused }: Pick<RowProps, "item" | "isRefused">) {
+  const word = isRefused
+    ? "could not be sent"
+    : item.kind === "draft" && item.draft.status !== "pending"
     ? becameWords(item.draft)
     : item.kind === "question" && item.question.status !== "pending"
     ? item.question.status
@@ -124,7 +131,7 @@ function Answered({ item }: { item: Item }) {
   if (!word) return null;
   const color = word === "sent" || word === "approved"
     ? "teal"
-    : word === "not sent" || word === "may have left"
+    : isRefused || word === "not sent" || word === "may have left"
     ? "red"
     : "gray";
   return <Badge variant="light" color={color} tt="none" radius="sm" mt={6}>{word}</Badge>;

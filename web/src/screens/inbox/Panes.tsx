@@ -6,9 +6,16 @@ import { ChevronLeft } from "lucide-react";
 import type { ReactNode } from "react";
 import "./inbox.css";
 
-type Props = { list: ReactNode; children: ReactNode; isOpen: boolean; tab: string | undefined };
+type Props = {
+  list: ReactNode;
+  children: ReactNode;
+  isOpen: boolean;
+  tab: string | undefined;
+  /** Whether the keys may answer what is chosen. */
+  answersKeys?: boolean;
+};
 
-export function Panes({ list, children, isOpen, tab }: Props) {
+export function Panes({ list, children, isOpen, tab, answersKeys }: Props) {
   return (
     <div className="panes" data-open={isOpen}>
       {list}
@@ -30,6 +37,7 @@ export function Panes({ list, children, isOpen, tab }: Props) {
           tabIndex={-1}
           component="section"
           aria-label="What was chosen"
+          data-keys={answersKeys ? "answer" : undefined}
         >
           {children}
         </Card>

@@ -3,7 +3,7 @@
 import { Anchor, List, Text } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import { Inbox as InboxIcon } from "lucide-react";
-import { useEffect, useRef } from "react";
+import { useEffect, useRef, useState } from "react";
 import { api } from "../../api/client";
 import { Problem } from "../../api/problem";
 import { useAddress } from "../../kit/address";
@@ -18,7 +18,7 @@ import { FailurePane } from "./FailurePane";
 import { useHeld } from "./held";
 import { ItemList } from "./ItemList";
 import { after, type Item, itemOf, moved } from "./items";
-import { deedOf } from "./keys";
+import { deedOf, isAnswer, READ_MS } from "./keys";
 import { Panes } from "./Panes";
 import { QuestionPane } from "./QuestionPane";
 
@@ -48,17 +48,29 @@ type WholeProps = {
 function Whole({ items, chosen, names, onKeys }: WholeProps) {
   const [, change] = useAddress();
   const named = itemOf(items, chosen);
-  const item = named ?? (chosen ? undefined : items[0]);
+  // What was answered here is on its way out of the list, and is not come back to by itself.
+  const left = useRef(new Set<string>());
+  const first = items.find((one) => !left.current.has(one.id));
+  const item = named ?? (chosen ? undefined : first ?? items[0]);
   const deeds = useRef<Deeds>({});
-  const choose = (id: string | undefined) => change({ item: id, draft: undefined });
+  const choose = (id: string | undefined) => {
+    if (id) left.current.delete(id);
+    change({ item: id, draft: undefined });
+  };
+  const isRead = useRead(item?.id);
   useReturn(choose);
-  useKeys({ items, current: item?.id, choose, deeds, onKeys });
+  useKeys({ items, current: item?.id, isRead, choose, deeds, onKeys });
+  // The first is chosen like any other: what is looked at does not change under one's finger.
+  useEffect(() => {
+    if (!chosen && first && isInSight()) choose(first.id);
+  }, [chosen, first?.id]);
   if (!items.length && !chosen) return <Nothing />;
   return (
     <DeedsProvider value={deeds}>
       <Panes
         isOpen={chosen !== undefined}
         tab={undefined}
+        answersKeys={isRead}
         list={
           <ItemList
             items={items}
@@ -73,7 +85,10 @@ function Whole({ items, chosen, names, onKeys }: WholeProps) {
           ? (
             <Chosen
               item={item}
-              onAnswered={() => choose(named ? after(items, item.id) : undefined)}
+              onAnswered={() => {
+                left.current.add(item.id);
+                choose(named ? after(items, item.id) : undefined);
+              }}
             />
           )
           : <Elsewhere id={chosen!} />}
@@ -119,6 +134,22 @@ export function Elsewhere({ id }: { id: string }) {
   return <Asked of={draft}>{(found) => <DraftPane draft={found} onAnswered={() => {}} />}</Asked>;
 }
 
+// On a phone the list alone is seen until somebody opens something.
+const isInSight = () => document.getElementById("chosen")?.checkVisibility() ?? false;
+
+/** Whether what is chosen has been shown long enough to be answered by a key. */
+function useRead(id: string | undefined): boolean {
+  const [read, setRead] = useState<string>();
+  useEffect(() => {
+    const timer = setTimeout(() => setRead(id), READ_MS);
+    return () => {
+      clearTimeout(timer);
+      setRead(undefined);
+    };
+  }, [id]);
+  return id !== undefined && read === id;
+}
+
 /** What was taken back is looked at again. */
 function useReturn(choose: (id: string) => void): void {
   const held = useHeld();
@@ -135,6 +166,7 @@ function useReturn(choose: (id: string) => void): void {
 type Keys = {
   items: Item[];
   current: string | undefined;
+  isRead: boolean;
   choose: (id: string | undefined) => void;
   deeds: React.RefObject<Deeds>;
   onKeys: () => void;
@@ -148,7 +180,7 @@ function useKeys(given: Keys): void {
   useEffect(() => {
     const press = (event: KeyboardEvent) => {
       const deed = deedOf(event);
-      const { items, current, choose, deeds, onKeys } = latest.current;
+      const { items, current, isRead, choose, deeds, onKeys } = latest.current;
       if (!deed || deed === "undo" || document.querySelector("[role='dialog']")) return;
       event.preventDefault();
       if (deed === "keys") return onKeys();
@@ -166,7 +198,8 @@ function useKeys(given: Keys): void {
         choose(current);
         return document.getElementById("chosen")?.focus();
       }
-      deeds.current[deed]?.();
+      if (isAnswer(deed) && !isRead) return;
+      if (isInSight()) deeds.current[deed]?.();
     };
     addEventListener("keydown", press);
     return () => removeEventListener("keydown", press);

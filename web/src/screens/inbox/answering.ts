@@ -101,7 +101,8 @@ export async function confirmAll(drafts: Draft[]): Promise<Outcome> {
     }
     const each = results.map((one) => {
       const title = drafts.find(({ id }) => id === one.draft_id)?.preview ?? "A draft";
-      return { title, words: confirmedWords({ outcome: "not_sent", ...one }).words };
+      const { tone, words } = confirmedWords({ outcome: "not_sent", ...one });
+      return { draft: one.draft_id, title, tone, words };
     });
     return { ...batchWords(results), each };
   } catch (problem) {

@@ -9,7 +9,7 @@ export type Outcome = {
   tone: "good" | "bad" | "doubt";
   words: string;
   /** Of several: what came of each. */
-  each?: { title: string; words: string }[];
+  each?: { draft: string; title: string; words: string; tone: Outcome["tone"] }[];
 };
 export type Held = {
   id: string;
@@ -95,8 +95,10 @@ export function openDesk(clock: Clock = real) {
       set(held.filter((one) => one !== found));
       return found;
     },
+    /** What was told is let go of; a refusal stays with its drafts until they are tried again. */
     forget(id: string) {
-      set(held.filter((one) => one.id !== id || one.state !== "told"));
+      const isOver = (one: Held) => one.state === "told" && one.outcome?.tone !== "bad";
+      set(held.filter((one) => one.id !== id || !isOver(one)));
     },
     of: (draft: string) => held.find((one) => one.state !== "told" && one.drafts.includes(draft)),
     all: () => held,
@@ -105,6 +107,18 @@ export function openDesk(clock: Clock = real) {
       return () => void watchers.delete(watcher);
     },
   };
+}
+
+type Refusable = { id: string; error: Record<string, unknown> | null };
+
+/** Why a draft that waits could not be sent when somebody agreed to it: here, or as it is on record. */
+export function refusedWords({ id, error }: Refusable, held: readonly Held[]): string | null {
+  const last = held.filter((one) => one.state === "told" && one.drafts.includes(id)).at(-1)
+    ?.outcome;
+  const told = last?.each?.find(({ draft }) => draft === id) ?? last;
+  if (told) return told.tone === "bad" ? told.words : null;
+  const { detail, suggestion } = error ?? {};
+  return [detail, suggestion].filter((one) => typeof one === "string" && one).join(" ") || null;
 }
 
 export const desk = openDesk();

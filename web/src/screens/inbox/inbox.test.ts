@@ -1,6 +1,14 @@
 import { describe, expect, it } from "vitest";
 import { changesOf, edited, pieces } from "./edits";
-import { type Clock, HOLD_MS, openDesk, type Outcome, secondsLeft } from "./held";
+import {
+  type Clock,
+  type Held,
+  HOLD_MS,
+  openDesk,
+  type Outcome,
+  refusedWords,
+  secondsLeft,
+} from "./held";
 import {
   after,
   type Draft,
@@ -10,7 +18,8 @@ import {
   type Question,
   waitingItems,
 } from "./items";
-import { deedOf, type Pressed } from "./keys";
+import { deedOf, isAnswer, type Pressed } from "./keys";
+import { seenOf, unreadOf, unreadWords, withRead } from "./seen";
 
 const draft = (id: string, at: string, batch: string | null = null) =>
   ({
@@ -64,6 +73,14 @@ describe("the list", () => {
 
   it("finds a draft inside of its batch, and moves without falling off", () => {
     expect(itemOf(items, "d3")?.id).toBe("b");
+    // Of a set only one is left: whoever looked at the set looks at that one.
+    const last = waitingItems({
+      drafts: [draft("d3", "2026-01-03T00:00:00Z", "b")],
+      questions: [],
+      consents: [],
+      automations: [],
+    });
+    expect([itemOf(last, "b")?.id, itemOf(last, undefined)]).toEqual(["d3", undefined]);
     expect(moved(items, "q", 1)).toBe("b");
     expect(moved(items, "f", 1)).toBe("f");
     expect(moved(items, undefined, 1)).toBe("d1");
@@ -136,6 +153,61 @@ describe("an approval that is held", () => {
   });
 });
 
+describe("a set", () => {
+  it("is agreed to only in the words that were shown", () => {
+    const before = [{ id: "a", hash: "1" }, { id: "b", hash: "2" }];
+    const now = [{ id: "a", hash: "1" }, { id: "b", hash: "3" }, { id: "c", hash: "4" }];
+    let seen = seenOf(before);
+    expect(unreadOf(seen, before)).toEqual([]);
+    expect(unreadOf(seen, now).map((one) => one.id)).toEqual(["b", "c"]);
+    expect(unreadWords(2)).toContain("2 of these changed while you looked: read them");
+    seen = withRead(withRead(seen, now[1]!), now[2]!);
+    expect(unreadOf(seen, now)).toEqual([]);
+    expect(unreadOf(seen, [{ id: "b", hash: "2" }])).toHaveLength(1);
+  });
+});
+
+describe("a refusal", () => {
+  const told = (drafts: string[], outcome: Outcome, id = drafts[0]!): Held => ({
+    id,
+    drafts,
+    title: "",
+    until: 0,
+    state: "told",
+    outcome,
+  });
+  const no: Outcome = { tone: "bad", words: "No." };
+  const at = (id: string, held: Held[], error: Record<string, unknown> | null = null) =>
+    refusedWords({ id, error }, held);
+
+  it("stands at its draft, from this page or from the record, until it is tried again", () => {
+    expect(at("a", [])).toBeNull();
+    expect(at("a", [told(["a"], no)])).toBe("No.");
+    expect(at("b", [told(["a"], no)])).toBeNull();
+    expect(at("a", [], { detail: "Mail is not set up here.", suggestion: "Set it." })).toBe(
+      "Mail is not set up here. Set it.",
+    );
+    expect(at("a", [told(["a"], no), told(["a"], { tone: "good", words: "You agreed." })]))
+      .toBeNull();
+    const each = [
+      { draft: "a", title: "", tone: "good" as const, words: "Sent." },
+      { draft: "b", title: "", tone: "bad" as const, words: "Shut." },
+    ];
+    const set = told(["a", "b"], { ...no, each }, "set");
+    expect([at("a", [set]), at("b", [set])]).toEqual([null, "Shut."]);
+  });
+
+  it("is not forgotten with the note that told of it", async () => {
+    const { clock, pass } = fakeClock();
+    const place = openDesk(clock);
+    place.hold({ id: "a", drafts: ["a"], title: "a", send: () => Promise.resolve(no) });
+    pass(HOLD_MS);
+    await new Promise((resolve) => setTimeout(resolve));
+    place.forget("a");
+    expect(at("a", [...place.all()])).toBe("No.");
+  });
+});
+
 describe("keys", () => {
   const at = (where: string): EventTarget =>
     ({
@@ -147,6 +219,9 @@ describe("keys", () => {
   it("mean something on the page, and nothing while somebody writes or calls the browser", () => {
     expect(["j", "k", "a", "e", "d", "u", "?", "x"].map((key) => press(key))).toEqual(
       ["next", "previous", "approve", "edit", "discard", "undo", "keys", null],
+    );
+    expect((["approve", "discard", "edit", "next", "open"] as const).filter(isAnswer)).toEqual(
+      ["approve", "discard"],
     );
     expect(press("a", { target: at("textarea") })).toBeNull();
     expect(press("a", { target: at("[role='dialog']") })).toBeNull();

@@ -70,10 +70,12 @@ export function waitingItems({ drafts, questions, consents, automations }: Parts
   );
 }
 
-/** The item that an address means: by its own id, or by the id of a draft inside of a batch. */
+/** The item that an address means: by its own id, by that of a draft inside of a batch, or the last
+ * draft of a batch. */
 export const itemOf = (items: Item[], id: string | undefined) =>
   items.find((one) => one.id === id) ??
-    items.find((one) => one.kind === "batch" && one.drafts.some((draft) => draft.id === id));
+    items.find((one) => one.kind === "batch" && one.drafts.some((draft) => draft.id === id)) ??
+    items.find((one) => id && one.kind === "draft" && one.draft.batch_id === id);
 
 /** Where one comes to by going so many items on; the ends hold. */
 export function moved(items: Item[], from: string | undefined, by: number): string | undefined {

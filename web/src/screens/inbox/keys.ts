@@ -15,6 +15,10 @@ const DEEDS: Record<string, Deed> = {
   "?": "keys",
 };
 
+/** So long has something been shown before a key answers it: what just came up was not read yet. */
+export const READ_MS = 700;
+export const isAnswer = (deed: Deed) => deed === "approve" || deed === "discard";
+
 /** The keys as they are told to people. */
 export const KEYS: { keys: string[]; words: string }[] = [
   { keys: ["J", "K"], words: "Go down and up the list" },

@@ -1,12 +1,13 @@
 // Where an automation begins: words, requests to begin with, and other ways to start.
 
 import { Alert, Box, Grid, Stack } from "@mantine/core";
-import { memo, useCallback, useEffect, useRef, useState } from "react";
+import { memo, useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { api } from "../../api/client";
 import { useMay, useWho } from "../../api/session";
 import { useAddress } from "../../kit/address";
 import { ProblemNote } from "../../kit/Asked";
 import { CopyAs } from "../../kit/Copy";
+import { keeping } from "../../kit/keeping";
 import { PageHead } from "../../kit/PageHead";
 import { Beginnings } from "./Beginnings";
 import { Changed } from "./Changed";
@@ -15,15 +16,16 @@ import { KeepWords, Starters } from "./Starters";
 import { Waiting } from "./Waiting";
 import { Words } from "./Words";
 
-const KEPT = "mainspring.new.words";
+const KEPT = "new.words";
 
 /** Words that were written and not sent survive a reload. */
 function useWords(given: string | undefined, key: string) {
-  const [text, setText] = useState(() => given ?? sessionStorage.getItem(key) ?? "");
+  const place = useMemo(() => keeping(key), [key]);
+  const [text, setText] = useState(() => given ?? place.kept() ?? "");
   useEffect(() => {
-    if (text) sessionStorage.setItem(key, text);
-    else sessionStorage.removeItem(key);
-  }, [text, key]);
+    if (text) place.keep(text);
+    else place.forget();
+  }, [text, place]);
   return [text, setText] as const;
 }
 
@@ -43,7 +45,8 @@ const CHANGE = "Such as: only on Mondays, and mail it to ada@example.com as well
 
 export default function New() {
   const [{ automation, words, go }, change] = useAddress();
-  const [text, setText] = useWords(words, automation ? `${KEPT}.${automation}` : KEPT);
+  const key = automation ? `${KEPT}.${automation}` : KEPT;
+  const [text, setText] = useWords(words, key);
   const box = useRef<HTMLTextAreaElement>(null);
   const { busy, problem, propose } = usePropose();
   const found = useAutomation(automation);
@@ -58,7 +61,7 @@ export default function New() {
   useEffect(() => {
     if (!go || !words || !may) return;
     change({ go: undefined });
-    void propose({ text: words }).then((done) => done && sessionStorage.removeItem(KEPT));
+    void propose({ text: words }).then((done) => done && keeping(KEPT).forget());
   }, []);
   const unknown: unknown = found.error;
   const name = found.data?.name;
@@ -112,11 +115,7 @@ export default function New() {
                 box={box}
                 propose={(wanted) =>
                   void propose({ ...wanted, automation }).then((done) => {
-                    if (done) {
-                      sessionStorage.removeItem(
-                        automation ? `${KEPT}.${automation}` : KEPT,
-                      );
-                    }
+                    if (done) keeping(key).forget();
                   })}
               />
             </fieldset>

@@ -4,8 +4,8 @@
 
 import { Anchor, Card, Center, Group, Loader, Stack, Text, Title } from "@mantine/core";
 import { useParams } from "@tanstack/react-router";
-import { type ReactNode, useEffect } from "react";
-import { api, queries, setCsrf, whenSignedOut } from "../../api/client";
+import { type ReactNode, useEffect, useState } from "react";
+import { api, queries, setCsrf, setWorkspace, whenSignedOut } from "../../api/client";
 import { Problem } from "../../api/problem";
 import type { Who } from "../../api/session";
 import { ProblemNote, Slow } from "../../kit/Asked";
@@ -31,6 +31,8 @@ export default function Consent() {
   }
   if (session.data) {
     setCsrf(session.data.csrf_token);
+    // The answer itself names the workspace that it is for.
+    setWorkspace(null);
     return (
       <Frame>
         <Asking who={session.data} />
@@ -62,6 +64,8 @@ function Asking({ who }: { who: Who }) {
   const asked = api.useQuery("get", "/api/v1/oauth/requests/{request_id}", {
     params: { path: { request_id: requestId } },
   }, { staleTime: Infinity, refetchOnWindowFocus: false });
+  // Whoever has chosen a workspace here, or tries once more, is not led away by the choice.
+  const [chosen, setChosen] = useState(false);
   const refusal: unknown = asked.error;
   if (!asked.data) {
     return refusal ? <Over problem={refusal} again={() => void asked.refetch()} /> : <Waiting />;
@@ -72,7 +76,11 @@ function Asking({ who }: { who: Who }) {
       requestId={requestId}
       asking={asked.data}
       who={who}
-      again={() => asked.refetch()}
+      passes={asked.data.passes && !chosen}
+      again={() => {
+        setChosen(true);
+        return asked.refetch();
+      }}
     />
   );
 }

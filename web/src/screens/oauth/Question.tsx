@@ -13,10 +13,17 @@ import { useSettled } from "./settled";
 import { Tools } from "./Tools";
 import { type Asking, careWords, mayGoTo, placeWords, titleOf } from "./words";
 
-type Props = { requestId: string; asking: Asking; who: Who; again: () => Promise<unknown> };
+type Props = {
+  requestId: string;
+  asking: Asking;
+  who: Who;
+  /** Nobody need be asked: as much was agreed to before. */
+  passes: boolean;
+  again: () => Promise<unknown>;
+};
 type State = { kind: "asking" | "busy" } | { kind: "gone"; redirect: string; agreed: boolean };
 
-export function Question({ requestId, asking, who, again }: Props) {
+export function Question({ requestId, asking, who, passes, again }: Props) {
   const [role, setRole] = useState<Role>(asking.suggested);
   const [state, setState] = useState<State>({ kind: "asking" });
   const [problem, setProblem] = useState<unknown>(null);
@@ -42,13 +49,13 @@ export function Question({ requestId, asking, who, again }: Props) {
   // looks at everything twice while it is worked on.
   const passed = useRef(false);
   useEffect(() => {
-    if (!asking.passes || passed.current) return;
+    if (!passes || passed.current) return;
     passed.current = true;
     void answer(true);
   }, []);
 
   if (state.kind === "gone") return <Gone asking={asking} {...state} />;
-  if (asking.passes && !problem) return <Passing asking={asking} />;
+  if (passes && !problem) return <Passing asking={asking} />;
   const busy = state.kind === "busy";
   return (
     <Stack gap="lg">

@@ -2,21 +2,22 @@
 
 import { useDeferredValue, useEffect, useMemo, useReducer } from "react";
 import { editsBetween } from "../../review/edits";
+import { keeping } from "../../kit/keeping";
 import type { Proposal } from "../../review/reading";
 import { begun, definitionOf, keptOf, next } from "./draft";
 
-const keyOf = (id: string) => `mainspring.proposal.${id}`;
+const placeOf = (id: string) => keeping(`proposal.${id}`);
 
 function keptIn(id: string) {
   try {
-    return JSON.parse(sessionStorage.getItem(keyOf(id)) ?? "null");
+    return JSON.parse(placeOf(id).kept() ?? "null");
   } catch {
     return null;
   }
 }
 
 export function forgetDraft(id: string): void {
-  sessionStorage.removeItem(keyOf(id));
+  placeOf(id).forget();
 }
 
 export function useDraft(latest: Proposal) {
@@ -31,7 +32,7 @@ export function useDraft(latest: Proposal) {
   );
   useEffect(() => {
     const kept = draft.held.status === "saved" ? null : keptOf(draft, edits);
-    if (kept) sessionStorage.setItem(keyOf(id), JSON.stringify(kept));
+    if (kept) placeOf(id).keep(JSON.stringify(kept));
     else forgetDraft(id);
   }, [draft, edits, id]);
   return { draft, tell, edits };

@@ -4,9 +4,11 @@ import { Button, Group, Modal, SegmentedControl, Select, Stack, Text } from "@ma
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { client, refresh } from "../../api/client";
+import { useWritten } from "../../api/written";
 import { CodeEditor } from "../../code";
-import { ProblemNote } from "../../kit/Asked";
+import { Asked, ProblemNote } from "../../kit/Asked";
 import { sayDone } from "../../kit/acting";
+import { indented, partOf } from "../../kit/exact";
 import type { Followed } from "./following";
 import { type Edited, replayOf } from "./replaying";
 
@@ -33,18 +35,24 @@ function Field(
   );
 }
 
-const spelled = (value: unknown) => JSON.stringify(value ?? {}, null, 2);
+// As it was sent: a long number that was read and spelled anew would be another one.
+const spelled = (text: string, key: string) => {
+  const part = partOf(text, key);
+  return part === null || part === "null" ? "{}" : indented(part);
+};
 
-function Form({ run, close }: { run: Followed; close: () => void }) {
+type FormProps = { run: Followed; text: string; close: () => void };
+
+function Form({ run, text, close }: FormProps) {
   const navigate = useNavigate();
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState<unknown>(null);
-  const before: Edited = {
-    inputs: spelled(run.inputs),
-    payload: spelled(run.payload),
+  const [before] = useState<Edited>(() => ({
+    inputs: spelled(text, "inputs"),
+    payload: spelled(text, "payload"),
     version: "same",
     mode: run.mode,
-  };
+  }));
   const [edited, setEdited] = useState(before);
   const set = (change: Partial<Edited>) => setEdited((now) => ({ ...now, ...change }));
   const { body, wrong } = replayOf(before, edited);
@@ -119,9 +127,12 @@ function Form({ run, close }: { run: Followed; close: () => void }) {
 export function Replay(
   { run, opened, close }: { run: Followed; opened: boolean; close: () => void },
 ) {
+  const written = useWritten(`/api/v1/runs/${run.id}`, { enabled: opened });
   return (
     <Modal opened={opened} onClose={close} title="Replay this run" size="lg">
-      {opened ? <Form run={run} close={close} /> : null}
+      {opened
+        ? <Asked of={written}>{(text) => <Form run={run} text={text} close={close} />}</Asked>
+        : null}
     </Modal>
   );
 }

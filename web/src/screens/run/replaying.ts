@@ -1,6 +1,8 @@
 // What is asked of the server for a replay: only what somebody has changed.
 
 import type { Schemas } from "../../api/client";
+import { isObject } from "../../form/pointers";
+import { readJson } from "../../form/text";
 
 export type Edited = {
   inputs: string;
@@ -10,16 +12,11 @@ export type Edited = {
 };
 type Asked = Partial<Schemas["Replay"]> & { version: Edited["version"] };
 
-function parsed(text: string): { value?: unknown; wrong?: string } {
-  try {
-    return { value: JSON.parse(text) };
-  } catch (problem) {
-    return {
-      wrong: `This is not JSON: ${
-        problem instanceof Error ? problem.message : "it cannot be read"
-      }.`,
-    };
-  }
+// What nobody touched is not sent, so it need not be readable here either.
+function parsed(text: string, before: string): { value?: unknown; wrong?: string } {
+  if (text === before) return {};
+  const read = readJson(text);
+  return "problem" in read ? { wrong: read.problem } : read;
 }
 
 /** The request for what was edited; no body while something in it cannot be read. */
@@ -27,13 +24,11 @@ export function replayOf(before: Edited, edited: Edited): {
   body?: Asked;
   wrong: { inputs?: string; payload?: string };
 } {
-  const inputs = parsed(edited.inputs);
-  const payload = parsed(edited.payload);
-  const isObject = typeof inputs.value === "object" && inputs.value !== null &&
-    !Array.isArray(inputs.value);
+  const inputs = parsed(edited.inputs, before.inputs);
+  const payload = parsed(edited.payload, before.payload);
+  const fits = !("value" in inputs) || isObject(inputs.value);
   const wrong = {
-    inputs: inputs.wrong ??
-      (isObject ? undefined : "Inputs are an object, with a key for each."),
+    inputs: inputs.wrong ?? (fits ? undefined : "Inputs are an object, with a key for each."),
     payload: payload.wrong,
   };
   if (wrong.inputs || wrong.payload) return { wrong };

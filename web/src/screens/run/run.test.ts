@@ -210,4 +210,13 @@ it("asks for what was changed alone, and for nothing that cannot be read", () =>
   });
   expect(replayOf(before, { ...before, inputs: "{" }).wrong.inputs).toMatch(/not JSON/);
   expect(replayOf(before, { ...before, inputs: "[]" }).body).toBeUndefined();
+  // A number that cannot be kept is left as it was, or refused; it is never sent as another.
+  const long: Edited = { ...before, payload: '{"id": 1234567890123456789}' };
+  expect(replayOf(long, { ...long, mode: "dry_run" }).body).toEqual({
+    version: "same",
+    mode: "dry_run",
+  });
+  const touched = replayOf(long, { ...long, payload: '{"id": 1234567890123456789, "a": 1}' });
+  expect(touched.body).toBeUndefined();
+  expect(touched.wrong.payload).toMatch(/more digits/);
 });

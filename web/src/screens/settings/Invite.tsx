@@ -11,6 +11,9 @@ import { ROLE_WORDS, rolesToGive } from "./roles";
 import { RoleSelect } from "./RoleSelect";
 import { Section } from "./Section";
 
+// An address that means this machine on every machine.
+const ISLAND = /^https?:\/\/(127\.|localhost|\[::1\])/;
+
 export function Invite() {
   const who = useWho();
   const [email, setEmail] = useState("");
@@ -62,7 +65,11 @@ export function Invite() {
             ? (
               <Once
                 title={`A link for ${made.email}`}
-                words="Send it to them alone: until they have chosen a password, whoever opens it is that person here. It is not shown again."
+                words={`Send it to them alone: until they have chosen a password, whoever opens it is that person here. It is not shown again.${
+                  ISLAND.test(made.link)
+                    ? " It leads to this machine and opens nowhere else; MAINSPRING_PUBLIC_URL says how others reach it."
+                    : ""
+                }`}
                 label="Invitation link"
                 text={made.link}
                 onClose={() => setMade(null)}

@@ -3,12 +3,13 @@
 import { Badge, Button, Group, NumberInput, Stack, TextInput } from "@mantine/core";
 import { useNavigate } from "@tanstack/react-router";
 import { type FormEvent, useState } from "react";
-import { client, queries, refresh } from "../../api/client";
+import { client, refresh } from "../../api/client";
 import { useMay, useWho } from "../../api/session";
 import { ProblemNote } from "../../kit/Asked";
 import { sayDone, useAct } from "../../kit/acting";
 import { useSending } from "../../kit/refusal";
 import { capital, day, usd } from "../../kit/words";
+import { lookAt } from "../../shell/moving";
 import { Row, Rows } from "./Rows";
 import { Section, Sections } from "./Section";
 import { TakeIn, TakeOut } from "./Files";
@@ -90,14 +91,7 @@ function Others() {
   const who = useWho();
   const navigate = useNavigate();
   const { busy, act } = useAct();
-  const look = (id: string) =>
-    act(async () => {
-      await client.POST("/api/v1/session/workspace", { body: { workspace_id: id } });
-      // Where somebody chose to look is where they look next time, too.
-      await client.PATCH("/api/v1/me", { body: { default_workspace_id: id } });
-      await navigate({ to: "/" });
-      await queries.resetQueries();
-    });
+  const look = (id: string) => act(() => lookAt(id, () => navigate({ to: "/" })));
   return (
     <Section
       title="Your workspaces"

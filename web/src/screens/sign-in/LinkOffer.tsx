@@ -4,6 +4,7 @@ import { Alert, Button, Stack, Text, Title } from "@mantine/core";
 import { client, setCsrf } from "../../api/client";
 import { isUnnamed, type Who } from "../../api/session";
 import { ProblemNote } from "../../kit/Asked";
+import { forgetAll } from "../../kit/keeping";
 import { useSending } from "../../kit/refusal";
 import { describe, type Link, whose } from "./links";
 
@@ -27,6 +28,7 @@ export function LinkOffer({ link, who, onUse, onSignInFirst }: Props) {
       if (other) {
         await client.DELETE("/api/v1/session");
         setCsrf(null);
+        forgetAll();
       }
       if (first) onSignInFirst(`Sign in as ${link.email} to join ${link.workspace}.`);
       else await onUse();

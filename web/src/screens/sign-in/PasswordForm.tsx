@@ -68,6 +68,7 @@ export function PasswordForm({ problem, email: known = "", words, within, onIn }
           onChange={(event) => setPassword(event.currentTarget.value)}
           error={refusal.at("password")}
           autoFocus={Boolean(known)}
+          data-autofocus={known ? true : undefined}
         />
         <Button type="submit" loading={busy}>Sign in</Button>
         <Anchor

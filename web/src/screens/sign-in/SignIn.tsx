@@ -5,6 +5,7 @@ import { useCallback, useEffect, useState } from "react";
 import { client, setCsrf } from "../../api/client";
 import { Problem } from "../../api/problem";
 import type { Who } from "../../api/session";
+import { keepFor } from "../../kit/keeping";
 import { Mark } from "../../shell/Mark";
 import { wantedPlace } from "../../shell/wanted";
 import { type Link, takeToken } from "./links";
@@ -48,6 +49,7 @@ export default function SignIn() {
   }, []);
   const settle = useCallback((who: Who) => {
     setCsrf(who.csrf_token);
+    keepFor(who);
     if (who.user.has_password) goOn();
     else setState({ kind: "set-up", who });
   }, []);

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Annotated, Any
+from urllib.parse import urlsplit
 from uuid import UUID
 
 from fastapi import APIRouter, Path, Request
@@ -35,11 +36,12 @@ from mainspring.workspace.oauth.consents import (
     disconnect,
     find_agreed,
     list_connected,
+    passes,
     refuse,
 )
 from mainspring.workspace.oauth.redirects import place_of
 from mainspring.workspace.oauth.requests import Waiting, open_request, take_request
-from mainspring.workspace.oauth.scopes import allows, choices, covers, scope_of, suggested
+from mainspring.workspace.oauth.scopes import allows, choices, scope_of, suggested
 from mainspring.workspace.people.workspaces import workspaces_of
 
 RequestId = Annotated[str, Path(min_length=1, max_length=100)]
@@ -61,7 +63,9 @@ def _add_asking(made: APIRouter, rooms: Rooms) -> None:
         responses=problems(409, 410),
     )
     @needs(Permission.ACCOUNT)
-    async def get_client_request(request_id: RequestId, caller: SignedIn) -> Answer:
+    async def get_client_request(
+        request_id: RequestId, request: Request, caller: SignedIn
+    ) -> Answer:
         own_session(caller)
         async with rooms.database.transaction() as tx:
             waiting = await open_request(tx, request_id, caller.member_id)
@@ -69,10 +73,12 @@ def _add_asking(made: APIRouter, rooms: Rooms) -> None:
             mine = await workspaces_of(tx, caller.member_id)
         place = next(entry for entry in mine if entry["id"] == caller.workspace_id)
         shown = _shown(waiting, agreed, _role(caller))
+        own_host = urlsplit(own_name(request, rooms.settings)).hostname or ""
         most = shown["choices"][-1]["role"]
         return Answer(
             {
                 **shown,
+                "passes": passes(agreed, waiting, own_host),
                 "workspace": {"id": place["id"], "name": place["name"]},
                 "tools": await _tools(rooms, caller, most),
             }
@@ -176,8 +182,6 @@ def _shown(waiting: Waiting, agreed: Agreed | None, own: Role) -> dict[str, Any]
         ],
         "suggested": suggested(waiting.role, own, before),
         "agreed": None if agreed is None else {"role": agreed.role, "at": agreed.at},
-        # On somebody's own machine any program may say that it is this client.
-        "passes": place.kind == "web" and covers(before, waiting.role),
         "expires_at": waiting.expires_at,
     }
 

@@ -18,7 +18,7 @@ from mainspring.surfaces.rest.bodies import Body, read_body, takes
 from mainspring.surfaces.rest.browser import Browsers
 from mainspring.surfaces.rest.door import Caller, SignedIn, person_of
 from mainspring.surfaces.rest.ground import router
-from mainspring.surfaces.rest.marks import needs, public
+from mainspring.surfaces.rest.marks import anywhere, needs, public
 from mainspring.surfaces.rest.people_shapes import (
     ChosenWorkspace,
     Credentials,
@@ -105,6 +105,7 @@ def _add_coming(made: APIRouter, rooms: Rooms, browsers: Browsers) -> None:
 def _add_being(made: APIRouter, rooms: Rooms) -> None:
     @made.get("/session", summary="Say who is asking", response_model=WhoShape)
     @needs(Permission.ACCOUNT)
+    @anywhere
     async def read_session(caller: SignedIn) -> Answer:
         return Answer(await who(rooms, caller))
 
@@ -116,6 +117,7 @@ def _add_being(made: APIRouter, rooms: Rooms) -> None:
         openapi_extra=takes(ChosenWorkspace),
     )
     @needs(Permission.ACCOUNT)
+    @anywhere
     async def switch_workspace(request: Request, caller: SignedIn) -> Answer:
         given = await read_body(request, ChosenWorkspace)
         session_id = own_session(caller)
@@ -150,6 +152,7 @@ def _add_going(made: APIRouter, rooms: Rooms, browsers: Browsers) -> None:
         responses=problems(409),
     )
     @needs(Permission.ACCOUNT)
+    @anywhere
     async def sign_out(caller: SignedIn) -> Response:
         session_id = own_session(caller)
         await ended(caller, session_id)

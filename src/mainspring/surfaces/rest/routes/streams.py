@@ -8,12 +8,14 @@ the reader, and the steps of one run if it is named.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import Annotated, Any, Final
 from uuid import UUID
 
 from fastapi import APIRouter, Header, Query, Request
 from starlette.responses import StreamingResponse
 
+from mainspring.contracts.context import Actor
 from mainspring.contracts.errors import Finding, Invalid
 from mainspring.contracts.roles import Permission
 from mainspring.runs.progress import Mark
@@ -87,8 +89,16 @@ def routes(rooms: Rooms) -> APIRouter:
         run_id: Annotated[
             UUID | None, Query(description="Tell of the steps and the output of this run too.")
         ] = None,
+        workspace: Annotated[
+            UUID | None,
+            Query(
+                description="For a browser: the workspace that its page shows. The stream is "
+                "refused when the session looks at another one."
+            ),
+        ] = None,
         last_event_id: LastEventId = None,
     ) -> StreamingResponse:
+        # The door has looked at the workspace.
         mark = _page_mark(last_event_id)
         watched = WatchedPage(caller.database, caller.actor, run_id, mark)
         # A run that is not there is said as a status, before the stream begins.
@@ -98,19 +108,24 @@ def routes(rooms: Rooms) -> APIRouter:
             return waiting.pop() if waiting else await watched.look()
 
         pace = WORKSPACE_SECONDS if run_id is None else RUN_SECONDS
-        return streams.open(request, _watched(look, caller), pace, caller.member_id)
+        seen = _watched(look, caller, watched.read_as)
+        return streams.open(request, seen, pace, caller.member_id)
 
     return made
 
 
-def _watched(look: Looking, caller: Caller) -> Looking:
+def _watched(
+    look: Looking, caller: Caller, read_as: Callable[[Actor], None] | None = None
+) -> Looking:
     """The same look, while whoever reads may read: a token may be revoked in between."""
     asked = time.monotonic()
 
     async def watched() -> Look:
         nonlocal asked
         if time.monotonic() - asked > ASK_AGAIN_SECONDS:
-            await check_again(caller, Permission.READ)
+            now = await check_again(caller, Permission.READ)
+            if read_as is not None:
+                read_as(now.actor)
             asked = time.monotonic()
         return await look()
 

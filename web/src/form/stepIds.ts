@@ -1,0 +1,16 @@
+// Names for new steps: short, of their action, and of nobody else.
+
+/** A name for a step that no other has. */
+export function freshStepId(document: unknown, action: string): string {
+  const spelt = JSON.stringify(document) ?? "";
+  const stem =
+    (action.split(".").at(-1) ?? "step").toLowerCase().replace(/[^a-z0-9_]/g, "_").replace(
+      /^[^a-z]+/,
+      "",
+    ) || "step";
+  const isTaken = (name: string) => spelt.includes(`"step_id":"${name}"`);
+  for (let at = 1;; at += 1) {
+    const name = at === 1 ? stem : `${stem}_${at}`;
+    if (!isTaken(name)) return name;
+  }
+}

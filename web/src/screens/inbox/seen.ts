@@ -1,0 +1,18 @@
+// What somebody has been shown of a set: a draft that came to it or was changed since is read before
+// all of them are agreed to.
+
+import type { Draft } from "./items";
+
+export type Shown = Pick<Draft, "id" | "hash">;
+export type Seen = ReadonlyMap<string, string | null>;
+
+export const seenOf = (drafts: Shown[]): Seen => new Map(drafts.map((one) => [one.id, one.hash]));
+
+export const withRead = (seen: Seen, { id, hash }: Shown): Seen => new Map([...seen, [id, hash]]);
+
+/** Those of which other words stand there now than were shown, and those that were not there. */
+export const unreadOf = <One extends Shown>(seen: Seen, drafts: One[]): One[] =>
+  drafts.filter(({ id, hash }) => !seen.has(id) || seen.get(id) !== hash);
+
+export const unreadWords = (many: number) =>
+  `${many} of these changed while you looked: read ${many === 1 ? "it" : "them"} below first.`;
