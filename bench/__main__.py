@@ -17,6 +17,7 @@ from bench import (
     gate,
     ingestion,
     language,
+    live,
     matcher,
     mcp,
     pages,
@@ -74,6 +75,9 @@ def main() -> None:
     print("\nA key press in the largest form")
     found["form"] = form.measure()
     form.show(found["form"])
+    print("\nA step that somebody watches")
+    found["live"] = live.measure()
+    live.show(found["live"])
     if chosen.save:
         RESULTS.write_text(json.dumps(found, indent=2) + "\n")
 

@@ -65,6 +65,7 @@ def test_whoever_is_signed_out_while_writing_loses_nothing(house: House) -> None
 
 def test_whoever_leaves_takes_their_words_with_them(house: House) -> None:
     # A session of their own: the others go on with the one that all of them share.
+    house.context.clear_cookies()
     link = str(house.street.server.mainspring("sign-in", "--json").json["link"])
     entered = house.context.request.post(
         "/api/v1/session/link", data={"token": link.partition("#")[2]}

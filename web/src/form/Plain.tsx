@@ -10,6 +10,7 @@ import {
   TextInput,
 } from "@mantine/core";
 import { useEffect, useState } from "react";
+import { isInexact } from "../kit/exact";
 import { useDesk } from "./desk";
 import { Frame, type Made, Said, useField } from "./Frame";
 import { pickedType, readNumber } from "./schema";
@@ -154,7 +155,10 @@ export function YesField(made: Made) {
   );
 }
 
-const NO_NUMBER = "This is not a number yet.";
+const wrongWords = (spelt: string) =>
+  isInexact(spelt.trim()) && /^-?[0-9]+$/.test(spelt.trim())
+    ? "This has more digits than a browser keeps."
+    : "This is not a number yet.";
 
 export function NumberField(made: Made) {
   const desk = useDesk();
@@ -170,7 +174,7 @@ export function NumberField(made: Made) {
     const read = readNumber(spelt, false);
     const good = read === undefined || typeof read === "number";
     setOdd(good && (read === undefined || String(read) === spelt.trim()) ? null : spelt);
-    desk.broken(made.at, good ? null : NO_NUMBER);
+    desk.broken(made.at, good ? null : wrongWords(spelt));
     if (good) desk.set(made.at, read === undefined || !asText ? read : spelt.trim());
   };
   const bad = odd !== null && typeof readNumber(odd, false) === "string";
@@ -190,7 +194,7 @@ export function NumberField(made: Made) {
         aria-describedby={words.described}
         onChange={(event) => write(event.currentTarget.value)}
       />
-      {bad ? <Input.Error mt={4}>{NO_NUMBER}</Input.Error> : null}
+      {bad ? <Input.Error mt={4}>{wrongWords(odd)}</Input.Error> : null}
     </Frame>
   );
 }

@@ -6,7 +6,7 @@ import { closest, nextMoments, readCron, wallClock } from "./cron";
 import { gistOf } from "./gist";
 import { inWordsOfForm } from "./findings";
 import { moved, placeWords, put, renamed, same, valueAt } from "./pointers";
-import { kindOf, settled, startOf, tagOf, variantAt, variantsOf } from "./schema";
+import { kindOf, readNumber, settled, startOf, tagOf, variantAt, variantsOf } from "./schema";
 import { scopeAt } from "./scope";
 import { readJson, spellJson } from "./text";
 import type { Schema } from "./values";
@@ -221,6 +221,8 @@ describe("JSON", () => {
     expect(readJson('{"a":\n 1234567890123456789}')).toMatchObject({
       problem: expect.stringContaining("line 2, column 2: 1234567890123456789 has more digits"),
     });
+    expect([readNumber("12.5", false), readNumber("1234567890123456789", false)])
+      .toEqual([12.5, "1234567890123456789"]);
     expect(readJson("[1, 1e999]")).toMatchObject({
       problem: expect.stringContaining("column 5: 1e999 is larger"),
     });

@@ -1,6 +1,7 @@
 // What a JSON Schema says about one field: what kind of field it is, and what it is called. A
 // value that does not fit its schema is shown as JSON and stays what it is.
 
+import { isInexact } from "../kit/exact";
 import { capital, plain } from "../kit/words";
 import { isObject, valueAt } from "./pointers";
 import type { Json, Schema } from "./values";
@@ -276,5 +277,6 @@ export function startOf(given: unknown, root: Schema, depth = 0): unknown {
 export function readNumber(text: string, asText: boolean): number | string | undefined {
   const spelt = text.trim();
   if (!spelt) return undefined;
-  return !asText && /^-?[0-9]+(\.[0-9]+)?$/.test(spelt) ? Number(spelt) : spelt;
+  const isNumber = /^-?[0-9]+(\.[0-9]+)?$/.test(spelt) && !isInexact(spelt);
+  return !asText && isNumber ? Number(spelt) : spelt;
 }

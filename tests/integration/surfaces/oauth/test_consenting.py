@@ -44,8 +44,15 @@ async def test_who_is_not_known_or_would_be_sent_astray_is_sent_nowhere(people: 
     assert await people.house.database.fetchval("SELECT count(*) FROM client_requests") == 0
 
 
-async def test_a_wrong_request_is_told_to_the_client_with_its_state(people: Api) -> None:
+async def test_a_wrong_request_is_told_to_the_client_with_its_state(
+    people: Api, ada: Browser
+) -> None:
     guest = await register(people)
+    # A client that nobody has agreed to has nobody sent anywhere.
+    nobodys = await guest.authorize(redirect_uri=WEB, scope="owner")
+    assert (nobodys.status_code, "location" in nobodys.headers) == (400, False)
+    assert "A scope is made of" in nobodys.text
+    await agreed(ada, await guest.ask(), Role.VIEWER)
     plain = challenge_of(guest.verifier)
     wrong: list[tuple[dict[str, str | None], str]] = [
         ({"response_type": "token"}, "unsupported_response_type"),
@@ -165,6 +172,35 @@ async def test_only_the_person_who_was_asked_answers_and_only_from_our_page(
     await house.database.execute("UPDATE client_requests SET expires_at = now()")
     assert (await answer_request(ada, request_id)).status_code == 410
     assert await house.database.fetchval("SELECT count(*) FROM client_codes") == 0
+
+
+async def test_agreement_holds_for_the_address_it_was_given_for_and_for_no_other(
+    people: Api, ada: Browser
+) -> None:
+    beside = WEB.replace("/oauth/", "/other/")
+    guest = await register(people, redirect_uris=[LOOPBACK, WEB, beside])
+
+    async def passes(uri: str, scope: str = "read") -> bool:
+        shown = await read_request(ada, await guest.ask(redirect_uri=uri, scope=scope))
+        return bool(shown["passes"])
+
+    async def place() -> tuple[str, str]:
+        listed = (await ada.ask("GET", "/oauth/clients")).json()["clients"]
+        return next(
+            (one["redirect"]["kind"], one["role"]) for one in listed if one["id"] == guest.id
+        )
+
+    # What was given to a program on a machine is not passed on to a page of the same name.
+    await agreed(ada, await guest.ask(), Role.EDITOR)
+    assert await place() == ("loopback", "editor")
+    assert not await passes(WEB)
+    await agreed(ada, await guest.ask(redirect_uri=WEB, scope="read"), Role.VIEWER)
+    assert not await passes(WEB, "edit")
+    await agreed(ada, await guest.ask(redirect_uri=WEB), Role.OPERATOR)
+    assert await place() == ("web", "operator")
+    assert await passes(WEB, "operate")
+    assert not await passes(beside)
+    assert not await passes(LOOPBACK)
 
 
 async def test_agreement_is_remembered_a_wider_request_asks_again_and_less_applies_at_once(

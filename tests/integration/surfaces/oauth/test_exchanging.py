@@ -177,6 +177,15 @@ async def test_whatever_ends_the_agreement_ends_what_the_client_holds(
     listed = (await ada.ask("GET", "/oauth/clients")).json()["clients"]
     assert [one["id"] for one in listed] == [other.id]
 
+    # A code that waits is worth no more than what stands when it is exchanged.
+    outstanding = await other.code(ada)
+    narrowed = await other.connect(ada, Role.VIEWER)
+    for given in (narrowed, (await other.exchange(outstanding)).json()):
+        assert given["scope"] == "read"
+    unbacked = await other.code(ada)
+    await database.execute("DELETE FROM client_consents")
+    _refused(await other.exchange(unbacked))
+
     # A smaller role counts at once; who is removed is nobody's client any more.
     late = await other.code(ada)
     await database.execute("UPDATE members SET role = 'viewer' WHERE user_id = $1::text::uuid", me)
@@ -187,6 +196,9 @@ async def test_whatever_ends_the_agreement_ends_what_the_client_holds(
     assert await _status(people, renewed["access_token"]) == 401
     _refused(await other.renew(renewed["refresh_token"]))
     _refused(await other.exchange(late))
+    for table in ("client_consents", "client_codes"):
+        left = f"SELECT count(*) FROM {table} WHERE member_id = $1::text::uuid"
+        assert await database.fetchval(left, me) == 0
 
 
 async def _with_basic(guest: Guest, code: str, secret: str | None) -> httpx2.Response:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from mainspring.surfaces.rest.oauth import TOLD_REGISTRATIONS
 from tests.kit.api import Api
 from tests.kit.oauth import LOOPBACK, WEB, description, register
 
@@ -16,7 +17,8 @@ BAD: list[tuple[dict[str, Any], str]] = [
         ["javascript://a.example/%0aalert(1)"], ["JAVASCRIPT:alert(1)"], ["data:text/html,x"],
         ["app:callback"], ["file:///etc/passwd"], ["https://a.example/c b"], [WEB, "ftp://a.example/"],
         ["https://a.example/" + "x" * 2_000], ["https://a.example:port/cb"], ["HTTPS://a.example/cb"],
-        ["https://a.example/\u00fc"],
+        ["https://a.example/\u00fc"], [WEB, "https://evil.example/cb"], ["app://x/cb"],
+        ["https://a..b/"], ["https://a.example:/"],
     )
 ] + [
     ({"token_endpoint_auth_method": "private_key_jwt"}, "invalid_client_metadata"),
@@ -97,6 +99,15 @@ async def test_what_a_client_says_of_itself_is_checked_and_little_of_it_is_kept(
     assert len(rows) == 2
     assert all(secret not in row["whole"] for row in (*rows, *told))
     assert [row["action"] for row in told].count("client_registered") == 2
+
+    # Strangers cannot fill the audit log: beyond so many it is told of none.
+    await database.execute(
+        "UPDATE buckets SET level = $1, at = now() WHERE key = 'oauth/registrations told'",
+        TOLD_REGISTRATIONS.most,
+    )
+    await register(people)
+    counted = "SELECT count(*) FROM audit_log WHERE action = 'client_registered'"
+    assert await database.fetchval(counted) == 2
 
 
 async def test_registrations_are_counted_and_unused_ones_forgotten(people: Api) -> None:

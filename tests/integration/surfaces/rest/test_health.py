@@ -11,6 +11,7 @@ from mainspring import __version__
 from mainspring.surfaces.rest.routes import health as routes
 from tests.kit.api import Api
 from tests.kit.house import Bench, document, step
+from tests.kit.people import make_person, token_of
 
 # What was seen of one house must not be told of the next.
 pytestmark = pytest.mark.own_app
@@ -92,6 +93,13 @@ async def test_the_numbers_are_in_the_text_format_of_prometheus(bench: Bench, ap
     assert found["mainspring_overdue_schedules", None] == 0
     assert found["mainspring_database_seconds", None] > 0
     assert found["mainspring_disk_bytes", None] >= found["mainspring_disk_free_bytes", None] > 0
+    # What the machine has is not for every workspace on it.
+    house = bench.house
+    user = await make_person(house.database, "eve@example.org", workspace_id=house.workspace_id)
+    known = await token_of(house.database, house.workspace_id, user.id)
+    theirs = (await api.stranger.get("/api/v1/metrics", headers=known)).text
+    assert "mainspring_runs" in theirs
+    assert "disk" not in theirs
     assert found["mainspring_info", __version__] == 1
     for name in {name for name, _ in found}:
         assert [line for line in lines if line.startswith(f"# TYPE {name} gauge")]

@@ -15,7 +15,7 @@ from mainspring.contracts.roles import Role
 from mainspring.surfaces.rest.shapes import RunDetail
 from tests.kit.api import Api
 from tests.kit.house import PATIENCE, Bench, document, step
-from tests.kit.people import make_person, token_of
+from tests.kit.people import browser, make_person, token_of
 
 ONE = document(step("a", "transform_data", {"output": {"n": 1}}), name="one")
 SLOW = document(
@@ -241,3 +241,28 @@ async def test_a_stream_ends_when_the_token_that_opened_it_is_revoked(api: Api) 
     # What waits is told at the opening; the last is why there is no more.
     assert [event["event"] for event in events] == ["inbox", "problem"]
     assert events[-1]["data"]["code"] == "unknown_token"
+
+
+@pytest.mark.parametrize("removed", [False, True], ids=["gone elsewhere", "removed"])
+async def test_a_stream_ends_when_its_reader_is_in_the_workspace_no_longer(
+    api: Api, removed: bool
+) -> None:
+    house = api.house
+    user = await make_person(house.database, "eve@example.org", workspace_id=house.workspace_id)
+    async with asyncio.timeout(20), browser(api, user.id) as eve:
+        own = {"workspace_id": eve.who["workspace"]["id"]}
+        here = {"workspace_id": str(house.workspace_id)}
+        assert (await eve.ask("POST", "/session/workspace", json=here)).status_code == 200
+        path = f"/api/v1/stream?workspace={house.workspace_id}"
+        async with eve.client.stream("GET", path) as answer:
+            assert answer.status_code == 200
+            if removed:
+                gone = await api.client.delete(f"/api/v1/members/{user.id}")
+            else:
+                gone = await eve.ask("POST", "/session/workspace", json=own)
+            assert gone.status_code < 300, gone.text
+            events = [event async for event in told(answer)]
+        assert [event["event"] for event in events] == ["inbox", "problem"]
+        assert events[-1]["data"]["code"] in {"other_workspace", "unknown_token"}
+        again = await eve.client.get(path)
+        assert again.status_code in {401, 409}

@@ -116,6 +116,42 @@ async def test_a_page_of_ours_may_change_what_its_person_may(people: Api) -> Non
             assert answer.status_code == 201, headers
 
 
+async def test_a_page_changes_and_reads_only_the_workspace_that_it_shows(people: Api) -> None:
+    async with browser(people, FIRST_MEMBER) as owner:
+        first = owner.who["workspace"]["id"]
+        made = (await owner.ask("POST", "/workspaces", json={"name": "Second"})).json()["id"]
+        shows = {"X-Workspace": first}
+        secret = {"name": "KEY", "value": "s3cret"}
+        look = {"workspace_id": made}
+        assert (await owner.ask("GET", "/automations", headers=shows)).status_code == 200
+        # In another window they go to the second workspace.
+        moved = await owner.ask("POST", "/session/workspace", json=look, headers=shows)
+        assert moved.status_code == 200
+        before = await _state(people)
+        for method, path, more in (
+            ("POST", "/secrets", {"json": secret}),
+            ("PATCH", "/me", {"json": {"name": "X"}}),
+            ("GET", "/automations", {}),
+            ("GET", "/runs", {"headers": {"X-Workspace": "nonsense"}}),
+            ("GET", f"/stream?workspace={first}", {"headers": {}}),
+        ):
+            asked: dict[str, Any] = {"headers": shows, **more}
+            answer = await owner.ask(method, path, **asked)
+            assert (answer.status_code, answer.json()["code"]) == (409, "other_workspace"), path
+        assert await _state(people) == before
+        # Where the session is can be asked and changed; without a word all is as before.
+        seen = await owner.ask("GET", "/session", headers=shows)
+        assert seen.json()["workspace"]["id"] == made
+        for headers in ({}, {"X-Workspace": made}):
+            assert (await owner.ask("GET", "/automations", headers=headers)).status_code == 200
+        # A token has one workspace, whatever a program says beside it.
+        beside = await people.client.get(f"{ROOT}/automations", headers={"X-Workspace": made})
+        assert beside.status_code == 200
+        back = {"workspace_id": first}
+        returned = await owner.ask("POST", "/session/workspace", json=back, headers=shows)
+        assert returned.status_code == 200
+
+
 async def test_another_site_can_neither_sign_in_nor_read_an_answer(people: Api) -> None:
     await make_person(people.house.database, "ada@example.org")
     given = {"email": "ada@example.org", "password": PASSWORD}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from mainspring.workspace.oauth.redirects import (
     Place,
+    are_of_one,
     fault_of,
     is_registered,
     place_of,
@@ -18,7 +19,24 @@ GOOD = {
     "http://[::1]:9/cb": Place("loopback", "[::1]"),
     "cursor://anysphere.cursor-mcp/oauth/callback": Place("app", "cursor"),
     "com.example.app:/callback": Place("app", "com.example.app"),
+    "vscode-insiders://a/b": Place("app", "vscode-insiders"),
+    "https://203.0.113.7/cb": Place("web", "203.0.113.7"),
+    "https://[2001:db8::1]:8443/cb": Place("web", "[2001:db8::1]"),
+    # With https, too, the machine of whoever goes there is no place on the web.
+    "https://localhost/cb": Place("loopback", "localhost"),
+    "https://app.localhost/cb": Place("loopback", "app.localhost"),
+    "https://127.8.9.1:8443/cb": Place("loopback", "127.8.9.1"),
+    "https://0.0.0.0/cb": Place("loopback", "0.0.0.0"),
+    "https://[0:0:0:0:0:0:0:1]/cb": Place("loopback", "[0:0:0:0:0:0:0:1]"),
+    "https://[::ffff:127.0.0.1]/cb": Place("loopback", "[::ffff:127.0.0.1]"),
 }
+BAD = (
+    "https://a..b/", "https://.a.example/", "https://a.example./", "https://good.com:/",
+    "https://good.com:/cb", "https://-a.example/", "https://127.1/", "https://2130706433/",
+    "https://0x7f000001/", "https://a.0x1/", "https://[::1/", "https://[a]/", "http://127.1/cb",
+    "app://x/cb", "search-ms:/query", "ms-settings:/x", "mailto:/a", "javascript:/alert(1)",
+    "view-source:/x", "vscode", "com.example.app:callback",
+)  # fmt: skip
 
 
 def test_good_addresses_are_known_for_where_they_lead() -> None:
@@ -26,6 +44,24 @@ def test_good_addresses_are_known_for_where_they_lead() -> None:
         assert fault_of(uri) is None, uri
         assert place_of(uri) == place
         assert is_registered(uri, [uri])
+
+
+def test_addresses_that_a_browser_reads_otherwise_or_acts_on_itself_are_refused() -> None:
+    for uri in BAD:
+        assert fault_of(uri) is not None, uri
+
+
+def test_the_addresses_of_one_client_on_the_web_are_of_one_site() -> None:
+    beside = ["http://localhost/cb", "com.example.app:/cb"]
+
+    assert are_of_one(beside)
+    assert are_of_one(["https://a.example/1", "https://a.example:8443/2", *beside])
+    assert are_of_one(["https://insiders.a.example/1", "https://a.example/2"])
+    for others in (
+        ["https://a.example/", "https://b.example/"], ["https://a.example/", "https://xa.example/"],
+        ["https://1.a.example/", "https://2.a.example/"], ["https://com/", "https://a.com/"],
+    ):  # fmt: skip
+        assert not are_of_one([*beside, *others]), others
 
 
 def test_only_the_port_of_a_loopback_address_is_free() -> None:

@@ -3,6 +3,7 @@
 import { Anchor, Box, Card, Group, SimpleGrid, Stack, Text, Title } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
+import { useMay } from "../../api/session";
 import { Empty } from "../../kit/Empty";
 import { Moment } from "../../kit/Moment";
 import { Status } from "../../kit/Status";
@@ -15,6 +16,7 @@ import { useTriggers } from "./asking";
 import { May } from "./May";
 import { Plan } from "./Plan";
 import { StateNotes } from "./StateNote";
+import { PlainWords } from "./PlainWords";
 import { definitionOf, type Detail, stateWords } from "./words";
 
 export function Part(
@@ -137,6 +139,7 @@ function Starts({ automation }: { automation: Detail }) {
 export function Overview({ automation }: { automation: Detail }) {
   const definition = definitionOf(automation);
   const rescue = definition.execution?.on_failure ?? [];
+  const mayAsk = useMay("editor");
   const of = (tab: string, label: string) => (
     <Anchor component={Link} to={`/automations/${automation.id}/${tab}`} size="sm">
       {label}
@@ -166,6 +169,7 @@ export function Overview({ automation }: { automation: Detail }) {
       </Box>
       <SimpleGrid cols={{ base: 1, md: 2 }}>
         <Part title="What it does">
+          {mayAsk ? <PlainWords id={automation.id} version={automation.version} /> : null}
           {definition.description ? <Text size="sm" mb="xs">{definition.description}</Text> : null}
           <Plan steps={definition.plan} />
           {rescue.length

@@ -3,6 +3,7 @@
 import { Badge, Box, Code, Group, Stack, Text, UnstyledButton } from "@mantine/core";
 import { ChevronDown, ChevronRight } from "lucide-react";
 import { useState } from "react";
+import { gistOf } from "../../form/gist";
 import { Json } from "../../kit/Json";
 import { plain, visible } from "../../kit/words";
 import type { Step } from "./words";
@@ -54,7 +55,9 @@ function One({ step }: { step: Step }) {
           )
           : null}
       </Group>
-      {step.description ? <Text size="sm" c="dimmed">{visible(step.description)}</Text> : null}
+      <Text size="sm" c="dimmed" className="wrap-anywhere">
+        {visible(step.description || gistOf(step as never, undefined))}
+      </Text>
       {step.when
         ? (
           <Text size="xs" c="dimmed">

@@ -105,7 +105,11 @@ export function EditForm({ draft, onKept, onLeave }: Props) {
 
 function Difference({ changes }: { changes: Change[] | null }) {
   if (!changes) {
-    return <Text size="sm" c="var(--bad)">One of the fields is not JSON any more.</Text>;
+    return (
+      <Text size="sm" c="var(--bad)">
+        One of the fields is not JSON any more, or holds a number that is too long to keep.
+      </Text>
+    );
   }
   if (!changes.length) return <Text size="sm" c="dimmed">Nothing is different yet.</Text>;
   return <Edited changes={changes} />;

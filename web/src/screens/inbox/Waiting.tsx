@@ -15,7 +15,7 @@ import { ConsentPane } from "./ConsentPane";
 import { type Deeds, DeedsProvider } from "./deeds";
 import { DraftPane } from "./DraftPane";
 import { FailurePane } from "./FailurePane";
-import { useHeld } from "./held";
+import { desk, useHeld } from "./held";
 import { ItemList } from "./ItemList";
 import { after, type Item, itemOf, moved } from "./items";
 import { deedOf, isAnswer, READ_MS } from "./keys";
@@ -32,7 +32,13 @@ export function Waiting({ asked, chosen, onKeys }: Props) {
   return (
     <Asked of={asked as never} lines={6}>
       {(items: Item[]) => (
-        <Whole items={items} chosen={chosen} names={asked.names} onKeys={onKeys} />
+        <Whole
+          items={items}
+          isFresh={asked.isFresh}
+          chosen={chosen}
+          names={asked.names}
+          onKeys={onKeys}
+        />
       )}
     </Asked>
   );
@@ -40,17 +46,18 @@ export function Waiting({ asked, chosen, onKeys }: Props) {
 
 type WholeProps = {
   items: Item[];
+  isFresh: boolean;
   chosen: string | undefined;
   names: Map<string, string>;
   onKeys: () => void;
 };
 
-function Whole({ items, chosen, names, onKeys }: WholeProps) {
+function Whole({ items, isFresh, chosen, names, onKeys }: WholeProps) {
   const [, change] = useAddress();
   const named = itemOf(items, chosen);
   // What was answered here is on its way out of the list, and is not come back to by itself.
   const left = useRef(new Set<string>());
-  const first = items.find((one) => !left.current.has(one.id));
+  const first = items.find((one) => !left.current.has(one.id) && !isLeaving(one));
   const item = named ?? (chosen ? undefined : first ?? items[0]);
   const deeds = useRef<Deeds>({});
   const choose = (id: string | undefined) => {
@@ -62,8 +69,8 @@ function Whole({ items, chosen, names, onKeys }: WholeProps) {
   useKeys({ items, current: item?.id, isRead, choose, deeds, onKeys });
   // The first is chosen like any other: what is looked at does not change under one's finger.
   useEffect(() => {
-    if (!chosen && first && isInSight()) choose(first.id);
-  }, [chosen, first?.id]);
+    if (isFresh && !chosen && first && isInSight()) choose(first.id);
+  }, [isFresh, chosen, first?.id]);
   if (!items.length && !chosen) return <Nothing />;
   return (
     <DeedsProvider value={deeds}>
@@ -133,6 +140,11 @@ export function Elsewhere({ id }: { id: string }) {
   }
   return <Asked of={draft}>{(found) => <DraftPane draft={found} onAnswered={() => {}} />}</Asked>;
 }
+
+const isLeaving = (item: Item) =>
+  item.kind === "draft"
+    ? desk.of(item.id) !== undefined
+    : item.kind === "batch" && item.drafts.every(({ id }) => desk.of(id));
 
 // On a phone the list alone is seen until somebody opens something.
 const isInSight = () => document.getElementById("chosen")?.checkVisibility() ?? false;

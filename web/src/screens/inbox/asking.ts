@@ -44,6 +44,8 @@ export function useWaitingItems() {
   return {
     data,
     names,
+    /** Whether this is what the server says now, and not what it said a while ago. */
+    isFresh: all.every((one) => !one.isFetching),
     error: all.find((one) => one.error)?.error ?? null,
     refetch: () => Promise.all(all.map((one) => one.refetch())),
   };

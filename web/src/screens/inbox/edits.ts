@@ -1,5 +1,6 @@
 // Other words for a draft: what stands in the fields, what somebody made of it, and the difference.
 
+import { readJson } from "../../form/text";
 import { type Fields, fieldsOf } from "../../previews/shape";
 import type { Draft } from "./items";
 
@@ -25,7 +26,10 @@ export function read(text: string, before: unknown, name = ""): unknown {
   if (isList(before) || (isPlain(before) && typeof before !== "string" && LISTS.has(name))) {
     return text.split(/[,\n]/).map((one) => one.trim()).filter(Boolean);
   }
-  return isPlain(before) ? text : JSON.parse(text);
+  if (isPlain(before)) return text;
+  const found = readJson(text);
+  if ("problem" in found) throw new Error(found.problem);
+  return found.value;
 }
 
 /** The fields that are different now; throws where one of them is not JSON any more. */
