@@ -144,3 +144,34 @@ def test_a_token_is_shown_once_and_what_happened_is_told(house: House, page: Pag
     page.goto("/settings/workspace")
     page.get_by_role("button", name="Look at it: Tower clocks").click()
     expect(page.get_by_role("link", name="Think aloud").first).to_be_visible()
+
+
+def test_a_tab_shows_and_changes_one_workspace_though_another_tab_goes_elsewhere(
+    house: House, page: Page
+) -> None:
+    second = house.ask("POST", "/workspaces", {"name": "Second tower"})["id"]
+    elsewhere = page.get_by_role("button", name="Second tower")
+    # A tab that hears of it at once shows the other workspace.
+    expect(page.get_by_role("heading", level=1)).to_be_visible()
+    house.ask("POST", "/session/workspace", {"workspace_id": second})
+    expect(elsewhere).to_be_visible()
+    house.ask("POST", "/session/workspace", {"workspace_id": house.workspace_id})
+    expect(elsewhere).to_have_count(0)
+
+    # One that hears nothing changes nothing there.
+    silent = "retry: 600000\n\n"
+    page.route(
+        "**/api/v1/stream*",
+        lambda route: route.fulfill(content_type="text/event-stream", body=silent),
+    )
+    page.goto("/secrets")
+    page.get_by_role("button", name="Add a secret").first.click()
+    form = page.get_by_role("dialog")
+    form.get_by_role("textbox", name="Name").fill("first_key")
+    form.get_by_label("Value").first.fill("of the first tower")
+    house.ask("POST", "/session/workspace", {"workspace_id": second})
+    form.get_by_role("button", name="Seal it").click()
+    expect(elsewhere).to_be_visible()
+    assert house.ask("GET", "/secrets")["secrets"] == []
+    house.ask("POST", "/session/workspace", {"workspace_id": house.workspace_id})
+    assert house.ask("GET", "/secrets")["secrets"] == []

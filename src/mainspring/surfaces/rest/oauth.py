@@ -52,9 +52,7 @@ REGISTRATION_BYTES: Final = 16_384
 # Of all of them together the audit log is told so many; strangers cannot fill it.
 TOLD_REGISTRATIONS: Final = Bucket(100, 1 / 60)
 CONSENT_PATH: Final = "/oauth/consent"
-_ASK_MAKER: Final = (
-    "Begin again in the program that you want to connect, or ask those who make it."
-)
+_ASK_MAKER: Final = "Begin again in the program that you want to connect, or ask those who make it."
 _MCP: Final = "/mcp"
 _FORM_BYTES: Final = 16_384
 

@@ -27,9 +27,9 @@ SCREENS: Final = (
     "/boards", "/pages", "/workflows", "/secrets", "/models", "/costs", "/audit", "/health",
     "/connect", "/settings",
     "/proposals/{proposal_id}", "/automations/{automation_id}",
-    "/automations/{automation_id}/{tab}", "/runs/{run_id}", "/integrations/{source}", "/codex/{slug}", "/boards/{board_id}",
-    "/pages/{slug}", "/workflows/{workflow_id}", "/settings/{tab}",
-    "/oauth/consent/{request_id}",
+    "/automations/{automation_id}/{tab}", "/runs/{run_id}", "/integrations/{source}",
+    "/codex/{slug}", "/boards/{board_id}", "/pages/{slug}", "/workflows/{workflow_id}",
+    "/settings/{tab}", "/oauth/consent/{request_id}",
 )  # fmt: skip
 
 _UNBUILT: Final = b"""<!doctype html>

@@ -51,7 +51,13 @@ def fault_of(uri: object) -> str | None:
     if not isinstance(uri, str) or not 0 < len(uri) <= LONGEST or not _SIGNS.fullmatch(uri):
         return f"A redirect URI is a text of 1 to {LONGEST} printable signs without spaces."
     parts = _split(uri)
-    if parts is None or parts.netloc.endswith(":") or "#" in uri or "\\" in uri or "@" in parts.netloc:
+    if (
+        parts is None
+        or parts.netloc.endswith(":")
+        or "#" in uri
+        or "\\" in uri
+        or "@" in parts.netloc
+    ):
         return "A redirect URI is absolute, without a fragment and without a user."
     if parts.scheme == "https":
         return None if _has_host(parts) else "A redirect URI with https names a host."
