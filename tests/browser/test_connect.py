@@ -126,6 +126,18 @@ def test_what_was_agreed_to_passes_and_a_token_fills_the_snippets(house: House, 
     page.goto(assistant.link(WEB, "edit"))
     expect(page.get_by_text("You agreed to “Look” for this client")).to_be_visible()
 
+    # Whoever chooses the workspace in which they agreed is asked there all the same.
+    house.ask("PATCH", f"/workspaces/{house.workspace_id}", {"name": "Agreed tower"})
+    other = house.ask("POST", "/workspaces", {"name": "Other tower"})["id"]
+    house.ask("POST", "/session/workspace", {"workspace_id": other})
+    page.goto(assistant.link(WEB, "read"))
+    choice = page.get_by_role("combobox", name="Workspace")
+    expect(choice).to_have_value("Other tower")
+    choice.click()
+    page.get_by_role("option", name="Agreed tower").click()
+    expect(page.get_by_text("You agreed to “Look” for this client")).to_be_visible()
+    expect(page.get_by_role("button", name="Allow", exact=True)).to_be_enabled()
+
     page.goto("/connect?with=token&client=other")
     page.get_by_role("textbox", name="Name").fill("a script")
     page.get_by_role("button", name="Make a token").click()

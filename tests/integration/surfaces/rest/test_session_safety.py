@@ -121,7 +121,7 @@ async def test_a_page_changes_and_reads_only_the_workspace_that_it_shows(people:
         first = owner.who["workspace"]["id"]
         made = (await owner.ask("POST", "/workspaces", json={"name": "Second"})).json()["id"]
         shows = {"X-Workspace": first}
-        secret = {"name": "KEY", "value": "s3cret"}
+        secret = {"name": "key", "value": "s3cret"}
         look = {"workspace_id": made}
         assert (await owner.ask("GET", "/automations", headers=shows)).status_code == 200
         # In another window they go to the second workspace.
