@@ -45,6 +45,14 @@ LastEventId = Annotated[
     Header(alias="Last-Event-ID", max_length=512, description="Go on after this event."),
 ]
 
+ShownWorkspace = Annotated[
+    UUID | None,
+    Query(
+        description="For a browser: the workspace that its page shows. The stream is refused "
+        "when the session looks at another one."
+    ),
+]
+
 
 def _stream(sentence: str) -> dict[int | str, dict[str, Any]]:
     shown = {"description": sentence, "content": {MEDIA_TYPE: {"schema": {"type": "string"}}}}
@@ -89,13 +97,7 @@ def routes(rooms: Rooms) -> APIRouter:
         run_id: Annotated[
             UUID | None, Query(description="Tell of the steps and the output of this run too.")
         ] = None,
-        workspace: Annotated[
-            UUID | None,
-            Query(
-                description="For a browser: the workspace that its page shows. The stream is "
-                "refused when the session looks at another one."
-            ),
-        ] = None,
+        workspace: ShownWorkspace = None,
         last_event_id: LastEventId = None,
     ) -> StreamingResponse:
         # The door has looked at the workspace.
