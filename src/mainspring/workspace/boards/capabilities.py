@@ -197,9 +197,9 @@ def _get(limits: Limits) -> Capability:
     )
 
 
-def _board_shape() -> Schema:
+def _page_shape() -> Schema:
     # Rows are the workspace's own; that each is an object is all that is said of them.
-    page = thing(
+    return thing(
         {
             "rows": {"type": "array", "items": {"type": "object"}, "maxItems": MOST_ROWS},
             "schema": DATASET_SCHEMA,
@@ -214,6 +214,9 @@ def _board_shape() -> Schema:
         },
         ["rows", "schema", "total"],
     )
+
+
+def _board_shape() -> Schema:
     part = thing(
         {
             "name": {"type": "string"},
@@ -240,7 +243,9 @@ def _board_shape() -> Schema:
     properties = {
         **BOARD_FIELDS,
         "schema": BOARD_SCHEMA,
-        "data": thing({"datasets": {"type": "object", "additionalProperties": page}}, ["datasets"]),
+        "data": thing(
+            {"datasets": {"type": "object", "additionalProperties": _page_shape()}}, ["datasets"]
+        ),
         "skills": {"type": "array", "items": part},
         "forms": {"type": "array", "items": part},
         "dashboard": {**dashboard, "type": ["object", "null"]},
