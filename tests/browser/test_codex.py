@@ -17,7 +17,7 @@ def test_a_recipe_is_read_installed_with_a_setting_uninstalled_and_recovered(hou
     form.get_by_label("The host, such as").fill("not a host")
     form.get_by_role("button", name="Install").click()
     # What is refused is said, and what was written stays.
-    expect(form.get_by_text("Give it a plain value")).to_be_visible()
+    expect(form.get_by_text("Give the name alone")).to_be_visible()
     expect(form.get_by_label("The host, such as")).to_have_value("not a host")
     form.get_by_label("The host, such as").fill("www.example.com")
     form.get_by_role("button", name="Install").click()

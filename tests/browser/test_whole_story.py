@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from aiosmtpd.smtp import Envelope
 from playwright.sync_api import expect
 
 from tests.acceptance.server import SOON
@@ -14,6 +15,12 @@ _WORDS = (
     "every weekday at 9 Berlin time send an email to ada@example.org "
     "with the subject Wind the tower clock"
 )
+_SAYS = b"Twelve turns, and gently."
+
+
+def _letters(house: House) -> list[Envelope]:
+    """The letters of this story; others of the same street have theirs in the same post."""
+    return [one for one in house.street.post.envelopes if _SAYS in (one.original_content or b"")]
 
 
 def test_words_become_a_mail_that_leaves_after_a_person_said_yes(house: House) -> None:
@@ -23,7 +30,7 @@ def test_words_become_a_mail_that_leaves_after_a_person_said_yes(house: House) -
 
     # Read it, answer what only a person knows, and change it in the form.
     expect(page.get_by_role("region", name="In plain words")).to_contain_text("ada@example.org")
-    page.get_by_label("What should the mail message say?").fill("Twelve turns, and gently.")
+    page.get_by_label("What should the mail message say?").fill(_SAYS.decode())
     page.get_by_role("button", name="Answer", exact=True).click()
     save = page.get_by_role("button", name="Save", exact=True)
     expect(save).to_be_enabled()
@@ -46,16 +53,14 @@ def test_words_become_a_mail_that_leaves_after_a_person_said_yes(house: House) -
     expect(page.get_by_role("heading", level=1, name="Wind the tower clock")).to_be_visible()
     inbox = page.get_by_role("link", name=re.compile("^Inbox"))
     expect(inbox).to_contain_text("1")
-    assert house.street.post.offered == []
+    assert _letters(house) == []
 
     # Say yes, and it is delivered.
     inbox.click()
     letter = page.get_by_role("region", name="What was chosen").locator(".delivered")
-    expect(letter).to_contain_text("Twelve turns, and gently.")
+    expect(letter).to_contain_text(_SAYS.decode())
     expect(page.locator("#chosen")).to_have_attribute("data-keys", "answer")
     page.keyboard.press("a")
     expect(page.get_by_text("Sent, exactly as it was shown.")).to_be_visible()
-    wait_until(lambda: bool(house.street.post.envelopes), SOON, "the mail")
-    (mail,) = house.street.post.envelopes
-    assert mail.rcpt_tos == ["ada@example.org"]
-    assert b"Twelve turns, and gently." in (mail.original_content or b"")
+    wait_until(lambda: bool(_letters(house)), SOON, "the mail")
+    assert [letter.rcpt_tos for letter in _letters(house)] == [["ada@example.org"]]
