@@ -10,6 +10,7 @@ import ast
 import re
 from collections import defaultdict
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 from tests.architecture.tree import PACKAGE, files_under, is_whole, modules, parsed, room_of, shown
@@ -113,6 +114,7 @@ def _copied(path: Path) -> Iterator[str]:
             yield _piece(node.args[0])
 
 
+@cache
 def _written_tables() -> dict[str, dict[str, set[str]]]:
     """For each table, the rooms that write it and the files where they do."""
     found: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))

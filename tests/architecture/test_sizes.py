@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 from tests.architecture.tree import CODE_FOLDERS, modules, parsed, shown
@@ -22,6 +23,7 @@ def _functions(path: Path) -> Iterator[tuple[str, int]]:
             yield node.name, node.end_lineno - node.lineno + 1
 
 
+@cache
 def _too_large() -> dict[str, int]:
     found: dict[str, int] = {}
     for path in modules(*CODE_FOLDERS):
