@@ -28,7 +28,7 @@ AXE: Final = ROOT / "web" / "node_modules" / "axe-core" / "axe.min.js"
 PHONE: Final = {"width": 390, "height": 844}
 DESK: Final = {"width": 1360, "height": 900}
 # A page that waits for the server is patient; a fact that is there ends the wait at once.
-PATIENCE_MS: Final = 20_000
+PATIENCE_MS: Final = 45_000
 _FLAGS: Final = (
     # Root may not have a sandbox of its own, and nothing may ask the network.
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
