@@ -13,9 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from playwright.sync_api import Page
-
-from tests.kit.browsers import DESK, PHONE, House, opened_house, opened_street
+from tests.kit.browsers import DESK, PHONE, House, opened_house, opened_street, settle
 from tests.kit.furnished import furnished
 
 _FOLDER: Final = Path(__file__).resolve().parent.parent / "docs" / "screens"
@@ -50,17 +48,10 @@ def _photograph(
     page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
     for name, path in screens.items():
         settle(page, path)
+        page.evaluate("() => document.fonts.ready")
+        page.wait_for_timeout(_STILL_MS)
         page.screenshot(path=_FOLDER / f"{name}-{look}.jpg", type="jpeg", quality=_QUALITY)
     page.close()
-
-
-def settle(page: Page, path: str) -> None:
-    """Goes there, and waits until nothing is missing any more."""
-    page.goto(path)
-    page.wait_for_selector("h1")
-    page.wait_for_function("() => !document.querySelector('.mantine-Skeleton-root')")
-    page.evaluate("() => document.fonts.ready")
-    page.wait_for_timeout(_STILL_MS)
 
 
 if __name__ == "__main__":

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Page
 
-from tests.kit.browsers import PHONE, House, Street, opened_house, violations
+from tests.kit.browsers import PHONE, House, Street, opened_house, settle, violations
 from tests.kit.furnished import furnished
 
 # Where somebody is asked for an answer on the way; the rest is for a desk.
@@ -21,14 +20,6 @@ def lived_in(street: Street) -> Iterator[tuple[House, dict[str, str]]]:
         yield house, furnished(house)
 
 
-def _settle(page: Page, path: str) -> None:
-    page.goto(path)
-    page.wait_for_selector("h1")
-    page.wait_for_function(
-        "() => !document.querySelector('[aria-busy=true], .mantine-Skeleton-root')"
-    )
-
-
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing_on_any_screen(
     lived_in: tuple[House, dict[str, str]], scheme: str
@@ -40,7 +31,7 @@ def test_axe_finds_nothing_on_any_screen(
     )
     found = {}
     for name, path in screens.items():
-        _settle(page, path)
+        settle(page, path)
         if wrong := violations(page):
             found[name] = wrong
     page.close()
@@ -52,7 +43,7 @@ def test_nothing_is_wider_than_a_phone(lived_in: tuple[House, dict[str, str]]) -
     page = house.open("/", viewport=PHONE)
     wider = {}
     for name in POCKET:
-        _settle(page, screens[name])
+        settle(page, screens[name])
         width = page.evaluate("() => document.documentElement.scrollWidth")
         if width > PHONE["width"]:
             wider[name] = width
@@ -66,7 +57,7 @@ def test_an_empty_house_has_a_way_on_from_every_screen(house: House) -> None:
         "/", "/automations", "/runs", "/inbox", "/codex", "/boards", "/pages", "/workflows",
         "/integrations", "/models", "/secrets", "/connect", "/costs", "/audit", "/health",
     ):  # fmt: skip
-        _settle(page, path)
+        settle(page, path)
         main = page.locator("main")
         assert violations(page) == [], path
         assert main.get_by_role("button").count() + main.get_by_role("link").count() > 0, path

@@ -165,6 +165,15 @@ def opened_house(street: Street, **looks: Any) -> Iterator[House]:
         assert house.complaints == [], house.complaints
 
 
+def settle(page: Page, path: str) -> None:
+    """Goes to a screen, and waits until nothing is missing on it any more."""
+    page.goto(path)
+    page.wait_for_selector("h1")
+    page.wait_for_function(
+        "() => !document.querySelector('[aria-busy=true], .mantine-Skeleton-root')"
+    )
+
+
 def violations(page: Page) -> list[str]:
     """What axe finds wrong with the page as it stands, one line each."""
     page.evaluate(AXE.read_text(encoding="utf-8"))

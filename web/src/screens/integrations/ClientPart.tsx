@@ -3,10 +3,9 @@
 import { Button, Code, Group, List, PasswordInput, Stack, Text, TextInput } from "@mantine/core";
 import { useState } from "react";
 import { type Answer, client, refresh } from "../../api/client";
-import { byPointer, Problem } from "../../api/problem";
 import { sayDone } from "../../kit/acting";
 import { ProblemNote } from "../../kit/Asked";
-import { shareOut } from "../../kit/refusal";
+import { useSending } from "../../kit/refusal";
 import { CopyIcon } from "../../kit/Copy";
 import { capital } from "../../kit/words";
 import { Part } from "./Part";
@@ -19,27 +18,19 @@ export function ClientPart({ one, provider }: { one: Integration; provider: Prov
   const there = also.length ? capital(provider.provider) : one.label;
   const [id, setId] = useState("");
   const [secret, setSecret] = useState("");
-  const [busy, setBusy] = useState(false);
-  const [problem, setProblem] = useState<unknown>(null);
-  const errors = problem instanceof Problem ? byPointer(problem.findings) : {};
-  const { rest } = shareOut(problem, ["client_id", "client_secret"]);
+  const { busy, refusal, send } = useSending("client_id", "client_secret");
   const submit = async (event: React.FormEvent) => {
     event.preventDefault();
-    setBusy(true);
-    setProblem(null);
-    try {
+    const done = await send(async () => {
       await client.PUT("/api/v1/oauth-clients/{provider}", {
         params: { path: { provider: provider.provider } },
         body: { client_id: id, ...(secret ? { client_secret: secret } : {}) },
       });
       await refresh("/api/v1/oauth-clients", "/api/v1/integrations");
-      sayDone(`Everybody here can sign in at ${there} now.`);
-      setSecret("");
-    } catch (refusal) {
-      setProblem(refusal);
-    } finally {
-      setBusy(false);
-    }
+    });
+    if (!done) return;
+    sayDone(`Everybody here can sign in at ${there} now.`);
+    setSecret("");
   };
   return (
     <Part title={`Signing in at ${there}`}>
@@ -74,7 +65,7 @@ export function ClientPart({ one, provider }: { one: Integration; provider: Prov
               maxLength={500}
               autoComplete="off"
               value={id}
-              error={errors["/client_id"]}
+              error={refusal.at("client_id")}
               onChange={(event) => setId(event.currentTarget.value)}
             />
             <PasswordInput
@@ -82,10 +73,10 @@ export function ClientPart({ one, provider }: { one: Integration; provider: Prov
               maxLength={8192}
               autoComplete="new-password"
               value={secret}
-              error={errors["/client_secret"]}
+              error={refusal.at("client_secret")}
               onChange={(event) => setSecret(event.currentTarget.value)}
             />
-            {rest ? <ProblemNote problem={rest} /> : null}
+            {refusal.rest ? <ProblemNote problem={refusal.rest} /> : null}
             <Button
               type="submit"
               loading={busy}

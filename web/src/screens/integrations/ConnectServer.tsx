@@ -12,9 +12,8 @@ import {
 } from "@mantine/core";
 import { useState } from "react";
 import { client, refresh } from "../../api/client";
-import { byPointer, Problem } from "../../api/problem";
 import { ProblemNote } from "../../kit/Asked";
-import { shareOut } from "../../kit/refusal";
+import { useSending } from "../../kit/refusal";
 import { sayDone } from "../../kit/acting";
 
 type Auth = "none" | "bearer" | "oauth";
@@ -29,17 +28,12 @@ type Props = { opened: boolean; onClose: () => void; onMade: (id: string) => voi
 
 export function ConnectServer({ opened, onClose, onMade }: Props) {
   const [given, setGiven] = useState(EMPTY);
-  const [problem, setProblem] = useState<unknown>(null);
-  const [busy, setBusy] = useState(false);
-  const errors = problem instanceof Problem ? byPointer(problem.findings) : {};
-  const { rest } = shareOut(problem, ["alias", "server_url", "token"]);
+  const { busy, refusal, send } = useSending("alias", "server_url", "token");
   const change = (more: Partial<typeof EMPTY>) => setGiven((before) => ({ ...before, ...more }));
   const submit = async (event: React.FormEvent) => {
     event.preventDefault();
-    setBusy(true);
-    setProblem(null);
     const { token, ...rest } = given;
-    try {
+    await send(async () => {
       const { data } = await client.POST("/api/v1/connections", {
         body: given.auth === "bearer" ? { ...rest, token } : rest,
       });
@@ -50,11 +44,7 @@ export function ConnectServer({ opened, onClose, onMade }: Props) {
       sayDone(`${given.alias} is connected.`);
       setGiven(EMPTY);
       onClose();
-    } catch (refusal) {
-      setProblem(refusal);
-    } finally {
-      setBusy(false);
-    }
+    });
   };
   return (
     <Modal opened={opened} onClose={onClose} title="Connect a tool server" centered>
@@ -65,7 +55,7 @@ export function ConnectServer({ opened, onClose, onMade }: Props) {
             description="Its tools are called name.tool."
             required
             value={given.alias}
-            error={errors["/alias"]}
+            error={refusal.at("alias")}
             onChange={(event) => change({ alias: event.currentTarget.value })}
             data-autofocus
           />
@@ -74,7 +64,7 @@ export function ConnectServer({ opened, onClose, onMade }: Props) {
             placeholder="https://example.com/mcp"
             required
             value={given.server_url}
-            error={errors["/server_url"]}
+            error={refusal.at("server_url")}
             onChange={(event) => change({ server_url: event.currentTarget.value })}
           />
           <Select
@@ -90,7 +80,7 @@ export function ConnectServer({ opened, onClose, onMade }: Props) {
                 label="Token"
                 required
                 value={given.token}
-                error={errors["/token"]}
+                error={refusal.at("token")}
                 autoComplete="new-password"
                 onChange={(event) => change({ token: event.currentTarget.value })}
               />
@@ -102,7 +92,7 @@ export function ConnectServer({ opened, onClose, onMade }: Props) {
             description="Otherwise each waits until somebody has looked at it."
             onChange={(event) => change({ agree: event.currentTarget.checked })}
           />
-          {rest ? <ProblemNote problem={rest} /> : null}
+          {refusal.rest ? <ProblemNote problem={refusal.rest} /> : null}
           <Group justify="flex-end" gap="xs">
             <Button variant="default" onClick={onClose}>Cancel</Button>
             <Button type="submit" loading={busy}>Connect</Button>

@@ -2,9 +2,8 @@
 
 import { Button, Group, Modal, PasswordInput, Stack, Textarea, TextInput } from "@mantine/core";
 import { useEffect, useState } from "react";
-import { byPointer, Problem } from "../../api/problem";
 import { ProblemNote } from "../../kit/Asked";
-import { shareOut } from "../../kit/refusal";
+import { useSending } from "../../kit/refusal";
 import { sayDone } from "../../kit/acting";
 import type { Held } from "./SecretList";
 
@@ -24,30 +23,21 @@ const EMPTY: Given = { name: "", value: "", description: "" };
 
 export function SecretForm({ opened, onClose, replaced, taken, capitals = false, save }: Props) {
   const [given, setGiven] = useState(EMPTY);
-  const [problem, setProblem] = useState<unknown>(null);
-  const [busy, setBusy] = useState(false);
+  const { busy, refusal, send, forget } = useSending("name", "value", "description");
   useEffect(() => {
-    setProblem(null);
+    forget();
     setGiven(
       replaced ? { name: replaced.name, value: "", description: replaced.description } : EMPTY,
     );
-  }, [opened, replaced]);
+  }, [opened, replaced, forget]);
   const change = (more: Partial<Given>) => setGiven({ ...given, ...more });
-  const errors = problem instanceof Problem ? byPointer(problem.findings) : {};
-  const { rest } = shareOut(problem, ["name", "value", "description"]);
   const isTaken = !replaced && taken.includes(given.name);
   const submit = async (event: React.FormEvent) => {
     event.preventDefault();
-    setBusy(true);
-    try {
-      await save({ ...given, description: given.description || undefined });
-      sayDone(replaced ? `${given.name} has its new value.` : `${given.name} is sealed.`);
-      onClose();
-    } catch (refusal) {
-      setProblem(refusal);
-    } finally {
-      setBusy(false);
-    }
+    const kept = { ...given, description: given.description || undefined };
+    if (!await send(() => save(kept))) return;
+    sayDone(replaced ? `${given.name} has its new value.` : `${given.name} is sealed.`);
+    onClose();
   };
   return (
     <Modal
@@ -67,7 +57,7 @@ export function SecretForm({ opened, onClose, replaced, taken, capitals = false,
             disabled={replaced !== null}
             value={given.name}
             onChange={(event) => change({ name: event.currentTarget.value })}
-            error={errors["/name"] ??
+            error={refusal.at("name") ??
               (isTaken ? "It is there already: saving replaces its value." : undefined)}
             className="mono"
             autoComplete="off"
@@ -79,7 +69,7 @@ export function SecretForm({ opened, onClose, replaced, taken, capitals = false,
             required
             value={given.value}
             onChange={(event) => change({ value: event.currentTarget.value })}
-            error={errors["/value"]}
+            error={refusal.at("value")}
             autoComplete="new-password"
           />
           <Textarea
@@ -88,9 +78,9 @@ export function SecretForm({ opened, onClose, replaced, taken, capitals = false,
             maxRows={4}
             value={given.description}
             onChange={(event) => change({ description: event.currentTarget.value })}
-            error={errors["/description"]}
+            error={refusal.at("description")}
           />
-          {rest ? <ProblemNote problem={rest} /> : null}
+          {refusal.rest ? <ProblemNote problem={refusal.rest} /> : null}
           <Group justify="flex-end" gap="xs">
             <Button variant="default" onClick={onClose}>Cancel</Button>
             <Button type="submit" loading={busy}>Seal it</Button>
