@@ -3,8 +3,9 @@
 # one sentence what root must install, and everything else goes on.
 set -u
 
-# Debian package names, separated by spaces: the browser of the tests at the page.
-packages="chromium"
+# Debian package names, separated by spaces: the browser of the tests at the page,
+# and the broker that carries hints between machines.
+packages="chromium redis-server"
 
 missing=""
 for package in $packages; do

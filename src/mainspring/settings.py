@@ -83,6 +83,16 @@ class Settings:
         None, "The folder of the built web page; default: the one inside of the package."
     )
     workers: int = _setting(1, "Worker processes that `up` starts.")
+    transport: str = _setting(
+        "local", "How workers hear of new runs: local, through Postgres, or celery, by a broker."
+    )
+    broker_url: str | None = _setting(
+        None, "The broker of the transport celery: redis://host:6379/0 or amqp://host:5672."
+    )
+    log: str = _setting("text", "How the parts of the server report: text, or json, a line each.")
+    otlp_url: str | None = _setting(
+        None, "A collector of OpenTelemetry for traces and metrics, such as http://host:4318."
+    )
     smtp_url: str | None = _setting(
         None, "The mail server, as smtp://user:password@host:587 or smtps://host; none: no mail."
     )
@@ -268,7 +278,7 @@ _TEXTS = frozenset(
     {
         "database_url", "public_url", "smtp_url", "owner_mail", "master_key_command",
         "artifacts_url", "artifacts_key_id", "artifacts_key", "program", "token", "workspace",
-        "anthropic_url", "openai_url", "groq_url", *MODEL_KEYS,
+        "anthropic_url", "openai_url", "groq_url", "broker_url", "otlp_url", *MODEL_KEYS,
     }
 )  # fmt: skip
 
@@ -294,6 +304,10 @@ def _read(entry: Field[Any], text: str) -> Any:
             return text
         case "embeddings":
             return _one_of(name, text, ("none", "local", "openai"))
+        case "transport":
+            return _one_of(name, text, ("local", "celery"))
+        case "log":
+            return _one_of(name, text, ("text", "json"))
         case _:
             return _seconds(name, text)
 
