@@ -22,3 +22,5 @@ CREATE TABLE halts (
     halted_at     timestamptz NOT NULL DEFAULT now(),
     UNIQUE (workspace_id, scope, subject)
 );
+
+SELECT wall('halts'::regclass);
