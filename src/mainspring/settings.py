@@ -1,11 +1,13 @@
 """Settings: one frozen object, read once at the start and handed down as an argument.
 
-Every setting is an environment variable ``MAINSPRING_<NAME>``; the sentence beside it
-is what the generated reference prints. No other module reads the environment.
+Every setting is an environment variable ``MAINSPRING_<NAME>``, or a line of the file
+``settings.env`` in the data folder; the environment wins. The sentence beside a setting is
+what the generated reference prints. No other module reads the environment.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from collections.abc import Iterator, Mapping
@@ -17,6 +19,8 @@ PREFIX = "MAINSPRING_"
 # Settings that are only ever taken into the vault.
 MODEL_KEYS = ("anthropic_key", "openai_key", "groq_key")
 LIMIT_PREFIX = PREFIX + "LIMIT_"
+_HOME = PREFIX + "HOME"
+_MOST_FILE_CHARACTERS = 262_144
 
 
 class BadSetting(ValueError):
@@ -93,6 +97,9 @@ class Settings:
     otlp_url: str | None = _setting(
         None, "A collector of OpenTelemetry for traces and metrics, such as http://host:4318."
     )
+    leave_seconds: float = _setting(
+        0.0, "How long the API still answers, and says that it is not ready, once it is to stop."
+    )
     smtp_url: str | None = _setting(
         None, "The mail server, as smtp://user:password@host:587 or smtps://host; none: no mail."
     )
@@ -163,9 +170,17 @@ class Settings:
         return (self.public_url or f"http://{host}:{self.port}").rstrip("/")
 
 
-def read_settings(environment: Mapping[str, str] | None = None) -> Settings:
-    """Reads the environment once; a value that cannot be used is named, never guessed."""
-    found = os.environ if environment is None else environment
+def read_settings(
+    environment: Mapping[str, str] | None = None, home: Path | None = None
+) -> Settings:
+    """Reads the file and the environment once; a value that cannot be used is named.
+
+    The data folder is the one given here, or the environment's. What the file in it says holds
+    where the environment says nothing.
+    """
+    said = os.environ if environment is None else environment
+    folder = home.expanduser().absolute() if home is not None else _home(said)
+    found = {**read_settings_file(folder), **said}
     values: dict[str, Any] = {}
     for entry in fields(Settings):
         text = found.get(PREFIX + entry.name.upper())
@@ -176,7 +191,48 @@ def read_settings(environment: Mapping[str, str] | None = None) -> Settings:
         for name, text in found.items()
         if name.startswith(LIMIT_PREFIX)
     }
-    return Settings(**values)
+    return Settings(**{**values, "home": folder})
+
+
+def _home(environment: Mapping[str, str]) -> Path:
+    said = environment.get(_HOME)
+    return default_home() if said is None else Path(said).expanduser().absolute()
+
+
+def settings_file(home: Path) -> Path:
+    """The settings of a data folder: lines of NAME=value, for its owner's eyes."""
+    return home / "settings.env"
+
+
+def read_settings_file(home: Path) -> dict[str, str]:
+    """What the file says; empty without one. It may hold a password, so it must be private."""
+    path = settings_file(home)
+    try:
+        with path.open(encoding="utf-8") as file:
+            mode = os.fstat(file.fileno()).st_mode
+            lines = file.read(_MOST_FILE_CHARACTERS).splitlines()
+    except (FileNotFoundError, NotADirectoryError):
+        return {}
+    except (OSError, UnicodeDecodeError):
+        raise BadSetting(f"The settings file {path} cannot be read.") from None
+    if mode & 0o077:
+        raise BadSetting(f"The settings file {path} may be read by others; set its mode to 0600.")
+    found: dict[str, str] = {}
+    for number, line in enumerate(lines, start=1):
+        name, equals, value = line.strip().partition("=")
+        if not name or name.startswith("#"):
+            continue
+        if not equals or not name.startswith(PREFIX):
+            raise BadSetting(f"Line {number} of {path} is not {PREFIX}NAME=value.")
+        if name == _HOME:
+            raise BadSetting(f"Line {number} of {path} sets {_HOME}, which the file lies in.")
+        found[name] = value
+    return found
+
+
+def is_in_environment(name: str, environment: Mapping[str, str] | None = None) -> bool:
+    """Whether a setting is said there, so that the file's word for it does not count."""
+    return name in (os.environ if environment is None else environment)
 
 
 def forget_model_keys() -> None:
@@ -238,12 +294,18 @@ def bare_environment(environment: Mapping[str, str] | None = None) -> dict[str, 
 
 
 def unknown_settings(environment: Mapping[str, str] | None = None) -> list[str]:
-    """Variables that look like settings and are none: a slip of the pen, most of them."""
-    found = os.environ if environment is None else environment
+    """Names that look like settings and are none: a slip of the pen, most of them.
+
+    In the file of the data folder too, as far as it can be read: another one is refused later.
+    """
+    said = os.environ if environment is None else environment
+    filed: Mapping[str, str] = {}
+    with contextlib.suppress(BadSetting):
+        filed = read_settings_file(_home(said))
     known = set(setting_names())
     return sorted(
         name
-        for name in found
+        for name in {**filed, **said}
         if name.startswith(PREFIX) and not name.startswith(LIMIT_PREFIX) and name not in known
     )
 
@@ -282,11 +344,19 @@ _TEXTS = frozenset(
     }
 )  # fmt: skip
 
+_CHOICES = {
+    "embeddings": ("none", "local", "openai"),
+    "transport": ("local", "celery"),
+    "log": ("text", "json"),
+}
+
 
 def _read(entry: Field[Any], text: str) -> Any:
     name = PREFIX + entry.name.upper()
     if entry.name in _TEXTS:
         return text or None
+    if entry.name in _CHOICES:
+        return _one_of(name, text, _CHOICES[entry.name])
     match entry.name:
         case "home" | "master_key_file" | "page":
             return Path(text).expanduser().absolute()
@@ -296,18 +366,12 @@ def _read(entry: Field[Any], text: str) -> Any:
             return _words(text)
         case "integration_urls":
             return _pairs(name, text)
-        case "script_warm":
-            return _whole(name, text, least=0)
-        case "slots" | "port" | "workers" | "proxies":
-            return _whole(name, text)
+        case "slots" | "port" | "workers" | "proxies" | "script_warm":
+            return _whole(name, text, least=0 if entry.name == "script_warm" else 1)
         case "host" | "mail_from" | "slack_url" | "telegram_url":
             return text
-        case "embeddings":
-            return _one_of(name, text, ("none", "local", "openai"))
-        case "transport":
-            return _one_of(name, text, ("local", "celery"))
-        case "log":
-            return _one_of(name, text, ("text", "json"))
+        case "leave_seconds":
+            return _seconds(name, text, least=0.0)
         case _:
             return _seconds(name, text)
 
@@ -340,11 +404,13 @@ def _whole(name: str, text: str, *, least: int = 1) -> int:
     return value
 
 
-def _seconds(name: str, text: str) -> float:
+def _seconds(name: str, text: str, *, least: float | None = None) -> float:
     try:
         value = float(text)
     except ValueError:
-        value = 0.0
+        value = -1.0
+    if value == least:
+        return value
     if not 0 < value < 1e6:
         raise BadSetting(f"{name} must be a number of seconds above 0, not {text!r}.")
     return value

@@ -59,11 +59,14 @@ from mainspring.recipes.carrying.capabilities import carrying_capabilities
 from mainspring.recipes.entities.workflows import WorkflowKind
 from mainspring.runs.capabilities import capabilities as run_capabilities
 from mainspring.runs.events import EVENTS
+from mainspring.runs.halt_capabilities import halt_capabilities
 from mainspring.runs.question_capabilities import question_capabilities
 from mainspring.settings import Settings
 from mainspring.shelf import build_shelf
 from mainspring.triggers import event, presets, schedule, webhook
 from mainspring.triggers.changing import record_overtaken
+from mainspring.triggers.size import own_disk
+from mainspring.triggers.size_capability import size_capabilities
 from mainspring.workspace import capabilities as workspace_capabilities
 from mainspring.workspace.boards import events as board_events
 from mainspring.workspace.boards.capabilities import capabilities as board_capabilities
@@ -171,6 +174,7 @@ def build_registry(
         *board_capabilities(limits),
         *run_capabilities(),
         *question_capabilities(limits),
+        *halt_capabilities(database),
         *standing_capabilities(),
         link_capability(),
         *authoring_capabilities(studio),
@@ -181,6 +185,7 @@ def build_registry(
         *integration_capabilities(reception),
         *oauth_client_capabilities(reception, database, vault),
         *administration(database, given.address),
+        *size_capabilities(database, limits, own_disk(given)),
         *chain.from_iterable(entry.capabilities for entry in shelf),
         *_over_connections(shelf, installs, studio, limits, database),
         *_codex(shelf, automations, studio, limits, database, switchboard),

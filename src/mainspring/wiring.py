@@ -10,7 +10,7 @@ import asyncio
 import random
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from uuid import UUID
 
@@ -37,11 +37,18 @@ from mainspring.gate.prompting.telling import Chats, Telling
 from mainspring.gate.providers.desk import ProviderModels
 from mainspring.gate.providers.embedder import OpenAIEmbedder
 from mainspring.gate.providers.from_settings import take_in
+from mainspring.gate.telemetry import TelemetryLine, check_telemetry
 from mainspring.runs.control import Control
-from mainspring.runs.dispatch import RUNS_CHANNEL, Dispatcher
+from mainspring.runs.dispatch import Dispatcher
 from mainspring.runs.engine import Engine
 from mainspring.runs.questions import Questions
 from mainspring.runs.record import Recorder
+from mainspring.runs.telemetry import HouseTelemetry, RunTelemetry, both, watch_pool
+from mainspring.runs.transport.broker import broker_of
+from mainspring.runs.transport.consumer import Consumer
+from mainspring.runs.transport.hearing import CeleryEar
+from mainspring.runs.transport.hints import RUNS_CHANNEL, Ear, Hints, LocalHints
+from mainspring.runs.transport.sender import CeleryHints
 from mainspring.runs.versions import Versions
 from mainspring.runs.watch import Hook, Watcher, no_hook, nobody
 from mainspring.runs.worker import Worker
@@ -106,6 +113,8 @@ class House:
     gate: Gate
     versions: Versions
     waker: Waker
+    # Where it is said that runs are due.
+    hints: Hints
     dispatcher: Dispatcher
     control: Control
     workspace_id: UUID = FIRST_WORKSPACE
@@ -114,6 +123,8 @@ class House:
     workshop: Workshop | None = None
     # The ways over members' connections to integrations.
     lines: Lines | None = None
+    # Where traces and metrics go, if anywhere.
+    telemetry: TelemetryLine = field(default_factory=lambda: TelemetryLine(None))
 
 
 @asynccontextmanager
@@ -123,15 +134,18 @@ async def open_house(
 ) -> AsyncIterator[House]:  # fmt: skip
     """Opens the database, brings its tables up to date, and closes all of it at the end."""
     limits = with_overrides(settings.limits)
+    check_telemetry(settings)
     database = await Database.open(settings, attach=attach)
     async with AsyncExitStack() as stack:
         stack.push_async_callback(database.close)
         house = build_house(without_model_keys(settings), limits, registry, database, workshop)
+        stack.push_async_callback(house.telemetry.aclose)
         stack.push_async_callback(house.blobs.aclose)
         stack.push_async_callback(house.egress.aclose)
         stack.push_async_callback(house.outside.aclose)
         stack.push_async_callback(house.providers.aclose)
         stack.push_async_callback(house.waker.aclose)
+        stack.push_async_callback(house.hints.aclose)
         stack.push_async_callback(house.gate.aclose)
         if house.workshop is not None:
             stack.push_async_callback(house.workshop.aclose)
@@ -182,7 +196,9 @@ def build_house(
     )  # fmt: skip
     versions = Versions(database, words, limits)
     waker = Waker(database)
-    dispatcher = Dispatcher(database, versions, waker, limits)
+    broker = broker_of(settings)
+    hints = LocalHints(waker) if broker is None else CeleryHints(broker)
+    dispatcher = Dispatcher(database, versions, hints, limits)
     if isinstance(words, Words):
         words.studio.open(
             words, database, dispatcher, settings.address, embedder, workshop, gate.models
@@ -194,11 +210,13 @@ def build_house(
         settings=settings, limits=limits, registry=words, database=database, clock=clock,
         vault=vault, passwords=Passwords(), egress=egress, outside=outside, providers=providers,
         mailer=mailer, blobs=blobs, links=links, gate=gate, versions=versions, waker=waker,
+        hints=hints,
         dispatcher=dispatcher,
-        control=Control(database, waker),
+        control=Control(database, waker, hints),
         embedder=embedder,
         workshop=workshop,
         lines=lines,
+        telemetry=TelemetryLine(settings.otlp_url),
     )  # fmt: skip
 
 
@@ -227,10 +245,16 @@ async def prepare(house: House) -> None:
         await ensure_first_person(tx, FIRST_MEMBER, house.workspace_id)
 
 
-def build_worker(house: House, *, watch: Watcher = nobody, hook: Hook = no_hook) -> Worker:
+def build_worker(
+    house: House, *, watch: Watcher = nobody, hook: Hook = no_hook, ear: Ear | None = None
+) -> Worker:
     """A worker over an open house; it works once its ``run`` is awaited."""
     if house.workshop is not None and house.workshop.speak is None:
         house.workshop.speak = InsideMcp(rooms_of(house))
+    told = house.telemetry.opened()
+    if told is not None:
+        watch = both(RunTelemetry(told), watch)
+        watch_pool(told, house.database.in_use)
     recorder = Recorder(house.limits, Herald(house.waker).tell)
     engine = Engine(
         gate=house.gate,
@@ -242,8 +266,20 @@ def build_worker(house: House, *, watch: Watcher = nobody, hook: Hook = no_hook)
         chance=random.random,
         answers=Questions(house.database).came_to,
     )
+    found = ear or _ear(house)
+    worker = Worker(house.database, engine, house.clock, house.versions, found, house.settings)
+    if isinstance(found, CeleryEar):
+        found.on_shutdown = worker.stop
+    return worker
+
+
+def _ear(house: House) -> Ear:
+    """Where a worker of this house hears of runs."""
     listener = Listener(house.database, RUNS_CHANNEL)
-    return Worker(house.database, engine, house.clock, house.versions, listener, house.settings)
+    broker = broker_of(house.settings)
+    if broker is None:
+        return listener
+    return CeleryEar(listener, Consumer(broker, house.settings.queues))
 
 
 def build_scheduler(house: House) -> Scheduler:
@@ -280,6 +316,9 @@ async def keep_watch_over(house: House, stop: asyncio.Event) -> None:
             database, pressing.CONSUMER, answers.handle, events=events, listener=listeners[2]
         ).run
         duties["answers"] = answers.run
+    told = house.telemetry.opened()
+    if told is not None:
+        duties["numbers"] = HouseTelemetry(told, database).run
     if mails(settings):
         duties["mail"] = Postman(database, house.mailer, settings.owner_mail).run
     if house.embedder is not None:
@@ -314,6 +353,7 @@ def rooms_of(house: House) -> Rooms:
         watch=lambda stop: keep_watch_over(house, stop),
         hire=lambda watch: build_worker(house, watch=watch),
         workshop=house.workshop,
+        telemetry=house.telemetry,
     )
 
 

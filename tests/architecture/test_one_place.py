@@ -24,6 +24,8 @@ WRITTEN = re.compile(
     r"|(?<!FOR )(?<!KEY )UPDATE)\s+(?:ONLY\s+)?(?:public\.)?\"?(\w+|\{computed\})"
 )
 COPIERS = {"copy_records_to_table", "copy_to_table"}
+# It fills an empty database with rows that were written by their rooms elsewhere.
+CARRIERS = {"src/mainspring/store/loading.py"}
 # Made by the migration runner itself, before any migration has run.
 OWN_TABLE_OF_THE_STORE = "schema_migrations"
 
@@ -143,7 +145,9 @@ def test_each_table_is_written_by_one_room_only() -> None:
 
 
 def test_a_statement_that_writes_names_its_table() -> None:
-    assert {room: sorted(files) for room, files in _written_tables()[COMPUTED].items()} == {}
+    found = {path for files in _written_tables()[COMPUTED].values() for path in files}
+
+    assert sorted(found - CARRIERS) == []
 
 
 def test_the_law_sees_the_tables_and_the_writers() -> None:

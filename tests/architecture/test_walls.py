@@ -34,6 +34,7 @@ WHOLE = {
     "rest/routes/health.py": "asks whether the house works",
     "cli/presence.py": "asks whether a worker is alive",
     "cli/doctor.py": "asks whether the database answers",
+    "cli/weight.py": "asks how large the database is",
     "cli/run.py": "asks who owns the server",
     # The owner of this machine's data folder looks after it.
     "cli/local.py": "puts the wall up",

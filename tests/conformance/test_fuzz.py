@@ -9,7 +9,10 @@ from mainspring.surfaces.rest.answers import Answer
 from mainspring.surfaces.rest.ground import router
 from mainspring.surfaces.rest.marks import anyone_known
 from mainspring.surfaces.rest.openapi import describe
-from scripts.fuzz_api import furnish, fuzz
+from scripts.fuzz.known import Known, known_in
+from scripts.fuzz.living import live
+from scripts.fuzz.look import Plan, look
+from scripts.fuzz.people import ROLES, caller_of
 from tests.kit.api import served
 from tests.kit.house import Bench
 
@@ -37,24 +40,46 @@ def _broken() -> APIRouter:
 
 
 async def test_every_answer_is_one_that_the_description_has(bench: Bench) -> None:
-    known = await furnish(bench.house)
     async with served(bench.house) as api, bench.worker():
-        verdict = await fuzz(
-            api.address, describe(api.app), api.token, known, examples=2, phases="fuzzing"
-        )
+        await live(bench.house, api.address, api.token)
+        document = describe(api.app)
+        known = await known_in(bench.house, api.app, document)
+        caller = await caller_of(bench.house, "editor")
+        plan = Plan(examples=2, phases="fuzzing", seed=1, headers=caller.headers)
+        verdict = await look(api.address, document, known, plan)
 
     assert verdict.ok, verdict.text
     assert verdict.operations > 8
     assert verdict.cases > verdict.operations
 
 
+async def test_each_role_gets_as_far_as_it_may(bench: Bench) -> None:
+    async with served(bench.house) as api, bench.worker():
+        await live(bench.house, api.address, api.token)
+        said = {}
+        for role in ROLES:
+            headers = dict((await caller_of(bench.house, role)).headers)
+            answers = [
+                await api.stranger.get(f"/api/v1{path}", headers=headers)
+                for path in ("/capabilities", "/boards", "/admin/users")
+            ]
+            said[role] = [answer.status_code for answer in answers]
+
+    known = [200, 200, 404]
+    assert said == {
+        "none": [401, 401, 401], "removed": [401, 401, 401], "oauth-client": [403, 403, 403],
+        "run": [200, 401, 401], "installation-administrator": [200, 200, 200],
+        **dict.fromkeys(("viewer", "operator", "editor", "admin", "owner"), known),
+        "browser": known, "limited-token": known,
+    }  # fmt: skip
+
+
 async def test_the_look_notices_a_broken_word(bench: Bench) -> None:
     async with served(bench.house, [_broken()]) as api:
         for name in ("read_broken", "read_raising"):
-            verdict = await fuzz(
-                api.address, describe(api.app), api.token, {}, examples=1, phases="fuzzing",
-                only=name,
-            )  # fmt: skip
+            headers = {"Authorization": f"Bearer {api.token}"}
+            plan = Plan(examples=1, phases="fuzzing", only=[name], headers=headers)
+            verdict = await look(api.address, describe(api.app), Known(), plan)
 
             assert not verdict.ok
             assert verdict.findings == 1, verdict.text

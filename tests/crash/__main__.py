@@ -18,17 +18,14 @@ import argparse
 import random
 import sys
 import time
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import uvloop
 
 from mainspring.store.embedded import EmbeddedServer
 from tests.crash import matchers, schedulers, webhooks
-from tests.crash.arena import Arena, arena_on
-from tests.crash.nursery import Nursery
+from tests.crash.arena import Arena, own_arena
 from tests.crash.storms import freeze_workers, kill_workers, strike_postgres
 from tests.crash.verdict import (
     TAKEOVER_SECONDS,
@@ -39,7 +36,6 @@ from tests.crash.verdict import (
     seconds_after,
     takeovers,
 )
-from tests.kit.postgres import open_folder
 
 _MOST_SHOWN = 20
 
@@ -86,20 +82,6 @@ def options() -> argparse.Namespace:
     return parser.parse_args()
 
 
-@asynccontextmanager
-async def _arena(**orders: Any) -> AsyncIterator[tuple[Arena, EmbeddedServer]]:
-    """An arena on a server of its own, until the storm is over."""
-    with open_folder() as folder:
-        server, nursery = EmbeddedServer(folder / "home"), Nursery.open()
-        await server.start_async()
-        try:
-            async with arena_on(server, nursery, folder, copied=False, **orders) as arena:
-                yield arena, server
-        finally:
-            nursery.close()
-            await server.stop_async()
-
-
 def _tell(storm: str, against: Sequence[str], figures: str) -> bool:
     """Prints the offences and the figure line; answers whether the promise was kept."""
     for offence in against[:_MOST_SHOWN]:
@@ -116,7 +98,7 @@ async def _rage_over_runs(asked: argparse.Namespace, chance: random.Random) -> b
         "poll": asked.poll, "slots": asked.slots, "least_ms": 5.0, "most_ms": asked.step_ms,
         "takeovers": asked.kills + 1,
     }  # fmt: skip
-    async with _arena(**orders) as (arena, server):
+    async with own_arena(**orders) as (arena, server):
         return _report(asked, await _rage(arena, server, asked, chance))
 
 
@@ -163,7 +145,7 @@ def _report(asked: argparse.Namespace, figures: Figures) -> bool:
 
 async def _rage_over_matchers(asked: argparse.Namespace, chance: random.Random) -> bool:
     """Answers whether each event started exactly the runs it should."""
-    async with _arena(lease=asked.lease) as (arena, _):
+    async with own_arena(lease=asked.lease) as (arena, _):
         automations = await matchers.plant(arena, asked.triggers)
         sizes = {"events": asked.events, "kills": asked.kills, "pause": asked.pause}
         await matchers.strike_matchers(arena, chance, automations=automations, **sizes)
@@ -181,7 +163,7 @@ async def _rage_over_matchers(asked: argparse.Namespace, chance: random.Random) 
 
 async def _rage_over_schedulers(asked: argparse.Namespace, chance: random.Random) -> bool:
     """Three schedulers and four workers: whether each moment started exactly one run."""
-    async with _arena(lease=asked.lease) as (arena, _):
+    async with own_arena(lease=asked.lease) as (arena, _):
         storm = await schedulers.plant(arena, asked.triggers, asked.pace)
         await schedulers.strike_schedulers(
             storm, chance, minutes=asked.minutes, workers=4, schedulers=3, kills=asked.kills > 0
@@ -200,7 +182,7 @@ async def _rage_over_schedulers(asked: argparse.Namespace, chance: random.Random
 
 async def _rage_over_api(asked: argparse.Namespace, chance: random.Random) -> bool:
     """Webhooks under fire: whether runs are the accepted keys exactly."""
-    async with _arena(lease=asked.lease) as (arena, _):
+    async with own_arena(lease=asked.lease) as (arena, _):
         storm = await webhooks.plant(arena)
         await webhooks.strike_api(storm, chance, calls=asked.calls, kills=asked.kills)
         against = await webhooks.offences(storm, asked.calls)

@@ -35,6 +35,7 @@ from tests.crash.crew import Crew, Member
 from tests.crash.ledger import Ledger
 from tests.crash.nursery import Nursery
 from tests.crash.worker_process import Orders
+from tests.kit.postgres import open_folder
 
 # A step of a plan and the item it was for.
 Spot = tuple[str, str]
@@ -190,8 +191,10 @@ class Arena:
 
 
 @asynccontextmanager
-async def arena_at(url: str, nursery: Nursery, folder: Path, **orders: Any) -> AsyncIterator[Arena]:
-    """An arena over an empty database."""
+async def arena_at(
+    url: str, nursery: Nursery, folder: Path, *, watched: bool = True, **orders: Any
+) -> AsyncIterator[Arena]:
+    """An arena over an empty database, with a witness or, to measure, without."""
     ledger = Ledger(folder / "ledger")
     registry = build_registry(Limits(), capabilities=Stunts(ledger).capabilities())
     settings = Settings(home=folder, database_url=url)
@@ -199,8 +202,9 @@ async def arena_at(url: str, nursery: Nursery, folder: Path, **orders: Any) -> A
     async with AsyncExitStack() as stack:
         stack.callback(ledger.close)
         house = await stack.enter_async_context(open_house(settings, registry=registry))
-        async with house.database.acquire() as connection:
-            await witness.install(connection)
+        if watched:
+            async with house.database.acquire() as connection:
+                await witness.install(connection)
         stack.callback(crew.end)
         yield Arena(house, folder, ledger, crew)
 
@@ -227,3 +231,17 @@ async def arena_on(
         await connection.close()
     async with arena_at(server.dsn_for(name), nursery, folder, **orders) as arena:
         yield arena
+
+
+@asynccontextmanager
+async def own_arena(**orders: Any) -> AsyncIterator[tuple[Arena, EmbeddedServer]]:
+    """An arena on a server and with a nursery of its own, until the block ends."""
+    with open_folder() as folder:
+        server, nursery = EmbeddedServer(folder / "home"), Nursery.open()
+        await server.start_async()
+        try:
+            async with arena_on(server, nursery, folder, copied=False, **orders) as arena:
+                yield arena, server
+        finally:
+            nursery.close()
+            await server.stop_async()

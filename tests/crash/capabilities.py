@@ -1,4 +1,4 @@
-"""What the runs of the crash tests do: effects that leave a trace, and two bad habits."""
+"""What the runs of the crash tests do: effects that leave a trace, and some bad habits."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import Any
 
 from mainspring.contracts.capability import Annotations, Capability, CapabilityHandler, Effect
 from mainspring.contracts.context import CallContext
+from mainspring.contracts.errors import Invalid
 from tests.crash.ledger import Ledger
 
 ANYTHING: dict[str, Any] = {"type": "object"}
@@ -41,6 +42,7 @@ class Stunts:
             _capability("crash.die", self.die),
             _capability("crash.freeze", self.freeze, effect=Effect.KEEP, transactional=True),
             _capability("crash.hang", self.hang, effect=Effect.SEND),
+            _capability("crash.stumble", self.stumble),
         )
 
     async def apply(self, ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -80,6 +82,13 @@ class Stunts:
             await asyncio.sleep(0.02)
         self.ledger.note(ctx.key, "end")
         return {"let_go": True}
+
+    async def stumble(self, ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """Fails for good, in so many cases of a hundred."""
+        self.ledger.note(ctx.key, "begin")
+        if random.random() * 100 < arguments["percent"]:
+            raise Invalid("This time it does not work.", code="stumbled")
+        return {}
 
 
 async def _count(ctx: CallContext) -> None:

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
 
 from mainspring.store.database import Connection
@@ -64,7 +64,15 @@ class Storm:
         return self.since + (moment - self.since) / self.pace
 
 
-async def plant(arena: Arena, triggers: int, pace: float) -> Storm:
+PLAN: Final = (
+    {"step_id": "enter", "action": "ledger.apply", "config": {}},
+    {"step_id": "keep", "action": "ledger.keep", "config": {}},
+)
+
+
+async def plant(
+    arena: Arena, triggers: int, pace: float, plan: Sequence[Mapping[str, Any]] = PLAN
+) -> Storm:
     """So many schedules of every minute, and the time in which they wait for it."""
     config = {
         "cron": "* * * * *",
@@ -79,10 +87,7 @@ async def plant(arena: Arena, triggers: int, pace: float) -> Storm:
                 "schema_version": "1.1",
                 "name": f"clock {first}",
                 "goal": "Be started once for each minute.",
-                "plan": [
-                    {"step_id": "enter", "action": "ledger.apply", "config": {}},
-                    {"step_id": "keep", "action": "ledger.keep", "config": {}},
-                ],
+                "plan": list(plan),
                 "triggers": [{"id": slug, "type": "schedule", "config": config} for slug in slugs],
                 "execution": {"concurrency": "allow_parallel"},
             }
@@ -92,7 +97,8 @@ async def plant(arena: Arena, triggers: int, pace: float) -> Storm:
     # All of them wait for the same minute.
     database = arena.house.database
     await database.execute(
-        "UPDATE triggers SET next_due_at = (SELECT max(next_due_at) FROM triggers)"
+        "UPDATE triggers SET next_due_at = (SELECT max(next_due_at) FROM triggers) "
+        "WHERE type = 'schedule'"
     )
     since = await database.fetchval("SELECT now()")
     return Storm(arena, since, pace, await waiting_for(arena), [])
@@ -100,7 +106,9 @@ async def plant(arena: Arena, triggers: int, pace: float) -> Storm:
 
 async def waiting_for(arena: Arena) -> dict[UUID, datetime]:
     async def read(connection: Connection) -> list[Any]:
-        return await connection.fetch("SELECT id, next_due_at FROM triggers")
+        return await connection.fetch(
+            "SELECT id, next_due_at FROM triggers WHERE type = 'schedule'"
+        )
 
     return {row["id"]: row["next_due_at"] for row in await arena.ask(read)}
 
@@ -158,7 +166,8 @@ async def settle(storm: Storm, seconds: float) -> None:
 async def _runs(arena: Arena) -> list[Any]:
     async def read(connection: Connection) -> list[Any]:
         return await connection.fetch(
-            "SELECT id, trigger_id, status, payload, started_at FROM runs ORDER BY id"
+            "SELECT id, trigger_id, status, payload, started_at FROM runs "
+            "WHERE trigger_type = 'schedule' ORDER BY id"
         )
 
     rows: list[Any] = await arena.ask(read)

@@ -47,9 +47,9 @@ class Tide:
         upto = self.runs * self.flows // self.portions
         await self.arena.dispatch(self.automation_id, upto - before)
 
-    async def rise(self, chance: random.Random, pause: float) -> None:
+    async def rise(self, chance: random.Random, pause: float, least: float = 0.0) -> None:
         """A pause, the next portion, and then any instant of the time that it takes."""
-        await asyncio.sleep(chance.uniform(0, pause))
+        await asyncio.sleep(chance.uniform(least, pause))
         await self.flow()
         await asyncio.sleep(chance.uniform(0, self.arena.crew.orders.most_ms * 6 / 1000))
 
@@ -83,7 +83,7 @@ async def _ready(arena: Arena) -> set[int]:
 
 async def strike_postgres(
     arena: Arena, chance: random.Random, server: EmbeddedServer, *,
-    runs: int, strikes: int, pause: float, down: float,
+    runs: int, strikes: int, pause: float, down: float, least: float = 0.0,
 ) -> list[float]:  # fmt: skip
     """Ends Postgres under the workers: by SIGKILL and by immediate shutdown, in turn.
 
@@ -93,7 +93,7 @@ async def strike_postgres(
     resumed = []
     ways = itertools.cycle((signal.SIGKILL, signal.SIGQUIT))
     for way in itertools.islice(ways, strikes):
-        await tide.rise(chance, pause)
+        await tide.rise(chance, pause, least)
         await strike(server, way)
         await asyncio.sleep(chance.uniform(0, down))
         await server.start_async()
@@ -116,21 +116,24 @@ async def strike(server: EmbeddedServer, way: signal.Signals) -> None:
 
 
 async def freeze_workers(
-    arena: Arena, chance: random.Random, *, runs: int, freezes: int, pause: float
-) -> None:
+    arena: Arena, chance: random.Random, *, runs: int, freezes: int, pause: float,
+    hold: float = 0.0,
+) -> None:  # fmt: skip
     """Stops one worker at a random instant, until all of its runs have another owner.
 
-    It is woken once its lease has been declared over, and must be at work again before
-    the next one is stopped.
+    It is woken once its lease has been declared over and it has slept so many seconds, and
+    must be at work again before the next one is stopped.
     """
     tide = await Tide.of_five_steps(arena, runs, freezes)
     for _ in range(freezes):
         await tide.rise(chance, pause)
         member = chance.choice(arena.crew.alive)
         member.signal(signal.SIGSTOP)
+        began = time.monotonic()
         gone = partial(_has_no_lease, arena, member)
         await arena.until(gone, _REST, "the lease has been declared over")
-        await asyncio.sleep(chance.uniform(0, pause))
+        rest = hold - (time.monotonic() - began)
+        await asyncio.sleep(max(rest, chance.uniform(0, pause)))
         member.signal(signal.SIGCONT)
         await arena.until_at_work(member)
 

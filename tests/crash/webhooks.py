@@ -63,16 +63,14 @@ async def plant(arena: Arena) -> Storm:
 
 async def strike_api(storm: Storm, chance: random.Random, *, calls: int, kills: int) -> None:
     """Keys in even portions; in the middle of each the API is killed and started again."""
-    storm.arena.crew.start(role="api", port=storm.port)
+    api = storm.arena.crew.start(role="api", port=storm.port)
     async with httpx2.AsyncClient(timeout=10) as client:
         for number in range(kills):
             portion = range(calls * number // kills, calls * (number + 1) // kills)
             sending = asyncio.create_task(_send(storm, client, portion))
-            while not storm.arena.crew.alive:
-                await asyncio.sleep(0.01)
             await _until_some_answered(storm, portion, chance)
-            storm.arena.crew.alive[-1].kill()
-            storm.arena.crew.start(role="api", port=storm.port)
+            api.kill()
+            api = storm.arena.crew.start(role="api", port=storm.port)
             await sending
 
 
@@ -114,7 +112,9 @@ async def offences(storm: Storm, calls: int) -> list[str]:
     """Everything that breaks the promise: one run for each accepted key, none besides."""
 
     async def read(connection: Connection) -> list[Any]:
-        return await connection.fetch("SELECT id, payload FROM runs")
+        return await connection.fetch(
+            "SELECT id, payload FROM runs WHERE automation_id = $1", storm.automation_id
+        )
 
     rows = await storm.arena.ask(read)
     runs = Counter(row["payload"]["n"] for row in rows)

@@ -57,6 +57,8 @@ class Orders:
     # After how many losses in mid-step a run is set aside. Blows that fall by chance may meet
     # one run again and again, which a poisoned one would do; then the storm allows for more.
     takeovers: int = Limits().takeovers
+    # After how many failures in a row an automation is paused; one that fails on purpose is not.
+    failures: int = Limits().failures_in_row
     least_ms: float = 2.0
     most_ms: float = 10.0
     # A commit point, at which time there, what happens then, and to whom if not itself.
@@ -82,7 +84,8 @@ class Orders:
             home=Path(self.home), database_url=self.url, slots=self.slots,
             lease_seconds=self.lease, heartbeat_seconds=self.heartbeat,
             poll_seconds=self.poll, stop_seconds=self.stop,
-            limits={"takeovers": self.takeovers, "losses": max(self.takeovers, Limits().losses)},
+            limits={"takeovers": self.takeovers, "losses": max(self.takeovers, Limits().losses),
+                    "failures_in_row": self.failures},
         )  # fmt: skip
 
 

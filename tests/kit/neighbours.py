@@ -50,6 +50,8 @@ _TOLD: Final[Mapping[tuple[str, str], Any]] = {
     ("artifacts", "retention"): "permanent",
     ("mcp_connections", "server_url"): "http://localhost:9/mcp",
     ("sessions", "expires_at"): datetime(2099, 1, 1, tzinfo=UTC),
+    # A halt of the workspace itself would keep everything in it from happening.
+    ("halts", "scope"): "automation",
 }
 # Columns that need nothing in them, and are looked for by what they hold.
 _FILLED: Final = {("pages", "source_ref")}

@@ -34,3 +34,8 @@ def floor_id(moment: datetime) -> UUID:
     """The smallest id a given moment can have: the bound of a partition."""
     milliseconds = int(moment.astimezone(UTC).timestamp() * 1000)
     return UUID(int=(milliseconds << 80) | _VERSION | _VARIANT)
+
+
+def moment_of(made: UUID) -> datetime:
+    """When an id was made, to the millisecond."""
+    return datetime.fromtimestamp((made.int >> 80) / 1000, UTC)

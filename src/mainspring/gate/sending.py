@@ -63,6 +63,7 @@ from mainspring.store.audit import Entry, append_audit, entry_by
 from mainspring.store.outage import logged_problem
 from mainspring.store.walls import Walled
 from mainspring.workspace.approval_policy import ApprovalPolicy, approval_policy
+from mainspring.workspace.halts import check_not_halted
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
@@ -246,6 +247,8 @@ class Sending:
         made, doing = _made(words, ask, row, under, call_id, files)
         if not wish.sends:
             return _reworded(row)
+        if row["automation_id"] is not None and not ours:
+            await check_not_halted(tx, ask.actor.workspace_id, row["automation_id"])
         needed = policy.approvers if ask.run is None else 1
         if not ours and ask.run is None:
             check_not_author(policy, ask.actor, authors)

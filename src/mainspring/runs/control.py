@@ -6,26 +6,27 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from mainspring.contracts.errors import Clash, Missing
-from mainspring.runs.dispatch import RUNS_CHANNEL
 from mainspring.runs.events import run_event
 from mainspring.runs.lanes import Lane, lock_lanes, occupied, release_lanes
 from mainspring.runs.rows import FINAL, End
+from mainspring.runs.transport.hints import LocalHints
 from mainspring.store.events import EVENTS_CHANNEL, append_events
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
+    from mainspring.runs.transport.hints import Hints
     from mainspring.store.database import Database
     from mainspring.store.wake import Waker
 
 _LOOK = "SELECT status, lane FROM runs WHERE workspace_id = $1 AND id = $2"
 _LOCKED = """
-    SELECT r.status, r.reason, r.outcome, r.automation_id, r.mode, a.name
+    SELECT r.status, r.reason, r.outcome, r.automation_id, r.mode, r.queue, a.name
     FROM runs r JOIN automations a ON a.workspace_id = r.workspace_id AND a.id = r.automation_id
     WHERE r.workspace_id = $1 AND r.id = $2 FOR UPDATE OF r
 """
 _CANCEL_NOW = """
     UPDATE runs SET status = 'cancelled', reason = 'cancelled', outcome = 'failed',
-        fence = fence + 1, cancel_at = now(), finished_at = now()
+        fence = fence + 1, cancel_at = now(), finished_at = now(), parked_due_at = NULL
     WHERE workspace_id = $1 AND id = $2
 """
 _CANCEL_SOON = """
@@ -46,9 +47,10 @@ _AGAIN_FROM = frozenset({"failed", "timed_out", "cancelled", "dead"})
 class Control:
     """What a person may do to a run."""
 
-    def __init__(self, database: Database, waker: Waker) -> None:
+    def __init__(self, database: Database, waker: Waker, hints: Hints | None = None) -> None:
         self._database = database
         self._waker = waker
+        self._hints = hints or LocalHints(waker)
 
     async def cancel(self, workspace_id: UUID, run_id: UUID) -> str:
         """Ends a run that waits at once; asks the worker of one that is under way to stop."""
@@ -68,7 +70,8 @@ class Control:
             )
             await append_events(tx, [] if event is None else [event])
             await release_lanes(tx, lanes)
-        self._waker.wake(RUNS_CHANNEL)
+        # Whoever stood behind it may go now.
+        self._hints.due([(row["queue"], run_id)])
         self._waker.wake(EVENTS_CHANNEL)
         return "cancelled"
 
@@ -80,7 +83,7 @@ class Control:
             _check_again(row)
             behind = bool(await occupied(tx, lanes))
             await tx.execute(_AGAIN, workspace_id, run_id, behind)
-        self._waker.wake(RUNS_CHANNEL)
+        self._hints.due([(row["queue"], run_id)])
 
     async def _lanes(self, tx: Transaction, workspace_id: UUID, run_id: UUID) -> list[Lane]:
         """The run's lane, locked: a lane is always locked before a row."""

@@ -34,16 +34,14 @@ from mainspring.runs.events import run_event
 from mainspring.runs.filling import Facts, fill, is_heavy
 from mainspring.runs.lanes import Lane, lock_lanes, occupied
 from mainspring.runs.rows import End
+from mainspring.runs.transport.hints import Hints
 from mainspring.runs.versions import Versions
 from mainspring.store.database import Database, is_lost_connection
 from mainspring.store.events import EventRow, append_events
-from mainspring.store.wake import Waker
 from mainspring.workspace.consent_rows import PAUSED_REASON as CONSENT
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
-
-RUNS_CHANNEL = "mainspring_runs"
 
 # One question for everything that is known about a batch. The triggers that are armed are
 # held: whoever pauses them waits, and nothing starts after that. What an automation spent is
@@ -85,6 +83,8 @@ class Dispatched:
     status: str
     reason: str | None = None
     existed: bool = False
+    # The queue of a run that is due now: where a worker should look.
+    queue: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,11 +103,11 @@ class Dispatcher:
     """Turns requests into runs; any number of processes may do so at once."""
 
     def __init__(
-        self, database: Database, versions: Versions, waker: Waker, limits: Limits
+        self, database: Database, versions: Versions, hints: Hints, limits: Limits
     ) -> None:
         self._database = database
         self._versions = versions
-        self._waker = waker
+        self._hints = hints
         self._limits = limits
         self._facts = Facts(database)
 
@@ -140,8 +140,8 @@ class Dispatcher:
 
     def wake(self, made: Sequence[Dispatched | Problem]) -> None:
         """Tells the workers, once the runs are committed."""
-        if any(isinstance(one, Dispatched) and one.status == "pending" for one in made):
-            self._waker.wake(RUNS_CHANNEL)
+        found = (one for one in made if isinstance(one, Dispatched) and one.status == "pending")
+        self._hints.due((one.queue, one.run_id) for one in found if one.queue is not None)
 
     async def prepare(self, request: Request) -> Request:
         """Works out what a run would be given, outside of any transaction.
@@ -319,7 +319,8 @@ def _failures(runs: Sequence[NewRun], around: _Surroundings) -> Iterator[EventRo
 
 
 def _made(run: NewRun) -> Dispatched:
-    return Dispatched(run.id, run.status, run.refusal.reason if run.refusal else None)
+    reason = run.refusal.reason if run.refusal else None
+    return Dispatched(run.id, run.status, reason, queue=None if run.behind else run.queue)
 
 
 def _unreadable(request: Request, version: int, chain: Chain, problem: Problem) -> NewRun:

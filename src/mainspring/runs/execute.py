@@ -18,6 +18,7 @@ from typing import Any, Literal, NoReturn
 from mainspring.contracts.context import Actor, RunRef
 from mainspring.contracts.errors import Exhausted, Problem, TimedOut, from_dict
 from mainspring.contracts.outcome import Wait
+from mainspring.contracts.whereabouts import STEP
 from mainspring.definition.program import ProgramStep
 from mainspring.definition.templates import RunFailure, Scope, build_run_context
 from mainspring.gate.budget import Purse, StepBound
@@ -129,7 +130,7 @@ class Execution:
 
     async def go(self) -> None:
         """Runs to an end, a wait or a hand-over; never raises."""
-        self._tell("run_resumed" if self.run.resumed else "run_started")
+        self._tell("run_resumed" if self.run.resumed else "run_started", detail=self)
         try:
             await self._end(await self._walked())
         except Sleep as sleep:
@@ -317,6 +318,7 @@ class Execution:
         while True:
             await self._ready()
             began = self.engine.clock.monotonic()
+            STEP.set(step.step_id)
             self._tell("step_started", step, item, attempt=attempt)
             try:
                 self._check_purse()

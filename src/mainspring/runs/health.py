@@ -24,20 +24,64 @@ MATCHER: Final = "triggers"
 
 # These cross workspaces on purpose: one house serves all of them.
 _VITALS = """
-    WITH mark AS MATERIALIZED (SELECT xid, id FROM event_cursors WHERE consumer = $1)
+    WITH mark AS MATERIALIZED (SELECT xid, id FROM event_cursors WHERE consumer = $1),
+    oldest AS MATERIALIZED (
+        SELECT q.queue, d.due_at
+        FROM unnest(ARRAY['fast', 'medium', 'long']) AS q(queue),
+        LATERAL (
+            SELECT r.due_at FROM runs r
+            WHERE r.queue = q.queue AND r.status IN ('pending', 'waiting') AND r.due_at <= now()
+            ORDER BY r.due_at LIMIT 1
+        ) AS d
+    ),
+    alive AS MATERIALIZED (
+        SELECT w.id, w.queues, w.slots, w.drain_at FROM workers w WHERE w.lease_until > now()
+    ),
+    -- The oldest run of each queue that no suspicion holds up; it should have been taken.
+    late AS MATERIALIZED (
+        SELECT q.queue, d.due_at
+        FROM oldest q,
+        LATERAL (
+            SELECT r.due_at FROM runs r
+            WHERE r.queue = q.queue AND r.status IN ('pending', 'waiting') AND r.takeovers = 0
+              AND r.due_at < now() - make_interval(secs => $2)
+            ORDER BY r.due_at LIMIT 1
+        ) AS d
+        WHERE q.due_at < now() - make_interval(secs => $2)
+    ),
+    -- Only looked at while something is late: a worker with room that has taken nothing new.
+    idle AS MATERIALIZED (
+        SELECT a.id, a.queues
+        FROM alive a,
+        LATERAL (
+            SELECT count(*) AS held, max(r.claimed_at) AS took FROM runs r
+            WHERE r.worker = a.id AND r.status = 'running'
+        ) AS h
+        WHERE EXISTS (SELECT 1 FROM late) AND a.drain_at IS NULL AND h.held < a.slots
+          AND (h.took IS NULL OR h.took < now() - make_interval(secs => $2))
+    )
     SELECT
         (SELECT count(*) FROM triggers WHERE next_due_at < now() - make_interval(secs => $2))
             AS overdue_schedules,
         (SELECT extract(epoch FROM now() - min(next_due_at)) FROM triggers
          WHERE next_due_at <= now()) AS schedule_seconds,
-        (SELECT count(*) FROM workers WHERE lease_until > now()) AS workers,
-        (SELECT extract(epoch FROM now() - min(d.due_at))
-         FROM unnest(ARRAY['fast', 'medium', 'long']) AS q(queue),
-         LATERAL (
-            SELECT r.due_at FROM runs r
-            WHERE r.queue = q.queue AND r.status IN ('pending', 'waiting') AND r.due_at <= now()
-            ORDER BY r.due_at LIMIT 1
-         ) AS d) AS run_seconds,
+        (SELECT count(*) FROM alive) AS workers,
+        (SELECT extract(epoch FROM now() - min(due_at)) FROM oldest) AS run_seconds,
+        (SELECT extract(epoch FROM now() - min(o.due_at)) FROM oldest o
+         WHERE NOT EXISTS (SELECT 1 FROM alive a WHERE a.queues = '{}' OR o.queue = ANY(a.queues)))
+            AS unserved_seconds,
+        (SELECT extract(epoch FROM now() - min(l.due_at)) FROM late l
+         WHERE EXISTS (SELECT 1 FROM idle i WHERE l.queue = ANY(i.queues))
+           AND NOT EXISTS (
+            SELECT 1 FROM alive a WHERE l.queue = ANY(a.queues)
+              AND a.id NOT IN (SELECT id FROM idle))
+           -- Between two claims a worker holds nothing: what has just ended shows that it works.
+           AND NOT EXISTS (
+            SELECT 1 FROM (SELECT type, created_at FROM events
+                           ORDER BY xid DESC, id DESC LIMIT 100) AS e
+            WHERE e.type LIKE 'automation.run.%'
+              AND e.created_at > now() - make_interval(secs => $2)
+           )) AS untaken_seconds,
         (SELECT extract(epoch FROM now() - e.created_at) FROM mark, LATERAL (
             SELECT created_at FROM events
             WHERE (xid, id) > (mark.xid, mark.id) ORDER BY xid, id LIMIT 1
@@ -55,12 +99,6 @@ _RUNS_SINCE = """
       AND id >= $2 AND rehearsal_id IS NULL GROUP BY status
 """
 
-_DUE_RUNS = """
-    SELECT count(*) AS runs FROM runs
-    WHERE queue IN ('fast', 'medium', 'long') AND status IN ('pending', 'waiting')
-      AND due_at <= now()
-"""
-
 
 @dataclass(frozen=True, slots=True)
 class Vitals:
@@ -72,6 +110,10 @@ class Vitals:
     run_seconds: float | None = None
     event_seconds: float | None = None
     unheard_seconds: float | None = None
+    # The oldest due run of a queue that no living worker takes from.
+    unserved_seconds: float | None = None
+    # The oldest due run that workers with room for it do not take, nor any other.
+    untaken_seconds: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,10 +133,13 @@ class Health:
     checks: tuple[Check, ...]
 
 
-async def read_vitals(tx: Transaction) -> Vitals:
+async def read_vitals(tx: Transaction, patience: float = PATIENCE_SECONDS) -> Vitals:
     """One look at everything that may be late."""
-    row = await tx.fetchrow(_VITALS, MATCHER, PATIENCE_SECONDS)
-    ages = ("schedule_seconds", "run_seconds", "event_seconds", "unheard_seconds")
+    row = await tx.fetchrow(_VITALS, MATCHER, patience)
+    ages = (
+        "schedule_seconds", "run_seconds", "event_seconds", "unheard_seconds",
+        "unserved_seconds", "untaken_seconds",
+    )  # fmt: skip
     return Vitals(
         workers=row["workers"],
         overdue_schedules=row["overdue_schedules"],
@@ -108,27 +153,21 @@ async def recent_runs(tx: Transaction, workspace_id: UUID, since: UUID) -> Mappi
     return {row["status"]: row["runs"] for row in rows}
 
 
-async def due_runs(tx: Transaction) -> int:
-    """Runs whose time has come and that no worker has taken."""
-    row = await tx.fetchrow(_DUE_RUNS)
-    return int(row["runs"])
-
-
-def judge(vitals: Vitals | None) -> Health:
+def judge(vitals: Vitals | None, patience: float = PATIENCE_SECONDS) -> Health:
     """What the vitals mean; without any, the database did not answer."""
     if vitals is None:
         return Health("down", (Check("database", False, "The database does not answer."),))
     checks = (
         Check("database", True, "The database answers."),
-        _schedules(vitals),
-        _workers(vitals),
-        _matcher(vitals),
+        _schedules(vitals, patience),
+        _workers(vitals, patience),
+        _matcher(vitals, patience),
     )
     return Health("ok" if all(check.ok for check in checks) else "degraded", checks)
 
 
-def _schedules(vitals: Vitals) -> Check:
-    late = _late(vitals.schedule_seconds)
+def _schedules(vitals: Vitals, patience: float) -> Check:
+    late = _late(vitals.schedule_seconds, patience)
     if late is None:
         return Check("schedules", True, "No schedule is overdue.")
     return Check(
@@ -139,21 +178,31 @@ def _schedules(vitals: Vitals) -> Check:
     )
 
 
-def _workers(vitals: Vitals) -> Check:
-    late = _late(vitals.run_seconds)
-    if vitals.workers > 0 or late is None:
+def _workers(vitals: Vitals, patience: float) -> Check:
+    late = _late(vitals.run_seconds, patience)
+    if late is None:
         return Check("workers", True, f"Workers at work: {vitals.workers}.")
-    return Check(
-        "workers", False, f"A run has been due for {late} s and no worker is there to take it."
-    )
+    due = f"A run has been due for {late} s"
+    if vitals.workers == 0:
+        return Check("workers", False, f"{due} and no worker is there to take it.")
+    unserved = _late(vitals.unserved_seconds, patience)
+    if unserved is not None:
+        detail = f"A run has been due for {unserved} s and no worker takes from its queue."
+        return Check("workers", False, detail)
+    untaken = _late(vitals.untaken_seconds, patience)
+    if untaken is not None:
+        detail = f"A run has been due for {untaken} s and workers with room do not take it."
+        return Check("workers", False, detail)
+    # There is more to do than hands; everybody works.
+    return Check("workers", True, f"Workers at work: {vitals.workers}. {due}: they are busy.")
 
 
-def _matcher(vitals: Vitals) -> Check:
-    late = _late(vitals.event_seconds) or _late(vitals.unheard_seconds)
+def _matcher(vitals: Vitals, patience: float) -> Check:
+    late = _late(vitals.event_seconds, patience) or _late(vitals.unheard_seconds, patience)
     if late is None:
         return Check("events", True, "Events are matched as they come.")
     return Check("events", False, f"Events have not been matched for {late} s.")
 
 
-def _late(seconds: float | None) -> int | None:
-    return int(seconds) if seconds is not None and seconds > PATIENCE_SECONDS else None
+def _late(seconds: float | None, patience: float) -> int | None:
+    return int(seconds) if seconds is not None and seconds > patience else None

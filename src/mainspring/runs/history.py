@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 
 COLUMNS = """r.id, a.name AS automation, r.automation_id, r.version, r.status, r.reason,
         r.outcome, r.trigger_type, r.trigger_id, r.created_at, r.started_at, r.finished_at,
-        r.effects, r.drafts, r.cost_usd, r.attempt, r.replay_of, r.parent_id, r.mode"""
+        r.effects, r.drafts, r.cost_usd, r.attempt, r.replay_of, r.parent_id, r.mode,
+        CASE WHEN r.finished_at IS NULL THEN (SELECT h.reason
+            FROM halting(r.workspace_id, r.automation_id) AS h ORDER BY h.halted_at LIMIT 1)
+            END AS halted"""
 # The page is picked first, along the ids and no further than it goes; names come to it then.
 _LIST = f"""
     WITH picked AS MATERIALIZED (
@@ -39,7 +42,8 @@ _PARTS: Final[Mapping[str, str]] = {
     "mode": "r.mode = {}",
 }
 _ONE = f"""
-    SELECT {COLUMNS}, nullif(r.due_at, 'infinity') AS due_at, r.takeovers, r.queue, r.root_id,
+    SELECT {COLUMNS}, nullif(coalesce(r.parked_due_at, r.due_at), 'infinity') AS due_at,
+        r.takeovers, r.queue, r.root_id,
         r.depth, r.inputs, r.payload, r.output, r.error
     FROM runs r JOIN automations a ON a.workspace_id = r.workspace_id AND a.id = r.automation_id
     WHERE r.workspace_id = $1 AND r.id = $2

@@ -28,7 +28,8 @@ _BACKLOG: Final = timedelta(days=1)
 _MOST: Final = 500
 
 _RUN = f"""
-    SELECT {COLUMNS}, nullif(r.due_at, 'infinity') AS due_at, r.output, r.error
+    SELECT {COLUMNS}, nullif(coalesce(r.parked_due_at, r.due_at), 'infinity') AS due_at,
+        r.output, r.error
     FROM runs r JOIN automations a ON a.workspace_id = r.workspace_id AND a.id = r.automation_id
     WHERE r.workspace_id = $1 AND r.id = $2
 """

@@ -3,11 +3,16 @@
 A claim is one skip-locked statement. One lease per worker covers all of its runs; when it
 runs out, another worker puts those runs back, with a new fence, for anyone to claim. A
 run that keeps losing its worker without progress is poison and ends as dead.
+
+What a halt holds is parked: its due time is put aside, and it is out of every claim's way
+until the halt is released. Whoever halts parks what is due; a claim that still comes upon a
+run of that kind parks it instead of taking it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
@@ -18,15 +23,25 @@ from mainspring.runs.rows import ClaimedRun
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
 
-_CLAIM = """
-    WITH me AS MATERIALIZED (
-        -- A worker whose lease ran out while it slept must not take anything new.
-        SELECT 1 FROM workers WHERE id = $3 AND lease_until > now() FOR KEY SHARE
-    ), picked AS MATERIALIZED (
-        SELECT p.workspace_id, p.id
+# The due time of a parked run: no claim comes that far, and no lane stands for it.
+PARKED = "timestamptz '9999-01-01 00:00:00+00'"
+# Whether a run is held, in a statement where it is called r. Mostly no halt stands at all, and
+# that is asked once.
+HALTED = """(CASE WHEN (SELECT EXISTS (SELECT FROM halts)) THEN
+                EXISTS (SELECT FROM halting(r.workspace_id, r.automation_id)) ELSE false END)"""
+
+# A worker whose lease ran out while it slept must not take anything new, nor one that drains.
+_ME = """
+        SELECT 1 FROM workers
+        WHERE id = $3 AND lease_until > now() AND drain_at IS NULL FOR KEY SHARE
+"""
+
+_CLAIM = f"""
+    WITH me AS MATERIALIZED ({_ME}), picked AS MATERIALIZED (
+        SELECT p.workspace_id, p.id, p.held
         FROM me, unnest($1::text[]) AS q(queue),
         LATERAL (
-            SELECT r.workspace_id, r.id FROM runs r
+            SELECT r.workspace_id, r.id, {HALTED} AS held FROM runs r
             WHERE r.queue = q.queue AND r.status IN ('pending', 'waiting')
               AND r.due_at <= now() AND r.takeovers = 0
             ORDER BY r.due_at LIMIT $2
@@ -37,12 +52,9 @@ _CLAIM = """
 """
 
 # Runs whose worker was lost are claimed apart: see Suspects in worker.py.
-_CLAIM_SUSPECTS = """
-    WITH me AS MATERIALIZED (
-        -- A worker whose lease ran out while it slept must not take anything new.
-        SELECT 1 FROM workers WHERE id = $3 AND lease_until > now() FOR KEY SHARE
-    ), picked AS MATERIALIZED (
-        SELECT r.workspace_id, r.id FROM runs r
+_CLAIM_SUSPECTS = f"""
+    WITH me AS MATERIALIZED ({_ME}), picked AS MATERIALIZED (
+        SELECT r.workspace_id, r.id, {HALTED} AS held FROM runs r
         WHERE EXISTS (SELECT 1 FROM me)
           AND r.status IN ('pending', 'waiting') AND r.takeovers > 0 AND r.takeovers <= $4
           AND r.due_at <= now() AND r.queue = ANY($1::text[])
@@ -51,25 +63,31 @@ _CLAIM_SUSPECTS = """
     )
 """
 
-_TAKE = """
+_TAKE = f"""
     UPDATE runs r
-    SET status = 'running', fence = r.fence + 1, worker = $3, claimed_at = now(), trial = false,
-        started_at = coalesce(r.started_at, now())
+    SET status = CASE WHEN p.held THEN r.status ELSE 'running' END,
+        fence = CASE WHEN p.held THEN r.fence ELSE r.fence + 1 END,
+        worker = CASE WHEN p.held THEN NULL ELSE $3::int4 END,
+        claimed_at = CASE WHEN p.held THEN r.claimed_at ELSE now() END,
+        trial = r.trial AND p.held,
+        started_at = CASE WHEN p.held THEN r.started_at ELSE coalesce(r.started_at, now()) END,
+        due_at = CASE WHEN p.held THEN {PARKED} ELSE r.due_at END,
+        parked_due_at = CASE WHEN p.held THEN r.due_at END
     FROM picked p
     WHERE r.workspace_id = p.workspace_id AND r.id = p.id
-    RETURNING r.workspace_id, r.id, r.automation_id, r.version, r.trigger_id, r.trigger_type,
-        r.fence, r.attempt, r.takeovers, r.lane, r.inputs, r.payload, r.started_at,
+    RETURNING p.held, r.workspace_id, r.id, r.automation_id, r.version, r.trigger_id,
+        r.trigger_type, r.fence, r.attempt, r.takeovers, r.lane, r.inputs, r.payload, r.started_at,
         r.active_ms, r.cost_usd, r.cancel_at IS NOT NULL AS cancelled, r.mode, r.rehearsal_id
 """
 
 _REGISTER = """
-    INSERT INTO workers (name, lease_until)
-    VALUES ($1, now() + make_interval(secs => $2)) RETURNING id
+    INSERT INTO workers (name, lease_until, host, process, queues, slots)
+    VALUES ($1, now() + make_interval(secs => $2), $3, $4, $5, $6) RETURNING id
 """
 
 _BEAT = """
-    UPDATE workers SET lease_until = now() + make_interval(secs => $2)
-    WHERE id = $1 AND lease_until > now() RETURNING now() AS now
+    UPDATE workers SET lease_until = now() + make_interval(secs => $2), in_flight = $3
+    WHERE id = $1 AND lease_until > now() RETURNING now() AS now, drain_at IS NOT NULL AS draining
 """
 
 # A worker that stopped in good order has no runs left; its row goes at once.
@@ -131,18 +149,47 @@ _ORPHANED = """
       AND NOT EXISTS (SELECT 1 FROM workers w WHERE w.id = r.worker)
 """
 
-_CANCELLED = """
-    SELECT id, fence FROM runs
-    WHERE worker = $1 AND status = 'running' AND cancel_at IS NOT NULL
+_UNWANTED = f"""
+    SELECT r.id, r.fence, r.cancel_at IS NOT NULL AS cancelled FROM runs r
+    WHERE r.worker = $1 AND r.status = 'running' AND (r.cancel_at IS NOT NULL OR {HALTED})
 """
 
 # What a worker still owns according to the table; anything else it holds, it lost.
 _OWNED = "SELECT id, fence FROM runs WHERE worker = $1 AND status = 'running'"
 
 
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a worker lives, and how much it takes."""
+
+    name: str
+    host: str
+    process: int
+    queues: tuple[str, ...]
+    slots: int
+
+
+@dataclass(frozen=True, slots=True)
+class Heartbeat:
+    """What a worker hears when it renews its lease."""
+
+    now: datetime
+    # An operator wants it to take nothing new and leave.
+    draining: bool
+
+
 async def claim(tx: Transaction, queues: Sequence[str], most: int, worker: int) -> list[ClaimedRun]:
-    """Takes up to ``most`` due runs that no one holds, oldest first."""
-    return _claimed(await tx.fetch(_CLAIM + _TAKE, list(queues), most, worker))
+    """Takes up to ``most`` due runs that no one holds, oldest first.
+
+    Where it came upon runs that a halt holds, it looks once more for others: those are parked.
+    """
+    taken: list[ClaimedRun] = []
+    while len(taken) < most:
+        rows = await tx.fetch(_CLAIM + _TAKE, list(queues), most - len(taken), worker)
+        taken += _claimed(rows)
+        if not any(row["held"] for row in rows):
+            break
+    return taken
 
 
 async def claim_suspects(
@@ -164,20 +211,26 @@ def _claimed(rows: Sequence[Any]) -> list[ClaimedRun]:
             row["mode"], row["rehearsal_id"],
         )
         for row in rows
+        if not row["held"]
     ]  # fmt: skip
 
 
-async def register(tx: Transaction, name: str, lease_seconds: float) -> int:
+async def register(tx: Transaction, worker: Place, lease_seconds: float) -> int:
     """A new worker with a lease; its number is never used again."""
-    row = await tx.fetchrow(_REGISTER, name, lease_seconds)
+    row = await tx.fetchrow(
+        _REGISTER, worker.name, lease_seconds, worker.host, worker.process, list(worker.queues),
+        worker.slots,
+    )  # fmt: skip
     assert row is not None
     return int(row["id"])
 
 
-async def beat(tx: Transaction, worker: int, lease_seconds: float) -> datetime | None:
-    """Renews the lease and tells the database's time; None when it had already run out."""
-    row = await tx.fetchrow(_BEAT, worker, lease_seconds)
-    return None if row is None else row["now"]
+async def beat(
+    tx: Transaction, worker: int, lease_seconds: float, in_flight: int
+) -> Heartbeat | None:
+    """Renews the lease and hears what there is to hear; None when it had already run out."""
+    row = await tx.fetchrow(_BEAT, worker, lease_seconds, in_flight)
+    return None if row is None else Heartbeat(row["now"], row["draining"])
 
 
 async def leave(tx: Transaction, worker: int) -> None:
@@ -215,9 +268,13 @@ async def forget_workers(tx: Transaction, workers: Sequence[int]) -> None:
     await tx.execute("DELETE FROM workers WHERE id = ANY($1::int4[])", list(workers))
 
 
-async def cancelled(tx: Transaction, worker: int) -> set[tuple[UUID, int]]:
-    """Runs of this worker that someone asked to cancel, with their fences."""
-    return {(row["id"], row["fence"]) for row in await tx.fetch(_CANCELLED, worker)}
+async def unwanted(tx: Transaction, worker: int) -> dict[tuple[UUID, int], bool]:
+    """Runs of this worker that are not to go on, with their fences; true: for good.
+
+    The others are held by a halt.
+    """
+    rows = await tx.fetch(_UNWANTED, worker)
+    return {(row["id"], row["fence"]): row["cancelled"] for row in rows}
 
 
 async def owned(tx: Transaction, worker: int) -> set[tuple[UUID, int]]:

@@ -10,6 +10,7 @@ from mainspring.contracts.errors import Fault, Problem
 from mainspring.contracts.limits import Limits
 from mainspring.runs import queue
 from mainspring.runs.events import run_event
+from mainspring.runs.halts import finish_releases
 from mainspring.runs.lanes import STUCK, lock_lanes, release_lanes
 from mainspring.runs.rows import ClaimedRun, End, Unit
 from mainspring.store.events import append_events
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 
 async def rescue(database: Database, limits: Limits) -> int:
-    """One round: lost workers first, then lanes that wait for nobody."""
+    """One round: lost workers, then lanes that wait for nobody, then what halts let go."""
     async with database.transaction() as tx:
         lost = await queue.lost_workers(tx)
         gone = {number for number, _ in lost} | set(await queue.orphaned(tx))
@@ -30,6 +31,7 @@ async def rescue(database: Database, limits: Limits) -> int:
     # so a lane is never asked for while rows are held.
     async with database.transaction() as tx:
         await _unstick(tx)
+    await finish_releases(database)
     return moved
 
 

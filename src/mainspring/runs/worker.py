@@ -1,7 +1,7 @@
 """The worker: claims due runs, executes many at a time, keeps its lease, cleans up.
 
 Four loops share one event loop: claiming, the heartbeat, the rescue of runs whose worker
-was lost, and the watch for cancellations. None of them is special to one worker: any
+was lost, and the watch for what was cancelled or halted. None of them is special to one worker: any
 number of workers do the same beside each other and need no leader.
 """
 
@@ -19,6 +19,7 @@ from typing import TypeVar
 from uuid import UUID
 
 from mainspring.contracts.errors import Problem, for_log
+from mainspring.contracts.whereabouts import within_run
 from mainspring.gate.known import Known
 from mainspring.runs import queue
 from mainspring.runs.engine import Engine, LoadedVersion
@@ -26,13 +27,13 @@ from mainspring.runs.execute import Execution, Interrupt
 from mainspring.runs.journal import RunJournal, read_journal
 from mainspring.runs.rescue import rescue, return_strays, undecodable
 from mainspring.runs.rows import ClaimedRun
+from mainspring.runs.transport.hints import Ear
 from mainspring.runs.versions import Versions
 from mainspring.settings import Settings
 from mainspring.store.clock import DatabaseClock
 from mainspring.store.database import Connection, Database, is_lost_connection
 from mainspring.store.outage import logged_problem
 from mainspring.store.partitions import ensure_partitions
-from mainspring.store.wake import Listener
 from mainspring.workspace.sealing import Drawer
 
 log = logging.getLogger(__name__)
@@ -61,7 +62,7 @@ class Worker:
         engine: Engine,
         clock: DatabaseClock,
         versions: Versions,
-        listener: Listener,
+        listener: Ear,
         settings: Settings,
     ) -> None:
         self._database = database
@@ -72,7 +73,12 @@ class Worker:
         self._settings = settings
         self._id = 0
         self._lease_end = 0.0
-        self._name = f"{platform.node()}/{os.getpid()}"
+        self._place = queue.Place(
+            f"{platform.node()}/{os.getpid()}", platform.node(), os.getpid(), settings.queues,
+            settings.slots,
+        )  # fmt: skip
+        # An operator wanted it to leave.
+        self.drained = False
         # By claim, not by run: a worker that lost a run may claim the same run again.
         self._running: dict[Claim, tuple[Execution, asyncio.Task[None]]] = {}
         # Claimed, and not yet executing: its version or its journal is being read.
@@ -90,7 +96,7 @@ class Worker:
         """Asks the worker to end: it claims nothing more from this moment."""
         self._stop.set()
         self._freed.set()
-        self._listener.nudge()
+        self._listener.hush()
 
     async def run(self) -> None:
         """Works until it is stopped, then hands back what it could not finish."""
@@ -119,7 +125,7 @@ class Worker:
         lease = self._settings.lease_seconds
         return [
             (min(lease / 6, 5.0), self._rescue),
-            (self._settings.poll_seconds, self._cancel_asked),
+            (self._settings.poll_seconds, self._stop_unwanted),
             (3600.0, self._partitions),
         ]
 
@@ -209,6 +215,7 @@ class Worker:
     async def _execute(self, run: ClaimedRun) -> None:
         task = asyncio.current_task()
         assert task is not None
+        within_run(run.workspace_id, run.automation_id, run.id)
         try:
             version = await self._retrying(partial(self._versions.load, run))
             journal = RunJournal()
@@ -259,7 +266,7 @@ class Worker:
     async def _register(self) -> int:
         asked = self._clock.monotonic()
         async with self._database.transaction() as tx:
-            number = await queue.register(tx, self._name, self._settings.lease_seconds)
+            number = await queue.register(tx, self._place, self._settings.lease_seconds)
         self._lease_end = asked + self._settings.lease_seconds
         return number
 
@@ -275,16 +282,20 @@ class Worker:
     async def _beat(self) -> None:
         asked = self._clock.monotonic()
         async with self._database.transaction() as tx:
-            now = await queue.beat(tx, self._id, self._settings.lease_seconds)
+            heard = await queue.beat(tx, self._id, self._settings.lease_seconds, self.in_flight)
             owned = await queue.owned(tx, self._id)
-        if now is None:
+        if heard is None:
             log.warning("The lease ran out while this worker was held up; it starts afresh.")
             for claim in list(self._running):
                 self._interrupt(claim, "lost")
             self._id = await self._register()
             return
         self._lease_end = asked + self._settings.lease_seconds
-        self._clock.sync(now)
+        self._clock.sync(heard.now)
+        if heard.draining and not self._stop.is_set():
+            log.info("An operator drains this worker: it takes nothing new, and leaves.")
+            self.drained = True
+            self.stop()
         await self._return_strays(owned)
 
     async def _return_strays(self, owned: set[Claim]) -> None:
@@ -302,12 +313,13 @@ class Worker:
     async def _rescue(self) -> None:
         await rescue(self._database, self._engine.limits)
 
-    async def _cancel_asked(self) -> None:
+    async def _stop_unwanted(self) -> None:
+        """What was cancelled ends; what is halted goes back, for a claim to put it aside."""
         if not self._running:
             return
         async with self._database.acquire() as connection:
-            for claim in await queue.cancelled(connection, self._id):
-                self._interrupt(claim, "cancel")
+            for claim, cancelled in (await queue.unwanted(connection, self._id)).items():
+                self._interrupt(claim, "cancel" if cancelled else "hand_back")
 
     async def _partitions(self) -> None:
         async with self._database.transaction() as tx:

@@ -17,6 +17,7 @@ import os
 import random
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias, TypeVar
 from uuid import UUID
@@ -54,6 +55,15 @@ _FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 0.5
 # What the driver may raise in the middle of a break; on an open connection it means misuse.
 _WHEN_CLOSED = (ConnectionError, asyncpg.InterfaceError)
 _NONE: Mapping[str, str] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class PoolUse:
+    """How many connections of this process work, are idle, and may be at most."""
+
+    used: int
+    idle: int
+    most: int
 
 
 class Database(Asking):
@@ -108,6 +118,12 @@ class Database(Asking):
             await database.close()
             raise
         return database
+
+    def in_use(self) -> PoolUse:
+        """Both pools together."""
+        idle = self._pool.get_idle_size() + self._inner.get_idle_size()
+        size = self._pool.get_size() + self._inner.get_size()
+        return PoolUse(size - idle, idle, self._pool.get_max_size() + self._inner.get_max_size())
 
     @property
     def server(self) -> EmbeddedServer | None:

@@ -36,6 +36,7 @@ from mainspring.store.diagnosis import folder_problem, is_lingering, start_probl
 from mainspring.store.leftovers import clear_pid_files, end_orphans
 from mainspring.store.ownership import FolderLock
 from mainspring.store.programs import spawn, until_ended
+from mainspring.store.setting_aside import refuse_unfinished
 from mainspring.store.tuning import server_settings
 
 # Replaying what a crash left over takes seconds; a machine in trouble may take minutes.
@@ -58,8 +59,11 @@ class EmbeddedServer:
         *,
         extra_settings: Mapping[str, str] = _NONE,
         binaries: Binaries | None = None,
+        unfinished: bool = False,
     ) -> None:
+        """With ``unfinished``, also on a folder that is being filled from a backup."""
         self._home = home.absolute()
+        self._unfinished = unfinished
         self._extra = extra_settings
         self._binaries = binaries
         self._lock = FolderLock(self._home)
@@ -121,6 +125,8 @@ class EmbeddedServer:
         self._lock.release()
 
     async def _begin(self) -> None:
+        if not self._unfinished:
+            refuse_unfinished(self._home)
         account = server_account(self._home / "postgres" / "data")
         make_home(self._home, account)
         layout = layout_of(self._home, account.uid)

@@ -17,13 +17,16 @@ from pathlib import Path
 import asyncpg
 
 from mainspring.contracts.errors import Clash, Fault
+from mainspring.store.asking import Connection
 from mainspring.store.database import INSIDE, Database, Dedicated
 from mainspring.store.outage import database_problem, is_lost_connection
 
 PACKAGED = Path(__file__).parent / "migrations"
+# Beside a file, the way back from it; only whoever goes back looks at it.
+DOWN = ".down.sql"
 _FILE = re.compile(r"(?P<version>\d{4})_(?P<name>[a-z0-9_]+)\.sql")
 
-_LOCK = "SELECT pg_advisory_lock(7311, 0)"
+LOCK = "SELECT pg_advisory_lock(7311, 0)"
 _TABLE = """
     CREATE TABLE IF NOT EXISTS schema_migrations (
         version    integer PRIMARY KEY,
@@ -71,15 +74,21 @@ class Migration:
         return hashlib.sha256(self.sql.encode()).digest()
 
 
-async def migrate(database: Database, folder: Path = PACKAGED) -> list[str]:
-    """Applies what is missing, oldest first; answers the names of what it applied."""
+async def migrate(
+    database: Database, folder: Path = PACKAGED, *, upto: int | None = None
+) -> list[str]:
+    """Applies what is missing, oldest first; answers the names of what it applied.
+
+    With ``upto``, later files are left for another time.
+    """
     migrations = read_migrations(folder)
     connection = await database.dedicated()
     try:
-        await connection.execute(_LOCK)
+        await connection.execute(LOCK)
         await connection.execute(_TABLE)
-        rows = await connection.fetch(_APPLIED)
-        missing = pending(migrations, [Applied(*row) for row in rows])
+        missing = pending(migrations, await read_applied(connection))
+        if upto is not None:
+            missing = [migration for migration in missing if migration.version <= upto]
         for migration in missing:
             await _apply(connection, migration)
     except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError) as error:
@@ -90,10 +99,22 @@ async def migrate(database: Database, folder: Path = PACKAGED) -> list[str]:
     return [migration.label for migration in missing]
 
 
+async def read_applied(connection: Connection) -> list[Applied]:
+    """What the database has had, oldest first."""
+    return [Applied(*row) for row in await connection.fetch(_APPLIED)]
+
+
+async def tables_version(database: Database) -> int:
+    """The number of the last migration that the database has had."""
+    return int(await database.fetchval("SELECT max(version) FROM schema_migrations") or 0)
+
+
 def read_migrations(folder: Path) -> list[Migration]:
     """The files of a folder in order; their numbers are 1, 2, 3 … without a gap."""
     found = []
     for path in sorted(folder.glob("*.sql")):
+        if path.name.endswith(DOWN):
+            continue
         if (named := _FILE.fullmatch(path.name)) is None:
             raise Fault(f"The migration file {path.name} is not named like 0001_name.sql.")
         # Line ends may change on the way to a machine; what the file says does not.

@@ -138,6 +138,10 @@ class Listener:
         """Ends a wait from inside the process, without a payload."""
         self._news.set()
 
+    def hush(self) -> None:
+        """Ends a wait for good; every worker hears these hints, so nobody misses them."""
+        self._news.set()
+
     async def aclose(self) -> None:
         if self._task is not None:
             self._task.cancel()

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from mainspring.gate.call import Gate
     from mainspring.gate.connected.reception import Reception
     from mainspring.gate.outside.switchboard import Switchboard
+    from mainspring.gate.telemetry import TelemetryLine
     from mainspring.runs.control import Control
     from mainspring.runs.dispatch import Dispatcher
     from mainspring.runs.watch import Watcher
@@ -61,3 +62,5 @@ class Rooms:
     hire: Callable[[Watcher], Worker]
     # Where scripts are built when they are saved; none in a house that only judges them.
     workshop: Workshop | None = None
+    # Where traces and metrics go, if anywhere.
+    telemetry: TelemetryLine | None = None

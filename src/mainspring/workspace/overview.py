@@ -42,7 +42,9 @@ _COLUMNS = """
         (SELECT min(t.next_due_at) FROM triggers t
          WHERE t.workspace_id = a.workspace_id AND t.automation_id = a.id) AS next_due_at,
         l.id AS run_id, l.status AS run_status, l.outcome AS run_outcome,
-        coalesce(l.finished_at, l.started_at, l.created_at) AS run_at
+        coalesce(l.finished_at, l.started_at, l.created_at) AS run_at,
+        (SELECT h.reason FROM halting(a.workspace_id, a.id) AS h
+         ORDER BY h.halted_at LIMIT 1) AS halted
 """
 _FROM = """
     FROM automations a

@@ -5,7 +5,8 @@ from __future__ import annotations
 from uuid import UUID
 
 from mainspring.contracts.ids import floor_id, new_id
-from mainspring.runs.health import due_runs, judge, read_vitals, recent_runs
+from mainspring.runs.fleet import read_signals
+from mainspring.runs.health import judge, read_vitals, recent_runs
 from tests.kit.house import Bench, document, step
 
 PLAN = step("one", "transform_data", {"output": 1})
@@ -24,6 +25,11 @@ async def _red(bench: Bench) -> set[str]:
     async with bench.house.database.acquire() as connection:
         health = judge(await read_vitals(connection))
     return {check.name for check in health.checks if not check.ok}
+
+
+async def _due(bench: Bench) -> int:
+    async with bench.house.database.acquire() as connection:
+        return sum(one.due_runs for one in await read_signals(connection))
 
 
 async def _set_due(bench: Bench, automation_id: UUID, when: str) -> None:
@@ -56,7 +62,7 @@ async def test_a_due_run_that_nobody_takes_is_shown_until_a_worker_comes(bench: 
     await bench.house.database.execute("UPDATE runs SET due_at = now() - interval '61 s'")
 
     assert await _red(bench) == {"workers"}
-    assert await due_runs(bench.house.database) == 1
+    assert await _due(bench) == 1
 
     await bench.house.database.execute(
         "INSERT INTO workers (name, lease_until) VALUES ('busy', now() + interval '1 min')"
@@ -67,7 +73,44 @@ async def test_a_due_run_that_nobody_takes_is_shown_until_a_worker_comes(bench: 
     async with bench.worker():
         await bench.until(made.run_id)
     assert await _red(bench) == set()
-    assert await due_runs(bench.house.database) == 0
+    assert await _due(bench) == 0
+
+
+async def test_workers_that_live_and_take_nothing_are_shown(bench: Bench) -> None:
+    await bench.dispatch(document(PLAN))
+    database = bench.house.database
+    await database.execute("UPDATE runs SET due_at = now() - interval '61 s'")
+    await database.execute(
+        "INSERT INTO workers (name, lease_until, queues, slots) "
+        "VALUES ('hung', now() + interval '1 min', '{fast,medium,long}', 4)"
+    )
+    assert await _red(bench) == {"workers"}
+
+    # One that is full, or told to leave, or takes something, is not to blame.
+    await database.execute("UPDATE workers SET drain_at = now()")
+    assert await _red(bench) == set()
+    await database.execute("UPDATE workers SET drain_at = NULL, slots = 0")
+    assert await _red(bench) == set()
+    await database.execute("UPDATE workers SET slots = 4, queues = '{long}'")
+    assert await _red(bench) == {"workers"}
+    await database.execute("UPDATE workers SET queues = '{fast}'")
+    await bench.dispatch(document(PLAN, name="taken"))
+    await database.execute(
+        "UPDATE runs SET status = 'running', worker = (SELECT id FROM workers), claimed_at = now() "
+        "WHERE due_at > now() - interval '60 s'"
+    )
+    assert await _red(bench) == set()
+    await database.execute(
+        "UPDATE runs SET claimed_at = now() - interval '61 s' WHERE status = 'running'"
+    )
+    assert await _red(bench) == {"workers"}
+    # Ends that were just told show that the house moves on.
+    await database.execute(
+        "INSERT INTO events (workspace_id, id, type, source_id, payload) "
+        "VALUES ($1, $2, 'automation.run.succeeded', 'a test', '{}')",
+        bench.house.workspace_id, new_id(),
+    )  # fmt: skip
+    assert await _red(bench) == set()
 
 
 async def test_a_run_that_waits_for_its_time_or_its_turn_is_not_late(bench: Bench) -> None:
@@ -76,7 +119,7 @@ async def test_a_run_that_waits_for_its_time_or_its_turn_is_not_late(bench: Benc
         await bench.house.database.execute(f"UPDATE runs SET due_at = {due}")
 
         assert await _red(bench) == set()
-        assert await due_runs(bench.house.database) == 0
+        assert await _due(bench) == 0
 
 
 async def test_an_event_that_nobody_matched_is_shown_until_it_is(bench: Bench) -> None:

@@ -68,7 +68,7 @@ async def run_bombs(mode: Mode) -> dict[str, Any]:
 
         async def one(name: str, text: str) -> Blast:
             async with turns:
-                return await _light(sandboxes, name, text)
+                return await light(sandboxes, name, text)
 
         blasts = await asyncio.gather(*(one(name, text) for name, text in chosen))
         done.set()
@@ -84,12 +84,12 @@ async def run_bombs(mode: Mode) -> dict[str, Any]:
     }
 
 
-async def _light(sandboxes: Sandboxes, name: str, text: str) -> Blast:
+async def light(sandboxes: Sandboxes, name: str, text: str) -> Blast:
     """The host answers nothing, so that everything piles up."""
     output = 0
     async with sandboxes.taken(CAPS) as process:
         began = time.monotonic()
-        await process.send(_first(text))
+        await process.send(first_frame(text))
         async for item in process:
             if isinstance(item, Piece):
                 output += len(item.text.encode())
@@ -104,7 +104,7 @@ async def _beside(sandboxes: Sandboxes, done: asyncio.Event) -> int:
     finished = 0
     while not (finished and done.is_set()):
         async with sandboxes.taken(Caps(wall_seconds=30)) as process:
-            await process.send(_first("return (await brains.x({ n: 20 })).n + 22;"))
+            await process.send(first_frame("return (await brains.x({ n: 20 })).n + 22;"))
             async for item in process:
                 assert isinstance(item, Frame), item
                 if "call" in item.body:
@@ -116,7 +116,7 @@ async def _beside(sandboxes: Sandboxes, done: asyncio.Event) -> int:
     return finished
 
 
-def _first(text: str) -> dict[str, Any]:
+def first_frame(text: str) -> dict[str, Any]:
     return {
         "kind": "run",
         "nonce": secrets.token_hex(16),

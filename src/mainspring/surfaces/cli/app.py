@@ -18,6 +18,7 @@ from mainspring.surfaces.cli import (
     approvals_app,
     authoring_app,
     automations_app,
+    backup_app,
     boards_app,
     capabilities_app,
     codex_app,
@@ -26,6 +27,7 @@ from mainspring.surfaces.cli import (
     integrations_app,
     messages_app,
     models_app,
+    operating_app,
     pages_app,
     people_app,
     proposals_app,
@@ -128,11 +130,13 @@ def _add_commands(app: typer.Typer) -> None:
         "audit": _audit,
         "usage": _usage,
         "doctor": _doctor,
+        "size": _size,
         "schema": _schema,
         "sdk": _sdk,
     }
     for name, command in offered.items():
         app.command(name=name, rich_help_panel=_PANEL)(command)
+    operating_app.add_to(app, _PANEL)
     app.add_typer(secrets_app.build(), name="secrets", rich_help_panel=_PANEL)
     models_app.add_to(app, _PANEL)
     connections_app.add_to(app, _PANEL)
@@ -140,6 +144,7 @@ def _add_commands(app: typer.Typer) -> None:
     recipes_app.add_to(app, _PANEL)
     scaffold_app.add_to(app, _PANEL)
     people_app.add_to(app, _PANEL)
+    backup_app.add_to(app, _PANEL)
 
 
 def _up(
@@ -287,6 +292,14 @@ def _usage(
     days = {name: day for name, day in named.items() if day is not None}
     screen = desk.screen(for_programs=for_programs)
     return finish(show_usage(desk, screen, days, by.value, calls=limit if calls else None))
+
+
+def _size(ctx: typer.Context, for_programs: Json = False) -> int:
+    """Show how large the database is, how fast it grows, and what is deleted when."""
+    from mainspring.surfaces.cli.weight import show_size
+
+    desk = desk_of(ctx)
+    return finish(show_size(desk, desk.screen(for_programs=for_programs)))
 
 
 def _doctor(ctx: typer.Context, for_programs: Json = False) -> int:

@@ -23,6 +23,8 @@ from mainspring.store.leash import PR_SET_PDEATHSIG
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.logbook import keep_logbook
 
+# The exit code of a part that an operator sent away: it is not started again.
+SENT_AWAY = 12
 _READY = b"ready\n"
 _FIRST_OF_OURS = 3
 _MOST_FILES = 65_536
@@ -57,6 +59,8 @@ class Part:
     kind: str
     # Works until SIGTERM; its answer is the exit code.
     live: Callable[[Line], int]
+    # How it reports: text or json.
+    log: str = "text"
 
 
 @dataclass(slots=True)
@@ -114,7 +118,7 @@ def _become(part: Part, line: Line, parent: int) -> None:
         _take_signals()
         _tie_to(parent)
         _close_all_but(line.fileno())
-        keep_logbook(part.name)
+        keep_logbook(part.name, part.log)
         code = part.live(line)
     except KeyboardInterrupt:
         code = exits.INTERRUPTED

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -32,10 +32,7 @@ class Desk:
         """Read when a command begins, so that help works whatever the environment says."""
         from mainspring.settings import read_settings
 
-        found = read_settings()
-        if self.home is None:
-            return found
-        return replace(found, home=self.home.expanduser().absolute())
+        return read_settings(home=self.home)
 
     def limits(self) -> Limits:
         from mainspring.contracts.limits import with_overrides

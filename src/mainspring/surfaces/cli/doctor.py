@@ -11,6 +11,14 @@ from typing import TYPE_CHECKING
 from mainspring.contracts.errors import Fault, Problem, for_log
 from mainspring.surfaces.cli import checks, exits
 from mainspring.surfaces.cli.checks import Check
+from mainspring.surfaces.cli.checks_broker import broker
+from mainspring.surfaces.cli.database_checks import (
+    Seen,
+    database_checks,
+    exposure,
+    look,
+    telemetry,
+)
 from mainspring.surfaces.cli.desk import finish
 from mainspring.surfaces.cli.screen import Screen, clean
 
@@ -50,6 +58,7 @@ def _checks(desk: Desk, settings: Settings) -> list[tuple[str, Callable[[], Chec
     # What was seen while the database was open; it is opened once.
     opened: list[Condition] = []
     connected: list[Check] = []
+    seen: list[Seen] = []
     return [
         ("python", checks.python),
         ("platform", checks.machine),
@@ -65,7 +74,11 @@ def _checks(desk: Desk, settings: Settings) -> list[tuple[str, Callable[[], Chec
         ("address", lambda: checks.address(settings)),
         ("public address", lambda: checks.public_address(settings)),
         ("mail", lambda: checks.mail(settings)),
-        ("database", lambda: finish(_database(desk, settings, opened, connected))),
+        ("broker", lambda: broker(settings)),
+        ("exposure", lambda: exposure(settings)),
+        ("telemetry", lambda: telemetry(settings)),
+        ("database", lambda: finish(_database(desk, settings, opened, connected, seen))),
+        *database_checks(seen, settings),
         ("secrets", lambda: _secrets(opened)),
         ("models", lambda: connected[0] if connected else _unknown("models")),
         ("scripts", _scripts),
@@ -73,14 +86,18 @@ def _checks(desk: Desk, settings: Settings) -> list[tuple[str, Callable[[], Chec
 
 
 async def _database(
-    desk: Desk, settings: Settings, opened: list[Condition], connected: list[Check]
-) -> Check:
+    desk: Desk, settings: Settings, opened: list[Condition], connected: list[Check],
+    seen: list[Seen],
+) -> Check:  # fmt: skip
     """Starts or reaches the database, brings its tables up to date, compares the clocks."""
-    # Mail has a check of its own; what is wrong with it is no fault of the database.
-    async with desk.doors.open(replace(settings, smtp_url=None)) as rooms:
+    # Mail and broker have checks of their own; what is wrong there is no fault of the database.
+    async with desk.doors.open(
+        replace(settings, smtp_url=None, transport="local", otlp_url=None)
+    ) as rooms:
         told = await rooms.database.fetchval("SELECT clock_timestamp()")
         apart = abs((datetime.now(UTC) - told).total_seconds())
         release = await rooms.database.fetchval("SHOW server_version")
+        seen.append(await look(rooms.database, settings, rooms.limits))
         with contextlib.suppress(Problem):
             opened.append(await rooms.vault.condition())
             connected.append(await _models(rooms))

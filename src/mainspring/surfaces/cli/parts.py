@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from mainspring.contracts.errors import Problem
 from mainspring.runs.watch import nobody
 from mainspring.surfaces.cli import exits
+from mainspring.surfaces.cli.children import SENT_AWAY
 from mainspring.surfaces.cli.desk import finish
 from mainspring.surfaces.cli.listening import reserved
 from mainspring.surfaces.cli.logbook import keep_logbook
@@ -32,7 +33,8 @@ if TYPE_CHECKING:
     from mainspring.surfaces.rooms import Rooms
 
 Ready = Callable[[], None]
-Body = Callable[["Rooms", asyncio.Event, Ready], Awaitable[None]]
+# What it answers is its exit code, where that is not the usual one.
+Body = Callable[["Rooms", asyncio.Event, Ready], Awaitable[int | None]]
 _ASKED = (signal.SIGINT, signal.SIGTERM)
 
 log = logging.getLogger(__name__)
@@ -54,7 +56,7 @@ async def scheduler(rooms: Rooms, stop: asyncio.Event, ready: Ready) -> None:
     await rooms.watch(stop)
 
 
-async def worker(rooms: Rooms, stop: asyncio.Event, ready: Ready) -> None:
+async def worker(rooms: Rooms, stop: asyncio.Event, ready: Ready) -> int | None:
     """Takes runs from the queues; a stop lets steps finish and hands back the rest."""
     hired = rooms.hire(nobody)
     work = asyncio.create_task(hired.run(), name="worker")
@@ -64,12 +66,13 @@ async def worker(rooms: Rooms, stop: asyncio.Event, ready: Ready) -> None:
     hired.stop()
     stopped.cancel()
     await work
+    return SENT_AWAY if hired.drained else None
 
 
 def under_supervision(doors: Doors, settings: Settings, body: Body, line: Line) -> int:
     """A part as a child: SIGTERM stops it, and so does the end of its parent."""
 
-    async def live() -> None:
+    async def live() -> int | None:
         loop, stop = asyncio.get_running_loop(), asyncio.Event()
 
         def parent_gone() -> None:
@@ -80,14 +83,13 @@ def under_supervision(doors: Doors, settings: Settings, body: Body, line: Line) 
         # Nothing is ever sent to a child: its line becomes readable when the parent is gone.
         loop.add_reader(line.fileno(), parent_gone)
         async with doors.open(settings) as rooms:
-            await body(rooms, stop, line.ready)
+            return await body(rooms, stop, line.ready)
 
     try:
-        finish(live())
+        return finish(live()) or exits.DONE
     except Problem as problem:
         log.error("%s", problem.detail)
         return exits.FAILED
-    return exits.DONE
 
 
 def api_alone(desk: Desk, screen: Screen, *, host: str | None, port: int | None) -> int:
@@ -143,7 +145,7 @@ def at(settings: Settings, host: str | None, port: int | None) -> Settings:
 async def _alone(
     name: str, desk: Desk, settings: Settings, body: Body, ready: Ready = lambda: None
 ) -> int:
-    keep_logbook(name)
+    keep_logbook(name, settings.log)
     loop, stop = asyncio.get_running_loop(), asyncio.Event()
     async with desk.doors.open(settings) as rooms:
         for sign in _ASKED:

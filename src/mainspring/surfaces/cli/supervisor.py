@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from mainspring.contracts.errors import Fault, Problem
-from mainspring.surfaces.cli.children import Child, Part, split_off
+from mainspring.surfaces.cli.children import SENT_AWAY, Child, Part, split_off
 from mainspring.surfaces.cli.signals import STOPPING, Signals
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 5.0
@@ -66,6 +66,8 @@ class _Kept:
     pause: float = _FIRST_PAUSE
     due: float | None = None
     falls: int = 0
+    # An operator sent it away: it stays down until the server is started anew.
+    sent_away: bool = False
 
 
 class Supervisor:
@@ -150,7 +152,7 @@ class Supervisor:
             self._tell(Change("ready", self._parts()))
 
     def _all_live(self) -> bool:
-        return all(kept.child is not None for kept in self._kept)
+        return all(kept.child is not None or kept.sent_away for kept in self._kept)
 
     def _parts(self) -> tuple[tuple[str, int], ...]:
         found = [(kept.part.name, child.pid) for kept, child in self._living()]
@@ -161,6 +163,13 @@ class Supervisor:
     def _fallen(self, kept: _Kept, child: Child, code: int) -> None:
         kept.child = None
         if self._asked:
+            return
+        if code == SENT_AWAY:
+            kept.sent_away = True
+            log.info(
+                "The %s (process %d) was drained and stays down until the server starts anew.",
+                kept.part.name, child.pid,
+            )  # fmt: skip
             return
         now = time.monotonic()
         if now - child.began > _WELL_SECONDS:

@@ -65,7 +65,7 @@ def _up(desk: Desk, screen: Screen, wishes: Wishes) -> int:
     """Stays until it is told to stop: once for in order, twice for at once."""
     wanted = _settings(desk.settings(), wishes)
     refuse_second(wanted.home)
-    keep_logbook("up")
+    keep_logbook("up", wanted.log)
     # Until the supervisor takes over, a stop breaks off whatever is under way.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
@@ -140,7 +140,7 @@ def _parts(desk: Desk, settings: Settings) -> list[Part]:
 
     def part(name: str, kind: str, body: parts.Body) -> Part:
         live = functools.partial(parts.under_supervision, desk.doors, settings, body)
-        return Part(name, kind, live)
+        return Part(name, kind, live, settings.log)
 
     names = ["worker"] if settings.workers == 1 else _numbered(settings.workers)
     return [

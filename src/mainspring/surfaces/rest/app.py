@@ -30,6 +30,7 @@ from mainspring.surfaces.rest.oauth import oauth
 from mainspring.surfaces.rest.openapi import describe
 from mainspring.surfaces.rest.pages import pages
 from mainspring.surfaces.rest.problems import handle_problems
+from mainspring.surfaces.rest.request_tally import RequestTally
 from mainspring.surfaces.rest.routes import (
     account,
     administration,
@@ -46,6 +47,7 @@ from mainspring.surfaces.rest.routes import (
     consents,
     events,
     forecasts,
+    halts,
     health,
     inbox,
     integrations,
@@ -69,6 +71,7 @@ from mainspring.surfaces.rest.routes import (
 from mainspring.surfaces.rest.routes import pages as page_routes
 from mainspring.surfaces.rest.sdks import sdks
 from mainspring.surfaces.rest.shell import Shell
+from mainspring.surfaces.rest.traced import Traced
 from mainspring.surfaces.rooms import Rooms
 from mainspring.surfaces.web.files import BUILT, read_page
 
@@ -77,7 +80,7 @@ MODULES: Final = (
     webhooks, automations, forecasts, versions, triggers, runs, streams, events, artifacts, inbox,
     questions, boards, page_routes, audit, usage, capabilities, connections, integrations, codex,
     workflows, secrets, session, account, members, tokens, workspaces, carrying, administration,
-    asked_models, proposals, consents, rehearsals, clients, schemas, health,
+    asked_models, proposals, consents, rehearsals, clients, schemas, halts, health,
 )  # fmt: skip
 
 Closing = Callable[[], Awaitable[None]]
@@ -110,10 +113,12 @@ def build_api(
     )
     app.state.limits = rooms.limits
     app.state.closing = asyncio.Event()
+    app.state.requests = RequestTally()
     for made in (*routers, _description(app)):
         _check(made)
         app.router.routes.extend(made.routes)
     page = read_page(rooms.settings.page or BUILT)
+    app.router.routes.extend(health.probes(rooms).routes)
     app.router.routes.extend(pages(page).routes)
     app.router.routes.extend(sdks(rooms).routes)
     app.router.routes.extend(oauth(rooms).routes)
@@ -127,6 +132,9 @@ def build_api(
     app.add_middleware(Beside, surfaces=beside)
     app.add_middleware(Lost, page=page)
     app.add_middleware(Shell)
+    told = None if rooms.telemetry is None else rooms.telemetry.opened()
+    if told is not None:
+        app.add_middleware(Traced, telemetry=told)
     return app
 
 

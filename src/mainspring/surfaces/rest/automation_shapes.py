@@ -93,6 +93,7 @@ class AutomationSummary(_Shape):
     drafts_waiting: int
     approvals_waiting: int
     consent_waiting: bool = Field(description="A person has to agree before it starts.")
+    halted: str | None = Field(description="Why it stands still by a halt; null: it does not.")
 
 
 class TriggerSummary(_Shape):

@@ -36,6 +36,7 @@ from mainspring.contracts.errors import (
     Unauthenticated,
 )
 from mainspring.contracts.roles import Permission, role_too_small
+from mainspring.contracts.whereabouts import within_workspace
 from mainspring.gate.direct import Visitor
 from mainspring.gate.run_tokens import dead_token, find_pass, is_run_token
 from mainspring.store.audit import Entry, entry_by
@@ -303,7 +304,9 @@ class Door:
 
     async def _admit(self, scope: Scope) -> None:
         if not _among(self._open, scope):
-            scope.setdefault("state", {})[_CALLER] = await self._caller(scope)
+            caller = await self._caller(scope)
+            scope.setdefault("state", {})[_CALLER] = caller
+            within_workspace(caller.workspace_id)
         # No name that is kept here holds this character, and the database refuses it.
         if "\x00" in scope["path"]:
             raise Missing("There is nothing at this address.", code="no_route")

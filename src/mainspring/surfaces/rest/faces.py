@@ -26,6 +26,9 @@ from mainspring.surfaces.rest.problems import problems
 from mainspring.surfaces.rest.queries import knows_query
 from mainspring.surfaces.rooms import Rooms
 
+# How a call of a capability may end, whichever it is: its time may be over, and so may the time
+# or the patience of somebody outside whom it has to ask.
+CALLED: Final = (403, 404, 409, 410, 429, 502, 504)
 _QUERIED: Final = frozenset({"GET", "DELETE"})
 
 
@@ -61,7 +64,7 @@ def add_faces(made: APIRouter, rooms: Rooms, faces: Iterable[Face]) -> None:
             summary=face.summary,
             status_code=face.status_code,
             responses={
-                **problems(403, 404, 409, 429),
+                **problems(*CALLED),
                 face.status_code: {
                     "description": "What it answers.",
                     "content": {"application/json": {"schema": _plain(capability.output_schema)}},

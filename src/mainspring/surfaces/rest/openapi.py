@@ -98,7 +98,8 @@ def _endpoints(app: FastAPI) -> dict[tuple[str, str], Callable[..., Any] | None]
 def _complete(operation: dict[str, Any], endpoint: Callable[..., Any] | None) -> None:
     """What holds for a route because of what it is."""
     is_open = is_public(endpoint)
-    statuses = {422, 500} if not is_open else {500}
+    # The head of a request has its bounds, whichever address it is for.
+    statuses = {422, 431, 500} if not is_open else {431, 500}
     places = {entry["in"] for entry in operation.get("parameters", ())}
     if not is_open:
         operation["security"] = [{"bearer": []}]

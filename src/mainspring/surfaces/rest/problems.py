@@ -32,6 +32,7 @@ _logger = logging.getLogger(__name__)
 _TITLES: Final[Mapping[int, str]] = {
     405: "Not a way to use this address",
     408: "It came too slowly",
+    431: "Too large",
     **{made.status: made.title for made in reversed([*KINDS.values()])},
 }
 

@@ -105,6 +105,8 @@ class _Server(uvicorn.Server):
         ticking = asyncio.create_task(self.main_loop())
         try:
             await stop.wait()
+            # It already says that it is not ready; whoever sends requests may take it in.
+            await asyncio.sleep(self._settings.leave_seconds)
         finally:
             ticking.cancel()
         await self._close()

@@ -60,6 +60,7 @@ class RunSummary(_Shape):
         description="A dry run changes nothing; verify mode sends nothing outside."
     )
     parent_id: UUID | None
+    halted: str | None = Field(description="Why a halt holds it; null: none does.")
 
 
 class ProcessEnd(_Shape):

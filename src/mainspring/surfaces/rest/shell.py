@@ -5,16 +5,21 @@ It is plain ASGI, so that a stream passes through it piece by piece.
 
 from __future__ import annotations
 
+import re
+import time
 from typing import TYPE_CHECKING, Any, Final
 
 from starlette.datastructures import MutableHeaders
 
 from mainspring.contracts.ids import new_id
+from mainspring.contracts.whereabouts import HERE, Whereabouts
 from mainspring.surfaces.rest.problems import send_problem, unexpected
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+# An id of another's that is taken over.
+_SANE: Final = re.compile(rb"[A-Za-z0-9][A-Za-z0-9.-]{7,127}")
 # A route that knows better (a file that may be kept) sets its own and is left alone.
 HEADERS: Final = {
     "X-Content-Type-Options": "nosniff",
@@ -34,14 +39,16 @@ class Shell:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        made = new_id().hex
+        made = _asked_id(scope) or new_id().hex
         scope.setdefault("state", {})["request_id"] = made
-        begun = False
+        status = 0
+        began = time.perf_counter()
+        before = HERE.set(Whereabouts(made))
 
         async def send_with_headers(message: Message) -> None:
-            nonlocal begun
+            nonlocal status
             if message["type"] == "http.response.start":
-                begun = True
+                status = message["status"]
                 _add_headers(message, made)
             await send(message)
 
@@ -49,9 +56,23 @@ class Shell:
             await self._app(scope, receive, send_with_headers)
         except Exception as error:
             problem = unexpected(error, scope)
-            if begun:
+            if status:
                 raise  # half an answer is out; a broken connection says so
             await send_problem(problem, scope, receive, send_with_headers)
+        finally:
+            HERE.reset(before)
+            scope["app"].state.requests.count(scope, status, time.perf_counter() - began)
+
+
+def _asked_id(scope: Scope) -> str | None:
+    """The id that whoever sent this gave it, so that two logs can be laid beside each other.
+
+    It goes into our log and back to them, so only what can do no harm there is taken.
+    """
+    found = [value for name, value in scope["headers"] if name == b"x-request-id"]
+    if len(found) != 1 or _SANE.fullmatch(found[0]) is None:
+        return None
+    return str(found[0], "ascii")
 
 
 def _add_headers(message: dict[str, Any] | Message, made: str) -> None:

@@ -3,8 +3,8 @@
     python -m tests.integration.surfaces.cli.supervised_process STOP_SECONDS NAME:HOW ...
 
 It writes one JSON line at every change and for everything a part says. A part is steady
-(ends when told to), slow (takes a moment), stubborn (does not end) or frail (never gets
-ready). With a part called "echo" every stop comes twice.
+(ends when told to), slow (takes a moment), stubborn (does not end), frail (never gets
+ready) or drained (ends as one that an operator sent away). With a part called "echo" every stop comes twice.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any
 
 from mainspring.contracts.errors import Problem
 from mainspring.surfaces.cli import supervisor as supervising
-from mainspring.surfaces.cli.children import Line, Part
+from mainspring.surfaces.cli.children import SENT_AWAY, Line, Part
 from mainspring.surfaces.cli.logbook import keep_logbook
 from mainspring.surfaces.cli.supervisor import Change, Supervisor
 
@@ -41,7 +41,7 @@ def live(name: str, how: str, line: Line) -> int:
         signal.pause()
     time.sleep(0.2 if how == "slow" else 0.0)
     say(part=name, says="goes")
-    return 0
+    return SENT_AWAY if how == "drained" else 0
 
 
 def _is_open(file: int) -> bool:

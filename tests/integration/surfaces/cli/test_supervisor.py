@@ -74,6 +74,22 @@ def test_a_part_that_was_killed_is_started_again_and_the_others_stay() -> None:
         assert not is_running(again["worker"])
 
 
+def test_a_part_that_was_drained_stays_down_and_the_others_are_kept_going() -> None:
+    with supervised("api:steady", "worker-1:drained", "worker-2:steady") as crew:
+        before = crew.until(state="ready")["parts"]
+        os.kill(before["worker-1"], signal.SIGTERM)
+        crew.until(part="worker-1", says="goes")
+        wait_until(lambda: not is_running(before["worker-1"]), PATIENCE, "it has left")
+        os.kill(before["worker-2"], signal.SIGKILL)
+        assert crew.until(state="restarted")["parts"].keys() == {"worker-2"}
+        os.kill(before["api"], signal.SIGTERM)
+        assert crew.until(state="restarted")["parts"].keys() == {"api"}
+        crew.process.send_signal(signal.SIGTERM)
+        said = crew.rest()
+        assert "worker-1" not in [line.get("part") for line in said]
+        assert (crew.ended(), said[-1]["in_order"]) == (0, True)
+
+
 def test_a_part_that_never_gets_ready_is_given_up_and_nothing_is_left() -> None:
     with supervised("api:steady", "worker:frail") as crew:
         crew.until(state="given up", code="part_does_not_start")

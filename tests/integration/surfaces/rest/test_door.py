@@ -60,6 +60,10 @@ PUBLIC = {
     ("GET", "/api/v1/health"),
     ("GET", "/api/v1/health/live"),
     ("GET", "/api/v1/health/ready"),
+    # The same at the addresses that those who run containers expect.
+    ("GET", "/healthz"),
+    ("GET", "/readyz"),
+    ("GET", "/livez"),
 }
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 
 import pytest
 
@@ -12,12 +11,12 @@ from mainspring.surfaces.rest.routes import health as routes
 from tests.kit.api import Api
 from tests.kit.house import Bench, document, step
 from tests.kit.people import make_person, token_of
+from tests.kit.prometheus import read_metrics, value
 
 # What was seen of one house must not be told of the next.
 pytestmark = pytest.mark.own_app
 PLAN = step("one", "transform_data", {"output": 1})
 SCHEDULE = {"id": "daily", "type": "schedule", "config": {"cron": "0 9 * * *", "timezone": "UTC"}}
-SAMPLE = re.compile(r'(\w+)(?:\{(?:status|version)="([\w.]+)"\})? (\S+)')
 
 
 async def _until(api: Api, status: int) -> dict[str, object]:
@@ -77,30 +76,76 @@ async def test_a_database_that_hangs_is_not_waited_for(
 
 async def test_the_numbers_are_in_the_text_format_of_prometheus(bench: Bench, api: Api) -> None:
     await bench.run(document(PLAN))
-    await bench.dispatch(document(PLAN))
+    before = read_metrics((await api.client.get("/api/v1/metrics")).text)
+    await bench.run(document(PLAN, name="another"))
+    await bench.dispatch(document(PLAN, name="a third"))
 
     answer = await api.client.get("/api/v1/metrics")
 
     assert answer.headers["Content-Type"] == "text/plain; version=0.0.4; charset=utf-8"
-    lines = answer.text.splitlines()
-    samples = [SAMPLE.fullmatch(line) for line in lines if not line.startswith("#")]
-    found = {(one[1], one[2]): float(one[3]) for one in samples if one is not None}
-    assert None not in samples
-    assert found["mainspring_runs", "succeeded"] == 1
-    assert found["mainspring_runs", "pending"] == 1
-    assert found["mainspring_due_runs", None] == 1
-    assert found["mainspring_workers", None] == 0
-    assert found["mainspring_overdue_schedules", None] == 0
-    assert found["mainspring_database_seconds", None] > 0
-    assert found["mainspring_disk_bytes", None] >= found["mainspring_disk_free_bytes", None] > 0
+    found = read_metrics(answer.text)
+    assert value(found, "mainspring_runs", status="succeeded") == 2
+    assert value(found, "mainspring_runs", status="pending") == 1
+    # A counter begins with the first look and only ever grows.
+    assert value(before, "mainspring_runs_finished_total", status="succeeded") == 0
+    assert value(found, "mainspring_runs_finished_total", status="succeeded") == 1
+    assert value(found, "mainspring_runs_finished_total", status="failed") == 0
+    assert value(found, "mainspring_due_runs") == 1
+    assert value(found, "mainspring_queue_due_runs", queue="fast") == 1
+    assert value(found, "mainspring_queue_due_runs", queue="long") == 0
+    assert value(found, "mainspring_queue_slots", queue="fast") == 0
+    assert value(found, "mainspring_workers") == 0
+    assert value(found, "mainspring_overdue_schedules") == 0
+    assert value(found, "mainspring_database_seconds") > 0
+    free = value(found, "mainspring_disk_free_bytes")
+    assert value(found, "mainspring_disk_bytes") >= free > 0
+    assert value(found, "process_resident_memory_bytes") > 1_000_000
+    assert value(found, "mainspring_database_bytes") > 1_000_000
+    assert value(found, "mainspring_pool_connections", state="used") >= 0
+    assert value(found, "mainspring_info", version=__version__) == 1
+    asked = {"method": "GET", "route": "/api/v1/metrics", "status": "200"}
+    assert value(found, "mainspring_http_requests_total", **asked) == 1
     # What the machine has is not for every workspace on it.
     house = bench.house
     user = await make_person(house.database, "eve@example.org", workspace_id=house.workspace_id)
     known = await token_of(house.database, house.workspace_id, user.id)
     theirs = (await api.stranger.get("/api/v1/metrics", headers=known)).text
     assert "mainspring_runs" in theirs
-    assert "disk" not in theirs
-    assert found["mainspring_info", __version__] == 1
-    for name in {name for name, _ in found}:
-        assert [line for line in lines if line.startswith(f"# TYPE {name} gauge")]
-        assert [line for line in lines if re.match(rf"# HELP {name} \S", line)]
+    for secret in ("disk", "process_", "http_requests", "database_bytes"):
+        assert secret not in theirs
+
+
+async def test_who_is_about_to_stop_says_so_before_it_does(bench: Bench, api: Api) -> None:
+    assert (await api.stranger.get("/readyz")).json()["status"] == "ok"
+    assert (await api.stranger.get("/livez")).json() == {"status": "ok"}
+    assert (await api.stranger.get("/healthz")).json()["status"] == "ok"
+
+    api.app.state.closing.set()
+
+    for address in ("/readyz", "/api/v1/health/ready"):
+        answer = await api.stranger.get(address)
+        assert answer.status_code == 503
+        assert [one["name"] for one in answer.json()["checks"] if not one["ok"]] == ["staying"]
+    assert (await api.stranger.get("/livez")).status_code == 200
+
+
+async def test_a_newer_database_makes_this_process_unready(bench: Bench, api: Api) -> None:
+    await bench.house.database.execute(
+        "INSERT INTO schema_migrations (version, name, checksum) VALUES (9999, 'later', '')"
+    )
+
+    answer = await api.stranger.get("/readyz")
+
+    assert answer.status_code == 503
+    assert "newer" in answer.text
+    assert (await api.stranger.get("/healthz")).status_code == 200
+
+
+async def test_a_request_keeps_the_id_that_it_came_with_if_that_can_do_no_harm(api: Api) -> None:
+    async def told(given: str) -> str:
+        answer = await api.stranger.get("/livez", headers={"X-Request-Id": given})
+        return str(answer.headers["X-Request-Id"])
+
+    assert await told("0af76519-16cd.43dd") == "0af76519-16cd.43dd"
+    for bad in ("short", "with spaces in it", "a" * 200, "msk_looks_like_a_token"):
+        assert await told(bad) != bad

@@ -80,8 +80,8 @@ export function KeepWords({ text }: { text: string }) {
   const keep = async (event: FormEvent) => {
     event.preventDefault();
     const kept = await act(async () => {
-      await client.PUT("/api/v1/prompts/{name}", {
-        params: { path: { name: name!.trim() } },
+      await client.PUT("/api/v1/prompts/{prompt}", {
+        params: { path: { prompt: name!.trim() } },
         body: { text: text.trim() },
       });
       await refresh("/api/v1/prompts");
@@ -137,7 +137,7 @@ export function Starters({ pick }: { pick: Pick }) {
       !(await confirm({ title: `Forget “${name}”?`, words, yes: "Forget", dangerous: true }))
     ) return;
     await act(async () => {
-      await client.DELETE("/api/v1/prompts/{id}", { params: { path: { id } } });
+      await client.DELETE("/api/v1/prompts/{prompt}", { params: { path: { prompt: id } } });
       await refresh("/api/v1/prompts");
     });
   };

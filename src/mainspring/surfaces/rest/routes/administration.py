@@ -24,6 +24,7 @@ FACES: Final = (
         "Make a link for somebody who lost their password",
     ),
     Face("GET", "/admin/workspaces", "admin_list_workspaces", "List every workspace"),
+    Face("GET", "/admin/size", "admin_show_size", "Show how large the installation is"),
 )  # fmt: skip
 
 

@@ -16,6 +16,7 @@ from mainspring.surfaces.capability_list import as_dict, found_by, shown_to
 from mainspring.surfaces.rest.answers import Answer
 from mainspring.surfaces.rest.bodies import limits_for, read_json_body, takes_schema
 from mainspring.surfaces.rest.door import SignedIn
+from mainspring.surfaces.rest.faces import CALLED
 from mainspring.surfaces.rest.ground import router
 from mainspring.surfaces.rest.marks import anyone_known, open_to_runs
 from mainspring.surfaces.rest.problems import problems
@@ -131,7 +132,7 @@ def routes(rooms: Rooms) -> APIRouter:
         "/capabilities/{capability_id}",
         summary="Call a capability",
         response_model=dict[str, Any],
-        responses=problems(403, 409, 429),
+        responses=problems(*CALLED),
         openapi_extra=_ARGUMENTS,
     )
     @anyone_known

@@ -1,34 +1,36 @@
 """Whether the server lives, whether all of it works, and its numbers.
 
-``live`` says that this process answers. ``ready`` says that it reaches its database.
-``health`` looks at the whole house: it turns red when schedules, workers or the matcher
-stand still, and green again by itself.
+``live`` says that this process answers. ``ready`` says that it can be sent requests: its
+database answers, has the tables that it knows, and nobody has told it to stop. ``health``
+looks at the whole house: it turns red when schedules, workers or the matcher stand still,
+and green again by itself.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-import shutil
 import time
-from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from datetime import timedelta
-from pathlib import Path
+from functools import cache
 from typing import Any, Final, Literal
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Depends, Request
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
-from mainspring import __version__
 from mainspring.contracts.ids import floor_id
 from mainspring.contracts.roles import Permission
-from mainspring.runs.health import Health, Vitals, due_runs, judge, read_vitals, recent_runs
-from mainspring.runs.rows import FINAL
+from mainspring.runs.fleet import read_signals
+from mainspring.runs.health import Check, Health, judge, read_vitals, recent_runs
+from mainspring.runs.numbers import EndedRuns, read_house
 from mainspring.store.database import Database
+from mainspring.store.migrate import PACKAGED, read_migrations, tables_version
+from mainspring.surfaces.rest import metrics
 from mainspring.surfaces.rest.answers import Answer
-from mainspring.surfaces.rest.door import SignedIn
+from mainspring.surfaces.rest.door import Caller, SignedIn, admitted
+from mainspring.surfaces.rest.exposition import MEDIA_TYPE, Family, written
 from mainspring.surfaces.rest.ground import router
 from mainspring.surfaces.rest.marks import needs, public
 from mainspring.surfaces.rest.problems import problems
@@ -40,8 +42,6 @@ _logger = logging.getLogger(__name__)
 LOOK_SECONDS: Final = 3.0
 # Anybody may ask; the database is asked once in this time, however many do.
 _FRESH_SECONDS: Final = 1.0
-_METRICS_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
-_STATUSES: Final = ("pending", "running", "waiting", *sorted(FINAL))
 
 
 class CheckAnswer(BaseModel):
@@ -95,22 +95,57 @@ class _Eyes:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._one_at_a_time = asyncio.Lock()
-        self._seen: tuple[float, Health] | None = None
+        self._seen: tuple[float, Health, int | None] | None = None
 
     async def health(self) -> Health:
-        async with self._one_at_a_time:
-            if self._seen is None or time.monotonic() - self._seen[0] > _FRESH_SECONDS:
-                self._seen = time.monotonic(), judge(await self.look())
-            return self._seen[1]
+        """All of it."""
+        return (await self._look())[1]
 
-    async def look(self) -> Vitals | None:
-        """What there is to see; None when the database does not show it in time."""
+    async def ready(self, request: Request) -> Health:
+        """Whether this process can be sent requests."""
+        _, health, tables = await self._look()
+        closing = request.app.state.closing.is_set()
+        checks = (health.checks[0], _tables(tables), _staying(stays=not closing))
+        return Health("ok" if all(check.ok for check in checks) else "down", checks)
+
+    async def _look(self) -> tuple[float, Health, int | None]:
+        async with self._one_at_a_time:
+            seen = self._seen
+            if seen is None or time.monotonic() - seen[0] > _FRESH_SECONDS:
+                self._seen = seen = await self._fresh()
+            return seen
+
+    async def _fresh(self) -> tuple[float, Health, int | None]:
+        """What there is to see now; the database is not waited for beyond its time."""
+        vitals = tables = None
         try:
-            async with asyncio.timeout(LOOK_SECONDS), self._database.acquire() as connection:
-                return await read_vitals(connection)
+            async with asyncio.timeout(LOOK_SECONDS):
+                tables = await tables_version(self._database)
+                async with self._database.acquire() as connection:
+                    vitals = await read_vitals(connection)
         except Exception as error:
             _logger.warning("The database could not be looked at: %s", type(error).__name__)
-            return None
+        return time.monotonic(), judge(vitals), tables
+
+
+@cache
+def _known_tables() -> int:
+    return len(read_migrations(PACKAGED))
+
+
+def _tables(found: int | None) -> Check:
+    known = _known_tables()
+    if found == known:
+        return Check("tables", True, "The tables are those of this version.")
+    if found is None:
+        return Check("tables", False, "The version of the tables is not known.")
+    age = "older" if found < known else "newer"
+    return Check("tables", False, f"The tables are {age} than this version: {found}, not {known}.")
+
+
+def _staying(*, stays: bool) -> Check:
+    words = "This process stays." if stays else "This process has been told to stop."
+    return Check("staying", stays, words)
 
 
 class _Walls:
@@ -132,7 +167,7 @@ class _Walls:
 
 def routes(rooms: Rooms) -> APIRouter:
     made = router("health")
-    eyes, walls = _Eyes(rooms.database), _Walls()
+    eyes, walls, numbers = _Eyes(rooms.database), _Walls(), _Numbers(rooms)
 
     @made.get(
         "/health", summary="Does all of it work?", response_model=HealthAnswer, responses=_RED
@@ -142,13 +177,12 @@ def routes(rooms: Rooms) -> APIRouter:
         return _shown(await eyes.health())
 
     @made.get(
-        "/health/ready", summary="Is the database there?", response_model=HealthAnswer,
-        responses=_RED,
+        "/health/ready", summary="Can this process be sent requests?",
+        response_model=HealthAnswer, responses=_RED,
     )  # fmt: skip
     @public
-    async def read_readiness() -> Response:
-        database = (await eyes.health()).checks[0]
-        return _shown(Health("ok" if database.ok else "down", (database,)))
+    async def read_readiness(request: Request) -> Response:
+        return _shown(await eyes.ready(request))
 
     @made.get("/health/live", summary="Does the process answer?", response_model=LiveAnswer)
     @public
@@ -169,70 +203,58 @@ def routes(rooms: Rooms) -> APIRouter:
         "/metrics", summary="Numbers for Prometheus", response_class=Response, responses=_TEXT
     )
     @needs(Permission.READ)
-    async def read_metrics(caller: SignedIn) -> Response:
-        begun = time.monotonic()
-        async with rooms.database.acquire() as connection:
-            vitals = await read_vitals(connection)
-            took = time.monotonic() - begun
-            hour = floor_id(rooms.clock.now() - timedelta(hours=1))
-            recent = await recent_runs(connection, caller.workspace_id, hour)
-            due = await due_runs(connection)
-        # What the machine has is for those who look after it, not for every workspace on it.
-        looks_after = caller.actor.administrator
-        disk = await asyncio.to_thread(_disk, rooms.settings.home) if looks_after else []
-        lines = [*_runs(recent), *_numbers(vitals, due, took), *disk, *_about()]
-        return Response("\n".join(lines) + "\n", media_type=_METRICS_TYPE)
+    async def read_metrics(request: Request, caller: SignedIn) -> Response:
+        return Response(written(await numbers.read(request, caller)), media_type=MEDIA_TYPE)
 
     return made
 
 
+def probes(rooms: Rooms) -> APIRouter:
+    """The three questions at the short addresses that those who run containers expect."""
+    made = APIRouter(dependencies=[Depends(admitted)])
+    eyes = _Eyes(rooms.database)
+
+    async def healthz() -> Response:
+        return _shown(await eyes.health())
+
+    async def readyz(request: Request) -> Response:
+        return _shown(await eyes.ready(request))
+
+    async def livez() -> Response:
+        return Answer({"status": "ok"})
+
+    for probe in (healthz, readyz, livez):
+        made.get(f"/{probe.__name__}", include_in_schema=False)(public(probe))
+    return made
+
+
+class _Numbers:
+    """What Prometheus is given; what it counts it counts from its first look on."""
+
+    def __init__(self, rooms: Rooms) -> None:
+        self._rooms = rooms
+        self._ended = EndedRuns()
+        self._one_at_a_time = asyncio.Lock()
+
+    async def read(self, request: Request, caller: Caller) -> list[Family]:
+        rooms, looks_after = self._rooms, caller.actor.administrator
+        begun = time.monotonic()
+        async with self._one_at_a_time, rooms.database.acquire() as connection:
+            vitals = await read_vitals(connection)
+            took = time.monotonic() - begun
+            hour = floor_id(rooms.clock.now() - timedelta(hours=1))
+            recent = await recent_runs(connection, caller.workspace_id, hour)
+            queues = await read_signals(connection)
+            await self._ended.look(connection)
+            house = await read_house(connection) if looks_after else None
+        ended = self._ended.by_status(None if looks_after else caller.workspace_id)
+        found = [*metrics.of_runs(recent, ended), *metrics.of_house(vitals, queues, took)]
+        # What the machine has is for those who look after it, not for every workspace on it.
+        if house is not None:
+            found += metrics.of_machine(house, rooms.database.in_use(), rooms.settings.home)
+            found += request.app.state.requests.families()
+        return found
+
+
 def _shown(health: Health) -> Response:
     return Answer(asdict(health), 200 if health.status == "ok" else 503)
-
-
-def _runs(recent: Mapping[str, int]) -> Iterator[str]:
-    yield from _head("mainspring_runs", "Runs made in the last hour, by status.")
-    for status in _STATUSES:
-        yield f'mainspring_runs{{status="{status}"}} {recent.get(status, 0)}'
-
-
-def _numbers(vitals: Vitals, due: int, took: float) -> Iterator[str]:
-    backlog = max(vitals.event_seconds or 0.0, vitals.unheard_seconds or 0.0)
-    rows = (
-        ("due_runs", "Runs whose time has come and that no worker has taken.", due),
-        ("oldest_due_run_seconds", "How long the oldest of them waits.", vitals.run_seconds or 0.0),
-        ("workers", "Workers with a living lease.", vitals.workers),
-        ("overdue_schedules", "Schedules that should have fired.", vitals.overdue_schedules),
-        ("event_backlog_seconds", "Age of the oldest event that is not matched.", backlog),
-        ("database_seconds", "How long the database took to answer this.", round(took, 6)),
-    )
-    for name, sentence, value in rows:
-        yield from _head(f"mainspring_{name}", sentence)
-        yield f"mainspring_{name} {value}"
-
-
-def _disk(home: Path) -> list[str]:
-    """How full the disk of the data folder is; nothing where there is no such folder."""
-    try:
-        found = shutil.disk_usage(home)
-    except OSError:
-        return []
-    rows = (
-        ("disk_bytes", "How large the disk of the data folder is.", found.total),
-        ("disk_free_bytes", "How much of it is free.", found.free),
-    )
-    return [
-        line
-        for name, sentence, value in rows
-        for line in (*_head(f"mainspring_{name}", sentence), f"mainspring_{name} {value}")
-    ]
-
-
-def _about() -> Iterator[str]:
-    yield from _head("mainspring_info", "Which version answered.")
-    yield f'mainspring_info{{version="{__version__}"}} 1'
-
-
-def _head(name: str, sentence: str) -> Iterator[str]:
-    yield f"# HELP {name} {sentence}"
-    yield f"# TYPE {name} gauge"

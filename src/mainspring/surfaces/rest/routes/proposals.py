@@ -20,8 +20,15 @@ _FACES: Final = (
     Face("DELETE", "/proposals/{proposal_id}", "discard_proposal", "Throw a proposal away"),
     Face("POST", "/reviews", "review_automation", "Review an automation or a definition"),
     Face("GET", "/prompts", "list_prompts", "List requests to begin with"),
-    Face("PUT", "/prompts/{name:path}", "save_prompt", "Keep a request to use it again"),
-    Face("DELETE", "/prompts/{id}", "forget_prompt", "Forget a request that was kept"),
+    # One address for both: two templates that only differ in a name would be the same to a reader.
+    Face(
+        "PUT", "/prompts/{prompt:path}", "save_prompt", "Keep a request to use it again",
+        named={"prompt": "name"},
+    ),
+    Face(
+        "DELETE", "/prompts/{prompt:path}", "forget_prompt", "Forget a request that was kept",
+        named={"prompt": "id"},
+    ),
 )  # fmt: skip
 
 

@@ -1,0 +1,1 @@
+"""Ours against its peers: same work, same machine, same run, one table."""

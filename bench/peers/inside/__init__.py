@@ -1,0 +1,1 @@
+"""What runs inside the environments of the peers; nothing of ours imports it."""

@@ -1,0 +1,145 @@
+"""Our own side of the table, and the yardstick, in both ways that runs come in.
+
+The work is that of the peers: each step makes a small value from the one before it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+import uvloop
+
+from bench import load, webhooks
+from bench.engine import drain_engine
+from bench.floor import drain_bare, fill
+from bench.peers.contender import FLOOR, OURS, QUEUE, WEBHOOK, Contender, Figure, Measure
+from bench.peers.processes import cpu_seconds
+from bench.server import Server, family, folder, up
+from bench.stage import fresh_house, plan_of, saved
+from mainspring.wiring import House
+
+CONNECTIONS: Final = 32
+WARM: Final = 200
+DURABLE: Final = "yes, each step"
+_BARE: Final = "the rows of ours"
+_KEPT: Final = "run, input, steps, calls, event"
+
+
+def _chained(steps: int) -> dict[str, Any]:
+    plan = plan_of(steps)
+    for number in range(1, steps):
+        plan["plan"][number]["config"] = {"say": f"{{{{ steps.step_{number - 1}.said }}}}"}
+    return plan
+
+
+def _hooked(steps: int) -> dict[str, Any]:
+    plan = webhooks.definition(steps)
+    for number in range(1, steps):
+        said = f"{{{{ steps.step_{number - 1}.said }}}}"
+        plan["plan"][number]["config"] = {"output": {"said": said}}
+    return plan
+
+
+async def _drained(steps: int, runs: int, *, bare: bool) -> Figure:
+    async with fresh_house() as house:
+        automation = await saved(house, _chained(steps))
+        await fill(house, automation, runs)
+        spent = _spent(house)
+        seconds = (await drain_bare(house, steps))[1] if bare else await drain_engine(house, runs)
+        done = await house.database.fetchval("SELECT count(*) FROM runs WHERE status='succeeded'")
+        assert done == runs, f"{done} of {runs} runs succeeded"
+        return Figure(runs, seconds, _spent(house) - spent)
+
+
+def _spent(house: House) -> float:
+    """This process and the database's."""
+    server = house.database.server
+    assert server is not None
+    assert server.pid is not None
+    return time.process_time() + cpu_seconds([server.pid])
+
+
+@contextmanager
+def _floor() -> Iterator[Measure]:
+    yield lambda steps, runs: uvloop.run(_drained(steps, runs, bare=True))
+
+
+@contextmanager
+def _engine() -> Iterator[Measure]:
+    yield lambda steps, runs: uvloop.run(_drained(steps, runs, bare=False))
+
+
+@contextmanager
+def _http_floor() -> Iterator[Measure]:
+    yield lambda steps, runs: uvloop.run(_bare_webhooks(steps, runs))
+
+
+async def _bare_webhooks(steps: int, runs: int) -> Figure:
+    async with fresh_house() as house:
+        automation, _ = await saved(house, _hooked(steps))
+        server = house.database.server
+        assert server is not None
+        assert server.pid is not None
+        return await asyncio.to_thread(
+            _called, server.dsn, server.pid, str(automation), steps, runs
+        )
+
+
+def _called(url: str, database: int, automation: str, steps: int, runs: int) -> Figure:
+    with webhooks.bare(url, automation, steps) as port:
+        process = next(pid for pid in family(os.getpid()) if _is_floor(pid))
+        load.run(load.Load("127.0.0.1", port, "/", "none", WARM, CONNECTIONS))
+        spent = cpu_seconds([database, process])
+        sent = load.run(load.Load("127.0.0.1", port, "/", "none", runs, CONNECTIONS))
+        seconds = runs / webhooks.rate(url, sent, runs)
+        return Figure(runs, seconds, cpu_seconds([database, process]) - spent)
+
+
+def _is_floor(pid: int) -> bool:
+    try:
+        return b"bench.http_floor" in Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return False
+
+
+def _hook(server: Server, steps: int) -> tuple[str, str]:
+    """An active automation: the path of its webhook, and the token for it."""
+    made = server.call("POST", "/automations", _hooked(steps))
+    path = f"/automations/{made['id']}"
+    server.call("POST", f"{path}/activate")
+    return f"/api/v1{path}/fire", server.call("POST", f"{path}/triggers/hook/token")["token"]
+
+
+@contextmanager
+def _server() -> Iterator[Measure]:
+    with folder() as made, up(made / "home", **webhooks.OPEN) as server:
+        url = webhooks.database_of(server)
+
+        def measure(steps: int, runs: int) -> Figure:
+            hook = _hook(server, steps)
+            sent = load.run(webhooks.aimed(server, hook, WARM, CONNECTIONS))
+            webhooks.rate(url, sent, WARM)
+            spent = cpu_seconds([server.pid])
+            sent = load.run(webhooks.aimed(server, hook, runs, CONNECTIONS))
+            assert sent["statuses"] == {"202": runs}, sent["statuses"]
+            seconds = runs / webhooks.rate(url, sent, runs)
+            return Figure(runs, seconds, cpu_seconds([server.pid]) - spent)
+
+        yield measure
+
+
+def contenders() -> list[Contender]:
+    """The yardstick and ours, for each way in."""
+    drained, called = {1: 4_000, 5: 2_000}, {1: 3_000, 5: 2_000}
+    return [
+        Contender(FLOOR, QUEUE, DURABLE, _BARE, drained, _floor),
+        Contender(OURS, QUEUE, DURABLE, _KEPT, drained, _engine),
+        Contender(FLOOR, WEBHOOK, DURABLE, "the rows of ours, no calls", called, _http_floor),
+        Contender(OURS, WEBHOOK, DURABLE, _KEPT, called, _server),
+    ]

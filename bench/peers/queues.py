@@ -1,0 +1,123 @@
+"""Peers whose runs are handed in by their own client: Celery, DBOS, Prefect.
+
+Each is filled first, while nobody works, and then drained, as ours is.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+from bench.peers.contender import QUEUE, Contender, Figure, Measure
+from bench.peers.installs import python_of
+from bench.peers.processes import Started, cpu_seconds, free_port, started
+from bench.server import folder
+from mainspring.store.embedded import EmbeddedServer
+
+CELERY, DBOS, PREFECT = "celery[redis]==5.7.0", "dbos==3.3.0", "prefect==3.8.8"
+WARM: Final = 20
+_INSIDE: Final = Path(__file__).parent / "inside"
+_REDIS_KEPT: Final = {
+    "as shipped": ["--appendonly", "no"],
+    "fsync always": ["--appendonly", "yes", "--appendfsync", "always"],
+}
+
+
+def _measure(client: Started, roots: list[int]) -> Measure:
+    def measure(steps: int, runs: int) -> Figure:
+        client.ask(do="fill", steps=steps, runs=runs)
+        spent = cpu_seconds(roots)
+        seconds: float = client.ask(do="drain")["seconds"]
+        return Figure(runs, seconds, cpu_seconds(roots) - spent)
+
+    measure(5, WARM)
+    return measure
+
+
+@contextmanager
+def _celery(kept: str) -> Iterator[Measure]:
+    python = python_of("celery", CELERY)
+    with folder() as made, contextlib.ExitStack() as stack:
+        port = free_port()
+        words = ["redis-server", "--bind", "127.0.0.1", "--port", str(port), "--dir", str(made)]
+        redis = stack.enter_context(started([*words, *_REDIS_KEPT[kept]], made, {}, spoken=False))
+        redis.wait_for_port(port)
+        given = {"BENCH_REDIS": f"redis://127.0.0.1:{port}/0", "PYTHONPATH": str(_INSIDE)}
+        command: list[str | Path] = [
+            python, "-m", "celery", "-A", "celery_chains", "worker", "--concurrency", "2",
+            "--pool", "prefork", "--without-gossip", "--without-mingle", "--loglevel", "ERROR",
+        ]  # fmt: skip
+        worker = stack.enter_context(started(command, made, given, spoken=False))
+        client = stack.enter_context(
+            started([python, _INSIDE / "celery_chains.py"], made, given, spoken=True)
+        )
+        client.hear()
+        # Only what works is counted; the client waits.
+        yield _measure(client, [redis.pid, worker.pid])
+
+
+@contextmanager
+def _dbos() -> Iterator[Measure]:
+    python = python_of("dbos", DBOS)
+    with folder() as made:
+        server = EmbeddedServer(made / "home")
+        server.start()
+        try:
+            given = {"BENCH_POSTGRES": server.dsn}
+            with started([python, _INSIDE / "dbos_steps.py"], made, given, spoken=True) as worker:
+                worker.hear()
+                assert server.pid is not None
+                yield _measure(worker, [worker.pid, server.pid])
+        finally:
+            server.stop()
+
+
+@contextmanager
+def _prefect() -> Iterator[Measure]:
+    python = python_of("prefect", PREFECT)
+    with folder() as made, contextlib.ExitStack() as stack:
+        port = free_port()
+        given = {
+            "PREFECT_HOME": str(made / "prefect"),
+            "PREFECT_API_URL": f"http://127.0.0.1:{port}/api",
+            "PREFECT_LOGGING_LEVEL": "ERROR",
+            "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
+            "DO_NOT_TRACK": "1",
+        }
+        words = ["-m", "prefect", "server", "start", "--host", "127.0.0.1", "--port", str(port)]
+        server = stack.enter_context(
+            started([python, *words, "--no-ui"], made, given, spoken=False)
+        )
+        server.wait_for_port(port)
+        worker = stack.enter_context(
+            started([python, _INSIDE / "prefect_flows.py"], made, given, spoken=True)
+        )
+        worker.hear()
+        yield _measure(worker, [server.pid, worker.pid])
+
+
+def contenders() -> list[Contender]:
+    """Everyone with a queue or a client of their own."""
+    chains, results = {1: 3_000, 5: 600}, "the result of each task, a day"
+    return [
+        Contender(
+            "Celery", QUEUE, "no: in memory, saved now and then", results, chains,
+            partial(_celery, "as shipped"), CELERY,
+        ),
+        Contender(
+            "Celery, AOF", QUEUE, "yes, the hints", results, chains,
+            partial(_celery, "fsync always"), CELERY,
+        ),
+        Contender(
+            "DBOS", QUEUE, "yes, each step", "workflow, input, steps", {1: 600, 5: 300},
+            _dbos, DBOS,
+        ),
+        Contender(
+            "Prefect", QUEUE, "states only", "flow run, task runs, states", {1: 60, 5: 30},
+            _prefect, PREFECT,
+        ),
+    ]  # fmt: skip

@@ -1,0 +1,394 @@
+"""Every parser that eats bytes from outside, as a function of bytes.
+
+A target answers a value or a problem that a person can read. Anything else that comes out of
+it is a finding.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+import zipfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+from uuid import UUID
+
+from pydantic_core import PydanticCustomError
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+
+from mainspring.contracts.errors import Problem
+from mainspring.contracts.html_text import text_of_html
+from mainspring.contracts.limits import Limits
+from mainspring.contracts.mime_text import decoded_header, read_mail
+from mainspring.definition.cron import describe, parse_cron, smallest_interval
+from mainspring.definition.filters.evaluate import compile_filter
+from mainspring.definition.json_schema.check import check_schema
+from mainspring.definition.json_text import read_json
+from mainspring.definition.paths import parse_path
+from mainspring.definition.patterns import BadPattern, compile_pattern
+from mainspring.definition.schema import ANTI_EXAMPLES, EXAMPLES
+from mainspring.definition.templates.dates import format_date
+from mainspring.definition.templates.template import parse_predicate, parse_template
+from mainspring.definition.validate import validate
+from mainspring.gate.egress.headers import read_headers
+from mainspring.gate.egress.url import parse_url, resolve_location
+from mainspring.gate.mail.server import read_smtp_url
+from mainspring.gate.run_tokens import is_run_token
+from mainspring.integrations.ics.calendar import events_between
+from mainspring.integrations.rss.feed import entries_of
+from mainspring.recipes.carrying.carried import Carried, Thing
+from mainspring.recipes.carrying.files import to_files
+from mainspring.recipes.carrying.reading import read_files
+from mainspring.recipes.package.antiexamples import good_recipe
+from mainspring.recipes.package.places import read_archive
+from mainspring.recipes.package.reading import read_package
+from mainspring.settings import BadSetting, read_settings
+from mainspring.surfaces.mcp.addresses import check_address
+from mainspring.surfaces.rest.bodies import read_json_body
+from mainspring.surfaces.rest.oauth_forms import read_form, read_query, showing
+from mainspring.surfaces.rest.paging import read_cursor, write_cursor
+from mainspring.triggers.signature import Seal, is_genuine, read_secret
+from mainspring.vocabulary import build_registry
+from mainspring.workspace.boards.columns import RowCheck, column_findings
+from mainspring.workspace.oauth.refusals import Refusal
+from mainspring.workspace.pages.content import moment_of
+
+# What a parser may say instead of a value.
+SAYS: Final = (Problem, Refusal, BadPattern, BadSetting, HTTPException, PydanticCustomError)
+_LIMITS: Final = Limits()
+_NOW: Final = datetime(2026, 3, 1, 9, tzinfo=UTC)
+_CONTEXT: Final[Mapping[str, Any]] = {
+    "inputs": {"n": 3, "name": "Ada", "rows": [{"a": 1}, {"a": 2}], "none": None},
+    "trigger": {"body": {"ref": "main", "commits": [1, 2]}},
+    "steps": {"one": {"text": "x" * 100}},
+    "run": {"id": "1", "started_at": "2026-03-01T09:00:00+00:00"},
+}
+_PAYLOAD: Final = {"a": {"b": [1, 2, {"c": "xyz"}]}, "name": "aaaaaaaaaaaaaaaaaaaaaaaaaaaa!"}
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A parser, what it usually eats, and pieces of it."""
+
+    name: str
+    run: Callable[[bytes], Any]
+    seeds: Sequence[bytes]
+    tokens: Sequence[bytes] = field(default=())
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", "replace")
+
+
+def _json(value: Any) -> bytes:
+    return json.dumps(value).encode()
+
+
+def _value(data: bytes) -> Any:
+    return read_json(data, _LIMITS)
+
+
+def _words() -> Callable[[bytes], Any]:
+    registry = build_registry(_LIMITS)
+    return lambda data: validate(_value(data), registry, _LIMITS)
+
+
+def _filter(data: bytes) -> Any:
+    written = _value(data)
+    return compile_filter(written, _LIMITS)(_PAYLOAD)
+
+
+def _pattern(data: bytes) -> Any:
+    made = compile_pattern(_text(data), _LIMITS)
+    return made.found_in("a" * 200 + "!"), made.covers("aaaaaaaaaaaaaaaaaaaaaaaaaaaaab")
+
+
+def _cron(data: bytes) -> Any:
+    made = parse_cron(_text(data))
+    return smallest_interval(made), describe(made)
+
+
+def _template(data: bytes) -> Any:
+    return parse_template(_text(data), _LIMITS).render(_CONTEXT)
+
+
+def _predicate(data: bytes) -> Any:
+    return parse_predicate(_text(data), _LIMITS).test(_CONTEXT)
+
+
+def _date(data: bytes) -> Any:
+    text, _, pattern = _text(data).partition("|")
+    moment_of(text)
+    return format_date(text, pattern)
+
+
+def _signature(data: bytes) -> Any:
+    parts = [*data.split(b"\n", 3), b"", b"", b""]
+    key = read_secret(_text(parts[3])) or b"key"
+    seal = Seal(*(part.decode("latin-1") for part in parts[:3]))
+    return is_genuine(seal, b"{}", key, _NOW)
+
+
+def _request(data: bytes) -> Request:
+    """Head and body of a request, as a server hands them over."""
+    head, _, body = data.partition(b"\n\n")
+    lines = head.split(b"\n")
+    headers = [
+        (name.strip().lower(), value.strip())
+        for name, found, value in (line.partition(b":") for line in lines[1:])
+        if found
+    ]
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    scope = {
+        "type": "http", "method": "POST", "path": "/", "headers": headers,
+        "query_string": lines[0], "server": ("127.0.0.1", 8080),
+    }  # fmt: skip
+    return Request(scope, receive)
+
+
+def _webhook(data: bytes) -> Any:
+    return asyncio.run(read_json_body(_request(data), _LIMITS))
+
+
+def _oauth(data: bytes) -> Any:
+    async def read() -> Any:
+        request = _request(data)
+        read_query(request)
+        return showing(request, await read_form(request, 20_000))
+
+    return asyncio.run(read())
+
+
+def _address(data: bytes) -> None:
+    check_address(_request(data).scope, "https://mainspring.example")
+
+
+def _archive(data: bytes) -> Any:
+    return read_package(read_archive(data, _LIMITS), _LIMITS)
+
+
+def _package(data: bytes) -> Any:
+    return read_package(_value(data), _LIMITS)
+
+
+def _folder(data: bytes) -> Any:
+    """A folder: lines that begin with ``=== `` are the names of files."""
+    files: dict[str, str] = {}
+    for part in _text(data).split("=== ")[1:]:
+        name, _, text = part.partition("\n")
+        files[name] = text
+    return read_files(files, _LIMITS)
+
+
+def _calendar(data: bytes) -> Any:
+    return asyncio.run(events_between(data, _NOW, _NOW.replace(month=5)))
+
+
+def _feed(data: bytes) -> Any:
+    return asyncio.run(entries_of(data, "application/rss+xml"))
+
+
+def _board(data: bytes) -> None:
+    asked = _value(data)
+    if not isinstance(asked, dict):
+        return
+    columns = [one for one in asked.get("columns") or [] if isinstance(one, dict)]
+    rows = [one for one in asked.get("rows") or [] if isinstance(one, dict)]
+    checked = RowCheck([{"key": "a", "field_type": "number"}, {"key": "d", "field_type": "date"}],
+                       _LIMITS)  # fmt: skip
+    for number, row in enumerate(rows):
+        checked.values(row, f"/{number}")
+        checked.whole(row, f"/{number}")
+    if all({"key", "label"} <= one.keys() for one in columns):
+        list(column_findings(columns, ""))
+    checked.settle()
+
+
+def _settings(data: bytes) -> Any:
+    lines = (line.partition("=") for line in _text(data).splitlines())
+    said = {f"MAINSPRING_{name}": value for name, found, value in lines if found and name != "HOME"}
+    return read_settings(said, Path("/nonexistent"))
+
+
+def _smtp(data: bytes) -> Any:
+    return read_smtp_url(_text(data))
+
+
+def _url(data: bytes) -> Any:
+    first, _, second = _text(data).partition("\n")
+    made = parse_url(first)
+    return resolve_location(made, second) if second else made
+
+
+def _cursor(data: bytes) -> Any:
+    text = _text(data)
+    is_run_token(text)
+    return read_cursor(text)
+
+
+def _headers(data: bytes) -> Any:
+    return read_headers(
+        [(one.partition(b":")[0], one.partition(b":")[2]) for one in data.split(b"\n")]
+    )
+
+
+def _zip(**files: bytes) -> bytes:
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in files.items():
+            archive.writestr(name.replace("__", "."), content)
+    return made.getvalue()
+
+
+def _shelf() -> bytes:
+    columns = [{"key": "a", "label": "A"}]
+    board = {"name": "b", "datasets": [{"name": "default", "columns": columns}]}
+    things = (
+        Thing("automation", "a", EXAMPLES[0].document),
+        Thing("board", "b", board, rows={"default": [{"a": 1}]}),
+        Thing("prompt", "p", {"name": "p", "text": "every day"}),
+    )
+    files = to_files(Carried(things))
+    return "".join(f"=== {name}\n{text}" for name, text in files.items()).encode()
+
+
+_DEFINITIONS: Final = [
+    *(_json(one.document) for one in EXAMPLES[:6]),
+    *(_json(one.document) for one in ANTI_EXAMPLES[:6]),
+]
+_HEAD: Final = (
+    b"a=1&state=x\ncontent-type: application/json\ncontent-length: 7\nhost: 127.0.0.1:8080"
+)
+_FORM: Final = _HEAD.replace(b"application/json", b"application/x-www-form-urlencoded")
+_ICS: Final = (
+    b"BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:x\r\nBEGIN:VEVENT\r\nUID:1\r\n"
+    b"DTSTART:20260302T090000Z\r\nDTEND:20260302T100000Z\r\nRRULE:FREQ=WEEKLY;COUNT=5\r\n"
+    b"SUMMARY:Clock\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n"
+)
+_RSS: Final = (
+    b'<?xml version="1.0"?><rss version="2.0"><channel><title>t</title><item><title>one</title>'
+    b"<link>https://example.org/1</link><guid>1</guid><pubDate>Mon, 02 Mar 2026 09:00:00 GMT"
+    b"</pubDate><description>&lt;p&gt;hello&lt;/p&gt;</description></item></channel></rss>"
+)
+_MAIL: Final = (
+    b"From: =?utf-8?q?A?= <a@example.org>\r\nTo: b@example.org\r\nSubject: =?utf-8?b?SGk=?=\r\n"
+    b"Date: Mon, 02 Mar 2026 09:00:00 +0000\r\nMIME-Version: 1.0\r\n"
+    b'Content-Type: multipart/mixed; boundary="x"\r\n\r\n--x\r\nContent-Type: text/html\r\n\r\n'
+    b"<p>hello</p>\r\n--x--\r\n"
+)
+_FILTERS: Final = [
+    {"a.b": {"contains": 1}}, {"$or": [{"name": {"matches": "(a+)+$"}}, {"x": {"exists": False}}]},
+    {"name": {"in": ["x"], "not": {"equals": 1}}}, {"$not": {"a": {"gt": 5}}},
+]  # fmt: skip
+_COLUMNS: Final = [{"key": "a", "label": "A", "field_type": "number"}]
+
+
+def targets() -> list[Target]:
+    """All of them."""
+    return [*_definitions(), *_requests(), *_packages(), *_contents(), *_addresses()]
+
+
+def _definitions() -> list[Target]:
+    return [
+        Target("JSON", _value, [*_DEFINITIONS, b'{"a":[1,2.5,null,"x"]}'], [b'"', b"{", b"["]),
+        Target("definition", _words(), _DEFINITIONS, [b'"$ref"', b'"plan"', b"{{ inputs.n }}"]),
+        Target("JSON schema", lambda data: check_schema(_value(data), _LIMITS), [
+            _json({"type": "object", "properties": {"a": {"pattern": "^a+$", "minimum": 1}}}),
+            _json({"$defs": {"a": {"$ref": "#/$defs/a"}}, "anyOf": [{"$ref": "#/$defs/a"}]}),
+        ], [b'"$ref"', b'"#"', b'"pattern"', b'"allOf"', b'"$dynamicRef"']),
+        Target("filter", _filter, [_json(one) for one in _FILTERS], [b'"$and"', b'"matches"']),
+        Target("pattern", _pattern, [b"^a+b$", b"(a|b)*c{2,5}", b"[a-z]+@[a-z]+\\.org"],
+               [b"(", b")", b"*", b"{1,500}", b"|", b"\\b", b"(?i)"]),
+        Target("cron", _cron, [b"0 9 * * 1-5", b"*/5 0-12/2 1,15 JAN MON", b"@daily", b"0 0 L * *"],
+               [b"*/", b"-", b",", b"?", b"#", b"W"]),
+        Target("template", _template, [
+            b"Hello {{ inputs.name | upper }}",
+            b"{% for r in inputs.rows %}{{ r.a * 2 }}{% endfor %}",
+            b"{% if inputs.n > 2 %}{{ inputs.rows | map(attribute='a') | join(', ') }}{% endif %}",
+            b"{{ run.started_at | date('%Y-%m-%d') }} {{ 'a' * 10 }} {{ 2 ** 8 }} {{ range(9) }}",
+        ], [b"{{ ", b" }}", b"{% for a in range(999999) %}", b"{% endfor %}", b" | ", b"**", b"[0]",
+            b"__class__", b"{% set a = inputs %}", b"{#", b"|tojson", b"{{ 'a' * 9999999 }}"]),
+        Target("predicate", _predicate, [b"inputs.n > 2 and inputs.name == 'Ada'",
+               b"not inputs.none",
+               b"'a' in inputs.name or 3 in [1,2,3]"], [b" and ", b" is defined", b"(", b"**"]),
+        Target("JSON path", lambda data: parse_path(_text(data), _LIMITS).find(_PAYLOAD), [
+            b"$.a.b[*].c", b"$..c", b"$.a.b[?@.c == 'x']", b"$['a']['b'][0:2:1]",
+            b"$.a.b[?match(@.c, 'x.*')]",
+        ], [b"..", b"[*]", b"[?", b"@", b"length(", b"-1", b"::"]),
+        Target("moment", _date, [b"2026-03-01T09:00:00+01:00|%Y-%m-%d %H:%M", b"2026-03-01|%A %-d"],
+               [b"%", b"%-", b"T", b"Z", b"+99:99", b"W01"]),
+    ]  # fmt: skip
+
+
+def _requests() -> list[Target]:
+    return [
+        Target("webhook signature", _signature, [
+            b"msg_1\n1772355600\nv1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=\nwhsec_MfKQ9r8=",
+        ], [b"v1,", b"v1a,", b" ", b"whsec_"]),
+        Target("request body", _webhook, [_HEAD + b'\n\n{"a":1}', _HEAD + b"\n\n[]"],
+               [b"content-type: application/json; charset=", b"content-encoding: gzip",
+                b"content-length: -1", b"content-type: multipart/form-data; boundary=x"]),
+        Target("OAuth form", _oauth, [
+            _FORM + b"\n\ngrant_type=authorization_code&code=x&client_id=c&code_verifier=v",
+            _FORM + b"\nauthorization: Basic YTpi\n\ngrant_type=refresh_token&refresh_token=r",
+        ], [b"authorization: Basic ", b"%00", b"client_secret=", b"&client_id=c"]),
+        Target("host and origin", _address, [
+            _HEAD + b"\norigin: http://127.0.0.1:8080", b"\nhost: mainspring.example\norigin: null",
+        ], [b"host: ", b"origin: ", b"[::1]", b":99999"]),
+    ]  # fmt: skip
+
+
+def _packages() -> list[Target]:
+    recipe = good_recipe()
+    return [
+        Target("recipe package", _package, [_json(recipe)], [b'"template"', b'"format"', b"{{ "]),
+        Target("recipe archive", _archive, [
+            _zip(recipe__json=_json(recipe)), _zip(**{"x/recipe__json": _json(recipe)}),
+        ], [b"PK\x01\x02", b"PK\x03\x04", b"../../x", b"recipe.json"]),
+        Target("workspace folder", _folder, [_shelf()], [b"=== ", b"boards/b/x.json\n", b"../x\n",
+               b"automations/a/b.ts\n", b"{{ board:b }}"]),
+    ]  # fmt: skip
+
+
+def _contents() -> list[Target]:
+    return [
+        Target("calendar", _calendar, [_ICS], [b"RRULE:", b"DTSTART;TZID=", b"EXDATE:",
+               b"BEGIN:VEVENT\r\n", b"END:VEVENT\r\n", b"BEGIN:VTIMEZONE\r\n", b"RDATE:"]),
+        Target("feed", _feed, [_RSS], [b"<item>", b"</item>", b"<![CDATA[", b"<entry>",
+               b"xmlns=''"]),
+        Target("mail", read_mail, [_MAIL], [b"Content-Transfer-Encoding: base64\r\n", b"--x\r\n",
+               b"Content-Type: text/plain; charset=", b"=?utf-8?q?", b"?=", b"\r\n\r\n"]),
+        Target("mail header", lambda data: decoded_header(_text(data)), [b"=?utf-8?b?SGk=?= there"],
+               [b"=?", b"?=", b"?q?", b"?b?", b"utf-7"]),
+        Target("HTML", lambda data: text_of_html(_text(data)), [
+            b"<p>Hello <b>there</b></p><script>x</script><a href='y'>z</a><!-- c -->",
+        ], [b"<", b">", b"<!--", b"-->", b"<style>", b"&amp;", b"<table><tr><td>"]),
+        Target("board rows", _board, [_json({"columns": _COLUMNS, "rows": [
+            {"a": 1, "d": "2026-03-01"}, {"b": "x"}]})], [b'"_id"', b'"d"']),
+    ]  # fmt: skip
+
+
+def _addresses() -> list[Target]:
+    return [
+        Target("settings", _settings, [
+            b"PORT=8080\nSLOTS=4\nEGRESS_ALLOW=127.0.0.1:9,x:1\nLIMIT_JSON_BYTES=1000\nLOG=json",
+            b"PUBLIC_URL=https://x.example\nLEASE_SECONDS=10\nTRANSPORT=celery\nBROKER_URL=redis://x",
+        ], [b"LIMIT_", b"PORT=", b"HOST=", b"POLL_SECONDS=nan", b"TRANSPORT=", b"SMTP_URL="]),
+        Target("mail server URL", _smtp, [b"smtp://user:pass@host:587", b"smtps://host"],
+               [b"smtp://", b"@", b":", b"%40", b"[::1]"]),
+        Target("URL and redirect", _url, [
+            b"https://user@example.org:8443/a?b=c#d\n/e/../f", b"http://[::1]:80/\n//x", b"http://1.2",
+        ], [b"//", b"[", b"]", b"%2e", b"\\", b"xn--", "ß".encode(), b"0x7f.1"]),
+        Target("response headers", _headers, [b"Content-Type: text/plain\nSet-Cookie: a=b"],
+               [b":", b"\r", b"Retry-After: "]),
+        Target("cursor", _cursor, [write_cursor(UUID(int=7)).encode(), b"msr_" + b"a" * 43],
+               [b"-", b"_", b"=", b"A"]),
+    ]  # fmt: skip

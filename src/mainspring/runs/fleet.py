@@ -1,0 +1,116 @@
+"""The fleet: which workers there are, what each queue asks of them, and sending one away.
+
+The numbers by queue are what more or fewer workers are decided by. Each is read along an index
+of what is not finished, so a long history costs nothing, and counting stops where more would
+say nothing new.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from mainspring.contracts.errors import Finding, Missing
+from mainspring.runs.queue import PARKED
+
+if TYPE_CHECKING:
+    from mainspring.contracts.context import Transaction
+
+# Runs of one queue are counted up to here.
+MOST: Final = 100_000
+
+_SIGNALS = f"""
+    SELECT q.queue, due.runs AS due_runs, coalesce(oldest.seconds, 0)::float8 AS oldest_seconds,
+        going.runs AS in_flight, held.runs AS held_runs, crew.slots, crew.workers
+    FROM unnest(ARRAY['fast', 'medium', 'long']) WITH ORDINALITY AS q(queue, n)
+    CROSS JOIN LATERAL (SELECT count(*) AS runs FROM (
+        SELECT FROM runs r WHERE r.queue = q.queue AND r.status IN ('pending', 'waiting')
+          AND r.due_at <= now() LIMIT {MOST}) AS counted) AS due
+    LEFT JOIN LATERAL (
+        SELECT extract(epoch FROM now() - r.due_at) AS seconds FROM runs r
+        WHERE r.queue = q.queue AND r.status IN ('pending', 'waiting') AND r.due_at <= now()
+        ORDER BY r.due_at LIMIT 1) AS oldest ON true
+    CROSS JOIN LATERAL (SELECT count(*) AS runs FROM (
+        SELECT FROM runs r WHERE r.queue = q.queue AND r.status IN ('pending', 'waiting')
+          AND r.due_at = {PARKED} LIMIT {MOST}) AS counted) AS held
+    CROSS JOIN LATERAL (
+        SELECT count(*) AS runs FROM runs r
+        WHERE r.status = 'running' AND r.worker IS NOT NULL AND r.queue = q.queue) AS going
+    CROSS JOIN LATERAL (
+        SELECT coalesce(sum(w.slots), 0) AS slots, count(*) AS workers FROM workers w
+        WHERE w.lease_until > now() AND w.drain_at IS NULL AND q.queue = ANY(w.queues)) AS crew
+    ORDER BY q.n
+"""
+_WORKERS = """
+    SELECT id, name, host, process, queues, slots, in_flight, started_at, lease_until, drain_at
+    FROM workers WHERE lease_until > now() ORDER BY host, process, id
+"""
+_DRAIN = """
+    UPDATE workers SET drain_at = coalesce(drain_at, now())
+    WHERE lease_until > now() AND (name = $1 OR id::text = $1 OR host = $2)
+    RETURNING id, name, host, process, queues, slots, in_flight, started_at, lease_until, drain_at
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class QueueSignals:
+    """What one queue asks of the fleet now."""
+
+    queue: str
+    # Runs whose time has come and that no worker has taken, and how long the oldest waits.
+    due_runs: int
+    oldest_seconds: float
+    # Runs that workers have under way, and what all of them could have.
+    in_flight: int
+    # Runs that a halt holds.
+    held_runs: int
+    slots: int
+    workers: int
+
+
+# What each of the numbers means, for whoever reads them as metrics.
+MEANINGS: Final = {
+    "due_runs": "Runs of the queue whose time has come and that no worker has taken.",
+    "oldest_seconds": "How long the oldest of them waits.",
+    "in_flight": "Runs of the queue that workers have under way.",
+    "held_runs": "Runs of the queue that a halt holds.",
+    "slots": "Runs that its workers can have under way; a worker of several queues counts in each.",
+    "workers": "Workers that take from the queue and are not being drained.",
+}
+
+
+async def read_signals(tx: Transaction) -> list[QueueSignals]:
+    """The numbers of every queue, in one look."""
+    return [QueueSignals(**dict(row)) for row in await tx.fetch(_SIGNALS)]
+
+
+def metric_lines(signals: Sequence[QueueSignals]) -> Iterator[str]:
+    """The same for Prometheus: ``mainspring_queue_due_runs{queue="fast"} 3`` and so on."""
+    for name, meaning in MEANINGS.items():
+        yield f"# HELP mainspring_queue_{name} {meaning}"
+        yield f"# TYPE mainspring_queue_{name} gauge"
+        for one in signals:
+            yield f'mainspring_queue_{name}{{queue="{one.queue}"}} {asdict(one)[name]}'
+
+
+async def list_workers(tx: Transaction) -> list[dict[str, Any]]:
+    """Every worker with a living lease, by machine."""
+    return [dict(row) for row in await tx.fetch(_WORKERS)]
+
+
+async def drain(tx: Transaction, *, worker: str | None, host: str | None) -> list[dict[str, Any]]:
+    """Sends workers away: a worker by its name or number, or all of one machine."""
+    rows = await tx.fetch(_DRAIN, worker, host)
+    if not rows:
+        pointer, named = ("/host", host) if worker is None else ("/worker", worker)
+        detail = f"No living worker is called {named!r}."
+        if worker is None:
+            detail = f"No living worker is on a machine called {named!r}."
+        raise Missing(
+            detail,
+            code="no_worker",
+            findings=[Finding(pointer, detail, "no_worker")],
+            suggestion="`mainspring workers` lists them.",
+        )
+    return [dict(row) for row in rows]

@@ -1,0 +1,266 @@
+"""The switches of an operator as capabilities: halt and release, workers and draining.
+
+Whoever may set automations going or at rest may halt them, in their workspace. What reaches over
+all workspaces, a recipe everywhere or the workers themselves, is for whoever looks after the
+installation. None of it can be granted to an automation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID
+
+from mainspring.contracts.capability import (
+    Annotations,
+    Audience,
+    Capability,
+    Effect,
+    capability_of,
+    there,
+)
+from mainspring.contracts.errors import Finding
+from mainspring.contracts.outcome import Unchanged
+from mainspring.contracts.roles import Permission
+from mainspring.runs import fleet
+from mainspring.runs import halt_schemas as schemas
+from mainspring.runs.halts import Side, cancel_halted, park, restore
+from mainspring.store.audit import tell_installation
+from mainspring.store.walls import Walled
+from mainspring.workspace.halts import Halt, Named, halt, list_halts, release
+
+if TYPE_CHECKING:
+    from mainspring.contracts.context import CallContext
+    from mainspring.store.database import Database
+
+_ARGUMENTS: Final = {"automation": "automation_id", "recipe": "recipe"}
+
+
+def _subject(given: Mapping[str, Any], _: Any) -> str | None:
+    """Of somebody who was turned away not even the scope is known."""
+    scope = given.get("scope")
+    argument = _ARGUMENTS.get(str(scope))
+    return scope if argument is None else f"{scope}/{given.get(argument)}"
+
+
+def _judge(given: Mapping[str, Any]) -> Sequence[Finding]:
+    """Each scope needs its own argument and none of the others."""
+    wanted = _ARGUMENTS.get(given["scope"])
+    found = []
+    if wanted is not None and wanted not in given:
+        detail = f"The scope {given['scope']} needs {wanted}."
+        found.append(Finding(f"/{wanted}", detail, "missing"))
+    for name in _ARGUMENTS.values():
+        if name != wanted and name in given:
+            detail = f"The scope {given['scope']} takes no {name}."
+            found.append(Finding(f"/{name}", detail, "unexpected"))
+    return found
+
+
+def _judge_drain(given: Mapping[str, Any]) -> Sequence[Finding]:
+    if ("worker" in given) == ("host" in given):
+        return [Finding("/worker", "Name one worker, or one host.", "worker_or_host")]
+    return []
+
+
+_SWITCHES: Final = Annotations(
+    effect=Effect.KEEP, seconds=0.5, audience=Audience.PEOPLE, permission=Permission.SWITCH,
+    judge=_judge, subject=_subject,
+)  # fmt: skip
+_READS: Final = Annotations(
+    transactional=True, seconds=0.1, audience=Audience.PEOPLE, permission=Permission.READ
+)
+_LOOKS_AFTER: Final = Annotations(
+    effect=Effect.KEEP, seconds=0.5, audience=Audience.ADMINISTRATORS,
+    permission=Permission.ACCOUNT, subject=lambda given, _: given.get("recipe"),
+)  # fmt: skip
+_DRAINS: Final = Annotations(
+    effect=Effect.KEEP, seconds=0.1, audience=Audience.ADMINISTRATORS,
+    permission=Permission.ACCOUNT, judge=_judge_drain,
+    subject=lambda given, _: given.get("worker") or given.get("host"),
+)  # fmt: skip
+_SEES: Final = Annotations(audience=Audience.ADMINISTRATORS, permission=Permission.ACCOUNT)
+
+
+def halt_capabilities(database: Database | None) -> tuple[Capability, ...]:
+    """All of them. Without a database they can only be described."""
+    switches, crew = _Switches(database), _Crew(database)
+    return (
+        capability_of(
+            "halt_work",
+            "Halt a workspace, an automation or a recipe",
+            "The kill switch. Runs under way are interrupted within seconds and put back with "
+            "their steps kept; what waits or starts meanwhile is accepted and held, and none of "
+            "its drafts can be sent, until it is released. With cancel the runs that are there "
+            "now are cancelled instead.",
+            schemas.HALT, schemas.HALTED, switches.halt, _SWITCHES,
+        ),
+        capability_of(
+            "release_work",
+            "Let go on what was halted",
+            "Held runs go on where they stood, in their order. What another halt names as well "
+            "stays held.",
+            schemas.RELEASE, schemas.RELEASED, switches.release, _SWITCHES,
+        ),
+        capability_of(
+            "list_halts",
+            "List what is halted",
+            "With the reason, and how many runs are held and still under way.",
+            schemas.NOTHING, schemas.HALTS, switches.list_all, _READS,
+        ),
+        capability_of(
+            "admin_halt_recipe",
+            "Halt a recipe in every workspace",
+            "Like halt_work, for all automations of the installation that came with the recipe.",
+            schemas.HALT_RECIPE, schemas.HALTED, switches.halt_everywhere, _LOOKS_AFTER,
+        ),
+        capability_of(
+            "admin_release_recipe",
+            "Let a recipe go on in every workspace",
+            "Halts that workspaces made for themselves stay.",
+            schemas.RELEASE_RECIPE, schemas.RELEASED, switches.release_everywhere, _LOOKS_AFTER,
+        ),
+        capability_of(
+            "admin_list_workers",
+            "List the workers, and what each queue asks of them",
+            "The numbers by queue are what more or fewer workers can be decided by.",
+            schemas.NOTHING, schemas.WORKERS, crew.list_all, _SEES,
+        ),
+        capability_of(
+            "admin_drain_workers",
+            "Drain a worker, or all of a machine",
+            "It takes nothing new from now on, finishes what it has, hands back what takes too "
+            "long, and leaves.",
+            schemas.DRAIN, schemas.DRAINED, crew.drain, _DRAINS,
+        ),
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class _Switches:
+    """The handlers about halts."""
+
+    database: Database | None
+
+    async def halt(self, ctx: CallContext, given: Mapping[str, Any]) -> Any:
+        side = Walled(there(self.database), ctx.actor.workspace_id)
+        async with side.transaction() as tx:
+            made, new = await halt(tx, _named(ctx, given), given["reason"].strip(), ctx.actor.id)
+        return await _in_force(side, made, new, cancel=given.get("cancel", False))
+
+    async def release(self, ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
+        side = Walled(there(self.database), ctx.actor.workspace_id)
+        async with side.transaction() as tx:
+            await release(tx, _named(ctx, given))
+        return _released(await restore(side, ctx.actor.workspace_id))
+
+    async def list_all(self, ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
+        del given
+        return {"halts": [_shown(row) for row in await list_halts(ctx.tx, ctx.actor.workspace_id)]}
+
+    async def halt_everywhere(self, ctx: CallContext, given: Mapping[str, Any]) -> Any:
+        side, named = there(self.database), Named(None, "recipe", given["recipe"])
+        async with side.transaction() as tx:
+            made, new = await halt(tx, named, given["reason"].strip(), ctx.actor.id)
+            if new:
+                told = {"reason": made.reason}
+                await tell_installation(tx, ctx.actor, "admin_halt_recipe", named.subject, told)
+        return await _in_force(side, made, new, cancel=given.get("cancel", False))
+
+    async def release_everywhere(
+        self, ctx: CallContext, given: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        side, named = there(self.database), Named(None, "recipe", given["recipe"])
+        async with side.transaction() as tx:
+            await release(tx, named)
+            await tell_installation(tx, ctx.actor, "admin_release_recipe", named.subject)
+        return _released(await restore(side, None))
+
+
+@dataclass(frozen=True, slots=True)
+class _Crew:
+    """The handlers about workers."""
+
+    database: Database | None
+
+    async def list_all(self, ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
+        del ctx, given
+        async with there(self.database).acquire() as connection:
+            workers = await fleet.list_workers(connection)
+            signals = await fleet.read_signals(connection)
+        return {
+            "workers": [_worker(row) for row in workers],
+            "queues": [asdict(one) for one in signals],
+        }
+
+    async def drain(self, ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
+        worker, host = given.get("worker"), given.get("host")
+        async with there(self.database).transaction() as tx:
+            rows = await fleet.drain(tx, worker=worker, host=host)
+            await tell_installation(tx, ctx.actor, "admin_drain_workers", worker or host)
+        names = ", ".join(row["name"] for row in rows)
+        leave = "takes nothing new and leaves" if len(rows) == 1 else "take nothing new and leave"
+        return {"workers": [_worker(row) for row in rows], "says": f"{names} {leave}."}
+
+
+def _named(ctx: CallContext, given: Mapping[str, Any]) -> Named:
+    argument = _ARGUMENTS.get(given["scope"])
+    subject = "" if argument is None else given[argument]
+    if given["scope"] == "automation":
+        subject = str(UUID(subject))
+    return Named(ctx.actor.workspace_id, given["scope"], subject)
+
+
+async def _in_force(side: Side, made: Halt, new: bool, *, cancel: bool) -> Any:
+    """What comes after the halt itself is committed: what is due makes way."""
+    cancelled = await cancel_halted(side, made.workspace_id, made.id) if cancel else 0
+    await park(side, made.workspace_id)
+    async with side.acquire() as connection:
+        rows = await list_halts(connection, made.workspace_id)
+    shown = next(_shown(row) for row in rows if row["id"] == made.id)
+    told = {"halt": shown, "cancelled": cancelled, "says": _says(shown, cancelled, new)}
+    return told if new or cancelled else Unchanged(told)
+
+
+def _says(shown: Mapping[str, Any], cancelled: int, new: bool) -> str:
+    parts = [f"Runs that are held: {shown['held']}"]
+    if shown["under_way"]:
+        parts.append(f"that stop within seconds: {shown['under_way']}")
+    if cancelled:
+        parts.append(f"that were cancelled: {cancelled}")
+    began = "It stands still." if new else "It stood still already."
+    return f"{began} {', '.join(parts)}."
+
+
+def _released(back: int) -> dict[str, Any]:
+    return {"back": back, "says": f"It goes on. Runs that are back in the queue: {back}."}
+
+
+def _shown(row: Mapping[str, Any]) -> dict[str, Any]:
+    subject = row["subject"]
+    return {
+        "halt_id": str(row["id"]),
+        "scope": row["scope"],
+        "automation_id": subject if row["scope"] == "automation" else None,
+        "automation": row["automation"],
+        "recipe": subject if row["scope"] == "recipe" else None,
+        "everywhere": row["workspace_id"] is None,
+        "reason": row["reason"],
+        "halted_by": row["halted_by_email"],
+        "halted_at": row["halted_at"].isoformat(),
+        "held": row["held"],
+        "under_way": row["under_way"],
+    }
+
+
+def _worker(row: Mapping[str, Any]) -> dict[str, Any]:
+    plain = ("name", "host", "process", "slots", "in_flight")
+    return {
+        "worker_id": row["id"],
+        **{name: row[name] for name in plain},
+        "queues": list(row["queues"]),
+        "started_at": row["started_at"].isoformat(),
+        "lease_until": row["lease_until"].isoformat(),
+        "drain_at": None if row["drain_at"] is None else row["drain_at"].isoformat(),
+    }

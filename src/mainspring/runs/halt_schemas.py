@@ -1,0 +1,256 @@
+"""What the capabilities about halts and workers take and answer."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+_DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
+_SOME_ID: Final = "01900000-0000-7000-8000-0000000000b1"
+_SOME_AUTOMATION: Final = "01900000-0000-7000-8000-0000000000a1"
+_ID: Final[dict[str, Any]] = {"type": "string", "format": "uuid"}
+_MAYBE_ID: Final[dict[str, Any]] = {"type": ["string", "null"], "format": "uuid"}
+_MOMENT: Final[dict[str, Any]] = {"type": "string", "format": "date-time"}
+_SCOPE: Final[dict[str, Any]] = {
+    "enum": ["workspace", "automation", "recipe"],
+    "description": "What stands still: all of the workspace, one automation, or everything here "
+    "that came with a recipe.",
+}
+_RECIPE: Final[dict[str, Any]] = {
+    "type": "string",
+    "minLength": 1,
+    "maxLength": 100,
+    "description": "Of the scope recipe: its name in the codex.",
+}
+_AUTOMATION: Final[dict[str, Any]] = {
+    **_ID,
+    "description": "Of the scope automation: which one.",
+}
+_REASON: Final[dict[str, Any]] = {
+    "type": "string",
+    "minLength": 1,
+    "maxLength": 300,
+    "pattern": r"\S",
+    "description": "Why, for everybody who finds it standing still.",
+}
+_CANCEL: Final[dict[str, Any]] = {
+    "type": "boolean",
+    "default": False,
+    "description": "Cancel the runs that are there now, instead of holding them. What starts "
+    "later is held all the same.",
+}
+_COUNT: Final[dict[str, Any]] = {"type": "integer", "minimum": 0}
+_HALT: Final[dict[str, Any]] = {
+    "type": "object",
+    "additionalProperties": False,
+    "required": ["halt_id", "scope", "reason", "everywhere", "halted_at", "held", "under_way"],
+    "properties": {
+        "halt_id": _ID,
+        "scope": _SCOPE,
+        "automation_id": _MAYBE_ID,
+        "automation": {"type": ["string", "null"], "description": "Its name."},
+        "recipe": {"type": ["string", "null"]},
+        "everywhere": {
+            "type": "boolean",
+            "description": "An administrator halted it in every workspace.",
+        },
+        "reason": {"type": "string"},
+        "halted_by": {"type": ["string", "null"], "description": "The email of whoever did."},
+        "halted_at": _MOMENT,
+        "held": {**_COUNT, "description": "Runs that are due and held; 1,000 stands for more."},
+        "under_way": {**_COUNT, "description": "Runs that a worker has not handed back yet."},
+    },
+}
+_SOME_HALT: Final[dict[str, Any]] = {
+    "halt_id": _SOME_ID,
+    "scope": "automation",
+    "automation_id": _SOME_AUTOMATION,
+    "automation": "Daily digest",
+    "recipe": None,
+    "everywhere": False,
+    "reason": "It writes to the wrong list.",
+    "halted_by": "ada@example.com",
+    "halted_at": "2026-01-01T00:00:00+00:00",
+    "held": 3,
+    "under_way": 0,
+}
+
+
+def _object(
+    properties: dict[str, Any], required: list[str], examples: list[Any], *wrong: tuple[Any, str]
+) -> dict[str, Any]:
+    return {
+        "$schema": _DIALECT,
+        "type": "object",
+        "additionalProperties": False,
+        "required": required,
+        "properties": properties,
+        "examples": examples,
+        "x-mainspring-anti-examples": [
+            {"value": value, "reason": reason} for value, reason in wrong
+        ],
+    }
+
+
+HALT: Final = _object(
+    {
+        "scope": _SCOPE,
+        "automation_id": _AUTOMATION,
+        "recipe": _RECIPE,
+        "reason": _REASON,
+        "cancel": _CANCEL,
+    },
+    ["scope", "reason"],
+    [
+        {"scope": "workspace", "reason": "Something writes where it should not."},
+        {
+            "scope": "automation",
+            "automation_id": _SOME_AUTOMATION,
+            "reason": "It writes to the wrong list.",
+            "cancel": True,
+        },
+        {"scope": "recipe", "recipe": "daily-digest", "reason": "Its mails are wrong."},
+    ],
+    ({"scope": "workspace"}, "whoever finds it standing still wants to know why"),
+    ({"scope": "everything", "reason": "stop"}, "that is called workspace"),
+    ({"scope": "workspace", "reason": " "}, "a blank says nothing"),
+)
+HALTED: Final = _object(
+    {
+        "halt": _HALT,
+        "cancelled": {**_COUNT, "description": "Runs that were cancelled by it."},
+        "says": {"type": "string"},
+    },
+    ["halt", "cancelled", "says"],
+    [{"halt": _SOME_HALT, "cancelled": 0, "says": "It stands still; 3 runs are held."}],
+    ({"says": "done"}, "it must say what stands still"),
+)
+RELEASE: Final = _object(
+    {"scope": _SCOPE, "automation_id": _AUTOMATION, "recipe": _RECIPE},
+    ["scope"],
+    [
+        {"scope": "workspace"},
+        {"scope": "automation", "automation_id": _SOME_AUTOMATION},
+        {"scope": "recipe", "recipe": "daily-digest"},
+    ],
+    ({}, "what is to go on?"),
+    ({"scope": "all"}, "that is called workspace"),
+)
+RELEASED: Final = _object(
+    {
+        "back": {**_COUNT, "description": "Runs that are back in the queue."},
+        "says": {"type": "string"},
+    },
+    ["back", "says"],
+    [{"back": 3, "says": "It goes on; 3 runs are back in the queue."}],
+    ({"says": "done"}, "it must say how many go on"),
+)
+NOTHING: Final = _object({}, [], [{}], ({"limit": 1}, "there are never many"))
+HALTS: Final = _object(
+    {"halts": {"type": "array", "items": _HALT}},
+    ["halts"],
+    [{"halts": [_SOME_HALT]}, {"halts": []}],
+    ({}, "also none is a list"),
+)
+HALT_RECIPE: Final = _object(
+    {"recipe": _RECIPE, "reason": _REASON, "cancel": _CANCEL},
+    ["recipe", "reason"],
+    [{"recipe": "daily-digest", "reason": "Its mails are wrong."}],
+    ({"recipe": "daily-digest"}, "everybody who finds it standing still wants to know why"),
+)
+RELEASE_RECIPE: Final = _object(
+    {"recipe": _RECIPE}, ["recipe"], [{"recipe": "daily-digest"}], ({}, "which recipe?")
+)
+
+_WORKER: Final[dict[str, Any]] = {
+    "type": "object",
+    "additionalProperties": False,
+    "required": ["worker_id", "name", "queues", "slots", "in_flight", "started_at", "lease_until"],
+    "properties": {
+        "worker_id": {"type": "integer"},
+        "name": {"type": "string"},
+        "host": {"type": ["string", "null"]},
+        "process": {"type": ["integer", "null"]},
+        "queues": {"type": "array", "items": {"type": "string"}},
+        "slots": {**_COUNT, "description": "Runs that it can have under way at a time."},
+        "in_flight": {**_COUNT, "description": "Runs it had under way at its last heartbeat."},
+        "started_at": _MOMENT,
+        "lease_until": _MOMENT,
+        "drain_at": {
+            "type": ["string", "null"],
+            "format": "date-time",
+            "description": "Since when it takes nothing new; null: it works as usual.",
+        },
+    },
+}
+_SOME_WORKER: Final[dict[str, Any]] = {
+    "worker_id": 7,
+    "name": "worker-1/4711",
+    "host": "worker-1",
+    "process": 4711,
+    "queues": ["fast", "medium", "long"],
+    "slots": 256,
+    "in_flight": 12,
+    "started_at": "2026-01-01T00:00:00+00:00",
+    "lease_until": "2026-01-01T00:05:00+00:00",
+    "drain_at": None,
+}
+_QUEUE: Final[dict[str, Any]] = {
+    "type": "object",
+    "additionalProperties": False,
+    "required": [
+        "queue", "due_runs", "oldest_seconds", "in_flight", "held_runs", "slots", "workers",
+    ],
+    "properties": {
+        "queue": {"enum": ["fast", "medium", "long"]},
+        "due_runs": {**_COUNT, "description": "Due, and taken by nobody; 100,000 stands for more."},
+        "oldest_seconds": {"type": "number", "description": "How long the oldest of them waits."},
+        "in_flight": {**_COUNT, "description": "Runs that workers have under way."},
+        "held_runs": {**_COUNT, "description": "Runs that a halt holds."},
+        "slots": {**_COUNT, "description": "What its workers can have under way."},
+        "workers": {**_COUNT, "description": "Those that take from it and are not drained."},
+    },
+}  # fmt: skip
+_SOME_QUEUE: Final[dict[str, Any]] = {
+    "queue": "fast",
+    "due_runs": 40,
+    "oldest_seconds": 1.5,
+    "in_flight": 12,
+    "held_runs": 0,
+    "slots": 256,
+    "workers": 1,
+}
+WORKERS: Final = _object(
+    {
+        "workers": {"type": "array", "items": _WORKER},
+        "queues": {"type": "array", "items": _QUEUE},
+    },
+    ["workers", "queues"],
+    [{"workers": [_SOME_WORKER], "queues": [_SOME_QUEUE]}],
+    ({"workers": []}, "the numbers of the queues belong to it"),
+)
+DRAIN: Final = _object(
+    {
+        "worker": {
+            "type": "string",
+            "minLength": 1,
+            "maxLength": 300,
+            "description": "One worker, by its name or its number.",
+        },
+        "host": {
+            "type": "string",
+            "minLength": 1,
+            "maxLength": 255,
+            "description": "All workers of this machine.",
+        },
+    },
+    [],
+    [{"worker": "worker-1/4711"}, {"host": "worker-1"}],
+    ({"worker": ""}, "which one?"),
+    ({"hosts": ["worker-1"]}, "one machine at a time"),
+)
+DRAINED: Final = _object(
+    {"workers": {"type": "array", "items": _WORKER}, "says": {"type": "string"}},
+    ["workers", "says"],
+    [{"workers": [_SOME_WORKER], "says": "worker-1/4711 takes nothing new and leaves."}],
+    ({"says": "done"}, "it must say which leave"),
+)

@@ -1,0 +1,138 @@
+"""Halting work and letting it go on: runs are put aside, put back, or cancelled.
+
+A halt is in force with the commit of its row: no claim takes what it names after that, and
+workers hand back what they have of it at their next look. What is done here besides is to put
+aside, in portions, what is due already, so that claims need not come upon it run by run.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from uuid import UUID
+
+from mainspring.runs.events import run_event
+from mainspring.runs.lanes import Lane, lock_lanes, release_lanes
+from mainspring.runs.queue import PARKED
+from mainspring.runs.rows import End
+from mainspring.store.events import append_events
+from mainspring.workspace.halts import forget, released
+
+if TYPE_CHECKING:
+    from mainspring.contracts.context import Transaction
+    from mainspring.store.database import Database
+    from mainspring.store.walls import Walled
+
+# The whole database, or one workspace's side of the wall.
+Side: TypeAlias = "Database | Walled"
+_PORTION: Final = 1_000
+
+_PARK = f"""
+    WITH due AS MATERIALIZED (
+        SELECT r.workspace_id, r.id FROM runs r
+        WHERE r.queue IN ('fast', 'medium', 'long') AND r.status IN ('pending', 'waiting')
+          AND r.due_at <= now() AND ($1::uuid IS NULL OR r.workspace_id = $1)
+          AND EXISTS (SELECT FROM halting(r.workspace_id, r.automation_id))
+        LIMIT {_PORTION} FOR UPDATE SKIP LOCKED
+    )
+    UPDATE runs r SET parked_due_at = r.due_at, due_at = {PARKED}
+    FROM due d WHERE r.workspace_id = d.workspace_id AND r.id = d.id RETURNING r.id
+"""
+# A run that was woken meanwhile, by an answer, keeps the earlier moment.
+_RESTORE = f"""
+    WITH free AS MATERIALIZED (
+        SELECT r.workspace_id, r.id FROM runs r
+        WHERE r.parked_due_at IS NOT NULL AND ($1::uuid IS NULL OR r.workspace_id = $1)
+          AND NOT EXISTS (SELECT FROM halting(r.workspace_id, r.automation_id))
+        LIMIT {_PORTION} FOR UPDATE SKIP LOCKED
+    )
+    UPDATE runs r SET due_at = least(r.due_at, r.parked_due_at), parked_due_at = NULL
+    FROM free f WHERE r.workspace_id = f.workspace_id AND r.id = f.id RETURNING r.id
+"""
+_OF_HALT = """
+    EXISTS (SELECT FROM halting(r.workspace_id, r.automation_id) h WHERE h.id = $2)
+"""
+_CANCEL_SOON = f"""
+    UPDATE runs r SET cancel_at = now()
+    WHERE r.status = 'running' AND r.cancel_at IS NULL
+      AND ($1::uuid IS NULL OR r.workspace_id = $1) AND {_OF_HALT}
+    RETURNING r.id
+"""
+_TO_CANCEL = f"""
+    SELECT r.workspace_id, r.id, r.lane FROM runs r
+    WHERE r.queue IN ('fast', 'medium', 'long') AND r.status IN ('pending', 'waiting')
+      AND ($1::uuid IS NULL OR r.workspace_id = $1) AND {_OF_HALT}
+    LIMIT {_PORTION}
+"""
+_CANCEL_NOW = """
+    UPDATE runs r SET status = 'cancelled', reason = 'cancelled', outcome = 'failed',
+        fence = r.fence + 1, cancel_at = now(), finished_at = now(), parked_due_at = NULL
+    FROM unnest($1::uuid[], $2::uuid[]) AS n(workspace_id, id), automations a
+    WHERE r.workspace_id = n.workspace_id AND r.id = n.id AND r.status IN ('pending', 'waiting')
+      AND a.workspace_id = r.workspace_id AND a.id = r.automation_id
+    RETURNING r.workspace_id, r.id, r.automation_id, r.mode, a.name
+"""
+
+
+async def park(side: Side, workspace_id: UUID | None) -> int:
+    """Puts aside what is due and halted; answers how many that were."""
+    return await _in_portions(side, _PARK, workspace_id)
+
+
+async def restore(side: Side, workspace_id: UUID | None) -> int:
+    """Puts back what nothing holds any more, each to the moment at which it was due."""
+    return await _in_portions(side, _RESTORE, workspace_id)
+
+
+async def finish_releases(database: Database) -> None:
+    """Brings releases to their end, also those of somebody who was cut off in the middle."""
+    async with database.acquire() as connection:
+        ended = await released(connection)
+    for workspace_id, halt_id in ended:
+        if await restore(database, workspace_id) == 0:
+            async with database.transaction() as tx:
+                await forget(tx, halt_id)
+
+
+async def cancel_halted(side: Side, workspace_id: UUID | None, halt_id: UUID) -> int:
+    """Cancels what a halt names: what waits at once, what is under way as its worker hears."""
+    async with side.transaction() as tx:
+        soon = await tx.fetch(_CANCEL_SOON, workspace_id, halt_id)
+    count = len(soon)
+    while True:
+        async with side.transaction() as tx:
+            rows = await tx.fetch(_TO_CANCEL, workspace_id, halt_id)
+            count += await _cancel(tx, rows)
+        if len(rows) < _PORTION:
+            return count
+
+
+async def _cancel(tx: Transaction, rows: Any) -> int:
+    lanes: list[Lane] = sorted(
+        {(row["workspace_id"], row["lane"]) for row in rows if row["lane"] is not None}
+    )
+    # A lane is always locked before a row.
+    await lock_lanes(tx, lanes)
+    gone = await tx.fetch(
+        _CANCEL_NOW, [row["workspace_id"] for row in rows], [row["id"] for row in rows]
+    )
+    end = End("cancelled", "cancelled", "failed")
+    events = [
+        run_event(
+            row["workspace_id"], row["id"], row["automation_id"], row["name"], end, row["mode"]
+        )
+        for row in gone
+    ]
+    await append_events(tx, [event for event in events if event is not None])
+    await release_lanes(tx, lanes)
+    return len(gone)
+
+
+async def _in_portions(side: Side, statement: str, workspace_id: UUID | None) -> int:
+    """In transactions of their own: nobody waits for the lot."""
+    count = 0
+    while True:
+        async with side.transaction() as tx:
+            moved = len(await tx.fetch(statement, workspace_id))
+        count += moved
+        if moved < _PORTION:
+            return count

@@ -1,0 +1,99 @@
+"""The numbers of the whole house: what waits for people, what it weighs, what has ended.
+
+Each is answered by an index that holds living rows only, or by what is new in the log of
+events, so a million runs that have ended cost nothing here. Queues are told by the fleet.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+from uuid import UUID
+
+if TYPE_CHECKING:
+    from mainspring.contracts.context import Transaction
+
+# These cross workspaces on purpose: one house serves all of them.
+_WAITING = """
+    SELECT
+        (SELECT count(*) FROM drafts WHERE status = 'pending') AS drafts,
+        (SELECT count(*) FROM approvals WHERE status = 'pending') AS questions,
+        pg_database_size(current_database()) AS database_bytes,
+        (SELECT count(*) FROM pg_stat_activity WHERE datname = current_database())
+            AS connections,
+        (SELECT count(*) FROM pg_stat_activity
+         WHERE datname = current_database() AND state LIKE 'idle in transaction%')
+            AS idle_in_transaction,
+        (SELECT coalesce(extract(epoch FROM now() - min(xact_start)), 0) FROM pg_stat_activity
+         WHERE datname = current_database() AND pid <> pg_backend_pid()
+           AND backend_type = 'client backend')
+            AS oldest_transaction_seconds,
+        current_setting('max_connections')::int AS most_connections,
+        (SELECT count(*) FROM halts WHERE released_at IS NULL) AS halts
+"""
+# Below this number nothing is still being written, so what was counted stays counted.
+_SETTLED = "SELECT pg_snapshot_xmin(pg_current_snapshot())::text AS xid"
+_ENDED = """
+    SELECT workspace_id, payload ->> 'status' AS status, count(*) AS runs
+    FROM events
+    WHERE xid >= $1::text::xid8 AND xid < $2::text::xid8 AND type = ANY($3::text[])
+    GROUP BY 1, 2
+"""
+_TYPES: Final = ("automation.run.succeeded", "automation.run.failed", "automation.run.cancelled")
+ENDS: Final = ("succeeded", "failed", "timed_out", "cancelled", "dead")
+
+
+@dataclass(frozen=True, slots=True)
+class HouseNumbers:
+    """What waits for people, and what the database carries."""
+
+    drafts: int
+    questions: int
+    database_bytes: int
+    connections: int
+    idle_in_transaction: int
+    oldest_transaction_seconds: float
+    most_connections: int
+    halts: int
+
+
+async def read_house(tx: Transaction) -> HouseNumbers:
+    """The rest of the house."""
+    row = await tx.fetchrow(_WAITING)
+    return HouseNumbers(
+        drafts=row["drafts"],
+        questions=row["questions"],
+        database_bytes=row["database_bytes"],
+        connections=row["connections"],
+        idle_in_transaction=row["idle_in_transaction"],
+        oldest_transaction_seconds=float(row["oldest_transaction_seconds"]),
+        most_connections=row["most_connections"],
+        halts=row["halts"],
+    )
+
+
+@dataclass(slots=True)
+class EndedRuns:
+    """Counts runs that have ended since it first looked, from the log of events.
+
+    A look reads only what was written since the look before.
+    """
+
+    _from: str | None = None
+    _counts: Counter[tuple[UUID, str]] = field(default_factory=Counter)
+
+    async def look(self, tx: Transaction) -> None:
+        until = (await tx.fetchrow(_SETTLED))["xid"]
+        if self._from is not None:
+            for row in await tx.fetch(_ENDED, self._from, until, list(_TYPES)):
+                self._counts[row["workspace_id"], row["status"]] += row["runs"]
+        self._from = until
+
+    def by_status(self, workspace_id: UUID | None) -> dict[str, float]:
+        """The counts of one workspace, or of all."""
+        found = dict.fromkeys(ENDS, 0.0)
+        for (space, status), count in self._counts.items():
+            if workspace_id in (None, space) and status in found:
+                found[status] += count
+        return found

@@ -1,0 +1,301 @@
+"""Runs as spans and numbers for a collector, seen from inside the worker.
+
+The trace of a run has the run's own id, so whoever knows the one finds the other. A run that
+comes back after a wait, or with another worker, goes on in the same trace with a new span that
+points to the first. Spans carry ids, names, counts and codes, and never what a run was given,
+found or said.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID
+
+from mainspring.contracts.errors import Problem, for_log
+from mainspring.gate.telemetry import first_span, run_context
+from mainspring.runs.fleet import read_signals
+from mainspring.runs.health import read_vitals
+from mainspring.runs.numbers import read_house
+from mainspring.runs.rows import FINAL, ClaimedRun, End
+from mainspring.runs.watch import Moment, Watcher
+
+if TYPE_CHECKING:
+    from opentelemetry.context import Context
+    from opentelemetry.metrics import CallbackOptions, Observation
+    from opentelemetry.trace import Link, Span
+
+    from mainspring.gate.telemetry import Telemetry
+    from mainspring.runs.execute import Execution
+    from mainspring.store.database import Database, PoolUse
+
+log = logging.getLogger(__name__)
+
+_SECONDS: Final = (0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 60, 300, 3600)
+_LOOK_SECONDS: Final = 15.0
+
+
+def both(first: Watcher, second: Watcher) -> Watcher:
+    """Two who watch."""
+
+    def watch(moment: Moment) -> None:
+        first(moment)
+        second(moment)
+
+    return watch
+
+
+@dataclass(slots=True)
+class _Open:
+    """A run under way, and the steps of it that are."""
+
+    span: Span
+    context: Context
+    run: ClaimedRun
+    trigger: str
+    # By item: within one item one step goes after the other.
+    steps: dict[str, tuple[Span, Context]] = field(default_factory=dict)
+
+
+class RunTelemetry:
+    """A watcher that makes spans and numbers of what it sees."""
+
+    def __init__(self, telemetry: Telemetry, now: Callable[[], int] = time.time_ns) -> None:
+        meter = telemetry.meter
+        self._telemetry = telemetry
+        self._now = now
+        self._open: dict[UUID, _Open] = {}
+        self._claims = meter.create_counter("mainspring.claims", "{run}", "Runs taken.")
+        self._ended = meter.create_counter("mainspring.runs", "{run}", "Runs that ended, by how.")
+        self._spend = meter.create_counter("mainspring.spend", "USD", "What runs have cost.")
+        self._waited = meter.create_histogram(
+            "mainspring.run.wait", "s", "From the making of a run to its first claim.",
+            explicit_bucket_boundaries_advisory=_SECONDS,
+        )  # fmt: skip
+        self._worked = meter.create_histogram(
+            "mainspring.run.duration", "s", "How long runs that ended were worked on.",
+            explicit_bucket_boundaries_advisory=_SECONDS,
+        )  # fmt: skip
+        self._stepped = meter.create_histogram(
+            "mainspring.step.duration", "s", "How long an attempt at a step took.",
+            explicit_bucket_boundaries_advisory=_SECONDS,
+        )  # fmt: skip
+
+    def __call__(self, moment: Moment) -> None:
+        match moment.kind:
+            case "run_started" | "run_resumed":
+                self._begin(moment.detail)
+            case "step_started":
+                self._begin_step(moment)
+            case "step_retrying" | "step_finished":
+                self._end_step(moment)
+            case "run_ended":
+                self._end(moment)
+
+    def _begin(self, execution: Execution) -> None:
+        from opentelemetry.trace import NonRecordingSpan, set_span_in_context
+
+        run = execution.run
+        resumed = run.resumed
+        parent = None
+        links: list[Link] = []
+        if resumed:
+            first = run_context(run.id)
+            parent = set_span_in_context(NonRecordingSpan(first))
+            links = [_link(first)]
+        else:
+            self._telemetry.preset(run.id.int, first_span(run.id))
+        span = self._telemetry.tracer.start_span(
+            "run resumed" if resumed else "run", parent, attributes=_about(execution), links=links
+        )
+        context = set_span_in_context(span)
+        self._open[run.id] = _Open(span, context, run, run.trigger_type)
+        self._claims.add(1, {"resumed": resumed})
+        if not resumed:
+            made = run.id.int >> 80
+            self._waited.record(max(self._now() / 1e9 - made / 1e3, 0.0))
+
+    def _begin_step(self, moment: Moment) -> None:
+        from opentelemetry.trace import set_span_in_context
+
+        found = self._open.get(moment.run_id)
+        if found is not None:
+            span = self._telemetry.tracer.start_span(
+                f"step {moment.step}", _around(found, moment.item), attributes=_of_step(moment)
+            )
+            found.steps[moment.item] = span, set_span_in_context(span)
+
+    def _end_step(self, moment: Moment) -> None:
+        found = self._open.get(moment.run_id)
+        if found is None:
+            return
+        begun = found.steps.pop(moment.item, None)
+        if begun is not None:
+            span = begun[0]
+        else:
+            # It was over without an attempt: skipped, or its time had come.
+            span = self._telemetry.tracer.start_span(
+                f"step {moment.step}", _around(found, moment.item), attributes=_of_step(moment)
+            )
+        span.set_attribute("mainspring.status", moment.status)
+        if isinstance(moment.detail, Problem):
+            _fail(span, moment.detail.code)
+        span.end()
+        self._stepped.record(moment.ms / 1000, {"status": moment.status})
+
+    def _end(self, moment: Moment) -> None:
+        found = self._open.pop(moment.run_id, None)
+        if found is None:
+            return
+        for span, _ in found.steps.values():
+            span.set_attribute("mainspring.status", "interrupted")
+            span.end()
+        found.span.set_attribute("mainspring.status", moment.status)
+        if isinstance(moment.detail, End):
+            self._count(found, moment.detail)
+        found.span.end()
+
+    def _count(self, found: _Open, end: End) -> None:
+        span = found.span
+        span.set_attribute("mainspring.cost_usd", float(end.cost_usd))
+        for name in ("outcome", "reason"):
+            value = getattr(end, name)
+            if value is not None:
+                span.set_attribute(f"mainspring.{name}", value)
+        if end.error is not None:
+            _fail(span, str(end.error.get("code") or "unknown"))
+        spent = float(end.cost_usd - found.run.cost_usd)
+        if spent > 0:
+            self._spend.add(spent)
+        if end.status in FINAL:
+            about = {"status": end.status, "trigger": found.trigger}
+            self._ended.add(1, about)
+            self._worked.record(end.active_ms / 1000, about)
+
+
+def _about(execution: Execution) -> dict[str, str | int]:
+    run, version = execution.run, execution.version
+    return {
+        "mainspring.run_id": str(run.id),
+        "mainspring.automation_id": str(run.automation_id),
+        "mainspring.automation_name": version.name,
+        "mainspring.workspace_id": str(run.workspace_id),
+        "mainspring.version": run.version,
+        "mainspring.trigger": run.trigger_type,
+        "mainspring.queue": version.program.queue,
+        "mainspring.mode": run.mode,
+        "mainspring.attempt": run.attempt,
+        "mainspring.takeovers": run.takeovers,
+    }
+
+
+def _of_step(moment: Moment) -> dict[str, str | int]:
+    about: dict[str, str | int] = {
+        "mainspring.run_id": str(moment.run_id),
+        "mainspring.step": moment.step,
+        "mainspring.attempt": moment.attempt,
+    }
+    if moment.item:
+        about["mainspring.item"] = moment.item
+    return about
+
+
+def _around(found: _Open, item: str) -> Context:
+    """The step that walks the items, for a step of one of them; else the run."""
+    outer = found.steps.get(item.rpartition(".")[0]) if item else None
+    return found.context if outer is None else outer[1]
+
+
+def _link(first: Any) -> Link:
+    from opentelemetry.trace import Link
+
+    return Link(first, {"mainspring.link": "first span of the run"})
+
+
+def _fail(span: Span, code: str) -> None:
+    """By its code: the words of an error may hold what somebody sent."""
+    from opentelemetry.trace import Status, StatusCode
+
+    span.set_attribute("error.type", code)
+    span.set_status(Status(StatusCode.ERROR))
+
+
+class HouseTelemetry:
+    """The numbers of the whole house, looked at now and then by whoever watches over it."""
+
+    def __init__(self, telemetry: Telemetry, database: Database) -> None:
+        self._database = database
+        self._seen: dict[str, dict[str, float]] = {}
+        for name, unit, sentence in (
+            ("mainspring.queue.due", "{run}", "Due runs that no worker has taken."),
+            ("mainspring.queue.oldest_due", "s", "How long the oldest due run waits."),
+            ("mainspring.queue.running", "{run}", "Runs that workers hold."),
+            ("mainspring.queue.slots", "{run}", "Runs that the workers can hold."),
+            ("mainspring.workers", "{worker}", "Workers with a living lease."),
+            ("mainspring.schedules.overdue", "{trigger}", "Schedules that should have fired."),
+            ("mainspring.drafts.waiting", "{draft}", "Drafts that wait for a person."),
+            ("mainspring.database.size", "By", "How large the database is."),
+        ):
+            telemetry.meter.create_observable_gauge(name, [self._reader(name)], unit, sentence)
+
+    def _reader(self, name: str) -> Callable[[CallbackOptions], Iterable[Observation]]:
+        def read(options: CallbackOptions) -> Iterable[Observation]:
+            from opentelemetry.metrics import Observation
+
+            del options
+            return [
+                Observation(value, {"queue": queue} if queue else None)
+                for queue, value in self._seen.get(name, {}).items()
+            ]
+
+        return read
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Looks until it is stopped; a look that fails shows nothing rather than old numbers."""
+        while not stop.is_set():
+            try:
+                self._seen = await self._look()
+            except Exception as error:
+                self._seen = {}
+                log.warning("The numbers could not be read: %s", for_log(error))
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(_LOOK_SECONDS):
+                    await stop.wait()
+
+    async def _look(self) -> dict[str, dict[str, float]]:
+        async with self._database.acquire() as connection:
+            vitals = await read_vitals(connection)
+            queues = await read_signals(connection)
+            house = await read_house(connection)
+        return {
+            "mainspring.queue.due": {one.queue: one.due_runs for one in queues},
+            "mainspring.queue.oldest_due": {one.queue: one.oldest_seconds for one in queues},
+            "mainspring.queue.running": {one.queue: one.in_flight for one in queues},
+            "mainspring.queue.slots": {one.queue: one.slots for one in queues},
+            "mainspring.workers": {"": vitals.workers},
+            "mainspring.schedules.overdue": {"": vitals.overdue_schedules},
+            "mainspring.drafts.waiting": {"": house.drafts},
+            "mainspring.database.size": {"": house.database_bytes},
+        }
+
+
+def watch_pool(telemetry: Telemetry, use: Callable[[], PoolUse]) -> None:
+    """The connections of this process to the database."""
+    from opentelemetry.metrics import Observation
+
+    def read(options: CallbackOptions) -> Iterable[Observation]:
+        del options
+        found = use()
+        return [
+            Observation(found.used, {"state": "used"}),
+            Observation(found.idle, {"state": "idle"}),
+        ]
+
+    telemetry.meter.create_observable_gauge(
+        "mainspring.database.connections", [read], "{connection}", "Connections of this process."
+    )

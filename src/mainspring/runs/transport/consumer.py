@@ -1,0 +1,136 @@
+"""A worker of Celery in a thread of our process: it is inspected, listed and stopped as any.
+
+The event loop has the main thread and with it the signals, so a stop means the same with
+every transport. Celery asks in one place of the process whether it should stop, and one
+process has one worker.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import logging
+import os
+import platform
+import threading
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, Final
+
+from mainspring.runs.transport.broker import QUEUES
+from mainspring.runs.transport.presence import Presence
+
+if TYPE_CHECKING:
+    from mainspring.runs.transport.broker import Broker
+    from mainspring.runs.transport.hearing import CeleryEar
+
+# Celery looks once a second whether it should stop.
+_CLOSE_SECONDS: Final = 3.0
+_FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 30.0
+# These tell of every attempt to connect, and repeat what strangers have sent.
+_TALKATIVE: Final = ("celery", "kombu", "amqp")
+
+log = logging.getLogger(__name__)
+
+
+class Consumer:
+    """Takes messages from the queues of one worker until it is closed."""
+
+    def __init__(self, broker: Broker, queues: Iterable[str]) -> None:
+        self._broker = broker
+        self._queues = [QUEUES[name] for name in queues if name in QUEUES]
+        self._presence = Presence(broker)
+        self._stop = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def open(self, ear: CeleryEar) -> None:
+        if self._stop.is_set():
+            return
+        # A daemon: a broker that hangs must not keep a worker from ending.
+        self._thread = threading.Thread(target=self._take, args=(ear,), name="celery", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        self._stop.set()
+        if self._thread is not None:
+            celery_state().should_stop = 0
+
+    async def closed(self) -> None:
+        if self._thread is not None:
+            await asyncio.to_thread(self._thread.join, _CLOSE_SECONDS)
+            if not self._thread.is_alive():
+                # Another worker of this process, if there ever is one, begins anew.
+                celery_state().should_stop = None
+
+    # --- in the thread
+
+    def _take(self, ear: CeleryEar) -> None:
+        for name in _TALKATIVE:
+            logging.getLogger(name).setLevel(logging.CRITICAL + 1)
+        pause = _FIRST_PAUSE
+        while not self._stop.is_set():
+            began_well = self._work(ear)
+            if self._stop.is_set():
+                return
+            pause = _FIRST_PAUSE if began_well else min(pause * 2, _LONGEST_PAUSE)
+            self._stop.wait(pause)
+
+    def _work(self, ear: CeleryEar) -> bool:
+        """One life of Celery's worker; whether it reached the broker in it."""
+        reached = threading.Event()
+
+        def connected() -> None:
+            reached.set()
+            self._presence.met()
+            ear.look()
+
+        try:
+            app = self._broker.listening(ear.hint)
+            app.steps["consumer"].add(connection_step(connected, self._lost))
+            self._probe(app)
+            controller = app.WorkController(
+                hostname=f"mainspring-{os.getpid()}@{platform.node()}",
+                queues=self._queues,
+                pool="solo",
+                without_gossip=True,
+                without_mingle=True,
+            )
+            controller.start()
+        except Exception:
+            log.exception("The consumer of hints ended by a mistake and begins again.")
+            return reached.is_set()
+        if controller.exitcode not in (None, 0, 1) and not self._stop.is_set():
+            # Asked for by name, as with `celery control shutdown`.
+            self.close()
+            ear.shut_down()
+        return reached.is_set()
+
+    def _probe(self, app: Any) -> None:
+        """Celery itself would wait for the broker without a word."""
+        try:
+            with app.connection_for_read() as connection:
+                connection.connect()
+        except Exception:
+            self._presence.missed()
+
+    def _lost(self) -> None:
+        if not self._stop.is_set():
+            self._presence.missed()
+
+
+def connection_step(connected: Callable[[], None], lost: Callable[[], None]) -> Any:
+    """A step of Celery's that tells of every connection, made of what Celery is given by name."""
+    bootsteps = importlib.import_module("celery.bootsteps")
+    return type(
+        "Connected",
+        (bootsteps.StartStopStep,),
+        {
+            "requires": ("celery.worker.consumer.tasks:Tasks",),
+            "start": lambda self, parent: connected(),
+            "stop": lambda self, parent: lost(),
+        },
+    )
+
+
+def celery_state() -> Any:
+    """Where Celery asks whether this process should stop; 0 and 1 are exit codes, None is no."""
+    return importlib.import_module("celery.worker.state")

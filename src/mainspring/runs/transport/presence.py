@@ -1,0 +1,34 @@
+"""Whether the broker is there: said once when it goes and once when it is back."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from mainspring.runs.transport.broker import Broker
+
+log = logging.getLogger(__name__)
+
+
+class Presence:
+    """What one process knows of its broker; a broker counts as there until it is missed."""
+
+    def __init__(self, broker: Broker) -> None:
+        self._broker = broker
+        self._there = True
+        self._lock = threading.Lock()
+
+    def missed(self) -> None:
+        if self._changes(there=False):
+            log.warning("%s", self._broker.gone)
+
+    def met(self) -> None:
+        if self._changes(there=True):
+            log.warning("%s", self._broker.back)
+
+    def _changes(self, *, there: bool) -> bool:
+        with self._lock:
+            before, self._there = self._there, there
+        return before is not there

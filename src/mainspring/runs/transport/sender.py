@@ -1,0 +1,166 @@
+"""Sends hints as messages of Celery, from a thread of its own.
+
+Whoever accepts runs only notes them; connecting, sending and failing happen beside the
+event loop and are waited for by nobody. Runs that come closely together share a message, so
+thousands of runs a second do not become thousands of messages. A hint that cannot be sent is
+dropped: by the time the broker is back, the workers have looked by themselves.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import threading
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from time import monotonic
+from typing import TYPE_CHECKING, Any, Final
+
+from mainspring.runs.transport.broker import EXPIRES_SECONDS, MOST_IN_LINE, QUEUES, TASK
+from mainspring.runs.transport.presence import Presence
+
+if TYPE_CHECKING:
+    from mainspring.runs.transport.broker import Broker
+    from mainspring.runs.transport.hints import Due
+
+# So many runs share a message: a few messages for a crowd wake a few workers for it.
+PORTION: Final = 16
+# More than this are noted for no queue: the messages for these wake every worker there is.
+_MOST_NOTED: Final = 1_600
+_GATHER_SECONDS: Final = 0.003
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 5.0
+_LAST_WORDS_SECONDS: Final = 2.0
+# How often the line in the broker is measured.
+_MEASURE_SECONDS: Final = 1.0
+
+
+class CeleryHints:
+    """The sender of one process. Its thread begins with the first run that is due."""
+
+    def __init__(self, broker: Broker) -> None:
+        self._broker = broker
+        self._presence = Presence(broker)
+        self._lock = threading.Lock()
+        self._noted: dict[str, list[str]] = defaultdict(list)
+        self._news = threading.Event()
+        self._stop = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def due(self, runs: Iterable[Due]) -> None:
+        with self._lock:
+            for queue, run_id in runs:
+                if len(self._noted[queue]) < _MOST_NOTED:
+                    self._noted[queue].append(str(run_id))
+            if not any(self._noted.values()) or self._stop.is_set():
+                return
+            if self._thread is None:
+                # A daemon: a broker that hangs must not keep a process from ending.
+                self._thread = threading.Thread(target=self._send, name="hints", daemon=True)
+                self._thread.start()
+        self._news.set()
+
+    async def aclose(self) -> None:
+        self._stop.set()
+        self._news.set()
+        if self._thread is not None:
+            await asyncio.to_thread(self._thread.join, _LAST_WORDS_SECONDS)
+
+    # --- in the thread
+
+    def _send(self) -> None:
+        line = _Line(self._broker)
+        pause = _FIRST_PAUSE
+        while True:
+            self._news.wait()
+            self._news.clear()
+            noted = self._taken()
+            if noted and self._told(line, noted):
+                pause = _FIRST_PAUSE
+                self._stop.wait(_GATHER_SECONDS)
+            elif noted:
+                self._stop.wait(pause)
+                pause = min(pause * 2, _LONGEST_PAUSE)
+            if self._stop.is_set() and not self._news.is_set():
+                line.hang_up()
+                return
+
+    def _taken(self) -> dict[str, list[str]]:
+        with self._lock:
+            noted, self._noted = self._noted, defaultdict(list)
+        return {queue: runs for queue, runs in noted.items() if runs}
+
+    def _told(self, line: _Line, noted: dict[str, list[str]]) -> bool:
+        """Twice, because a connection that was idle for long may have died meanwhile."""
+        for _ in range(2):
+            try:
+                line.tell(noted)
+            except Exception:
+                # Whatever a broker and three libraries may come up with: it is a hint.
+                line.hang_up()
+            else:
+                self._presence.met()
+                return True
+            if self._stop.is_set():
+                break
+        self._presence.missed()
+        return False
+
+
+class _Line:
+    """A connection to the broker, made when there is something to say."""
+
+    def __init__(self, broker: Broker) -> None:
+        self._broker = broker
+        self._app: Any = None
+        self._connection: Any = None
+        self._producer: Any = None
+        # When the line in each queue was last measured, and whether it was too long.
+        self._measured: dict[str, tuple[float, bool]] = {}
+
+    def tell(self, noted: dict[str, list[str]]) -> None:
+        if self._producer is None:
+            self._connect()
+        for queue, runs in noted.items():
+            name = QUEUES.get(queue)
+            if name is None or self._is_full(name):
+                continue
+            for portion in _portions(runs):
+                self._app.send_task(
+                    TASK, args=(portion,), queue=name, producer=self._producer, retry=False,
+                    expires=EXPIRES_SECONDS, ignore_result=True, delivery_mode=1,
+                )  # fmt: skip
+
+    def hang_up(self) -> None:
+        connection, self._connection, self._producer = self._connection, None, None
+        if connection is not None:
+            with contextlib.suppress(Exception):
+                connection.release()
+
+    def _connect(self) -> None:
+        if self._app is None:
+            self._app = self._broker.sending()
+        self._connection = self._app.connection_for_write()
+        # Once, and not until it works: whoever waits for this has more to say later.
+        self._connection.connect()
+        self._producer = self._app.amqp.Producer(self._connection, auto_declare=False)
+        for name in QUEUES.values():
+            self._app.amqp.queues[name](self._connection.default_channel).declare()
+
+    def _is_full(self, name: str) -> bool:
+        """Nobody takes hints out: those that are there already are enough.
+
+        RabbitMQ was told how long the line may be when it was made.
+        """
+        if self._broker.kind != "redis":
+            return False
+        at, full = self._measured.get(name, (0.0, False))
+        if monotonic() - at >= _MEASURE_SECONDS:
+            found = self._connection.default_channel.queue_declare(queue=name)
+            full = found.message_count >= MOST_IN_LINE
+            self._measured[name] = (monotonic(), full)
+        return full
+
+
+def _portions(runs: list[str]) -> Iterator[list[str]]:
+    for start in range(0, len(runs), PORTION):
+        yield runs[start : start + PORTION]

@@ -1,0 +1,199 @@
+"""A backup as one file: a zip archive with a part per table, the files, and a manifest.
+
+The manifest is written last and names every part with its size and its SHA-256, so a file
+that was cut off, changed or made by something else is known before anything is done with it.
+The file is written under another name first, for its owner's eyes, and then renamed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import secrets
+import zipfile
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any, Final
+
+from mainspring.contracts.errors import Clash, Exhausted, Invalid, Missing, Problem
+
+MANIFEST: Final = "manifest.json"
+_PIECE: Final = 262_144
+_MOST_MANIFEST_BYTES: Final = 16_777_216
+# A little is won by pressing harder, at several times the cost.
+_EFFORT: Final = 3
+_NO_SPACE: Final = 28
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One part of the archive, as it must be found again."""
+
+    name: str
+    size: int
+    sha256: str
+
+
+@dataclass(slots=True)
+class _Measured:
+    """A part that is being written, counted as it goes by."""
+
+    name: str
+    _into: IO[bytes]
+    _hash: Any = field(default_factory=hashlib.sha256)
+    _size: int = 0
+
+    def write(self, piece: bytes) -> None:
+        self._hash.update(piece)
+        self._size += len(piece)
+        self._into.write(piece)
+
+    @property
+    def done(self) -> Part:
+        return Part(self.name, self._size, self._hash.hexdigest())
+
+
+class ArchiveWriter:
+    """An archive on its way."""
+
+    def __init__(self, zipped: zipfile.ZipFile) -> None:
+        self._zipped = zipped
+
+    @contextlib.contextmanager
+    def part(self, name: str) -> Iterator[_Measured]:
+        """One more part; what it came to is known at the end of the block."""
+        # Of unknown length, so it is given room for any.
+        with self._zipped.open(name, "w", force_zip64=True) as into:
+            yield _Measured(name, into)
+
+    def finish(self, manifest: dict[str, Any]) -> None:
+        self._zipped.writestr(MANIFEST, json.dumps(manifest, ensure_ascii=False, indent=1))
+
+
+@contextlib.contextmanager
+def written(path: Path) -> Iterator[ArchiveWriter]:
+    """A new archive: there, whole and on the disk when the block ends well, and not otherwise."""
+    if path.exists() or path.is_symlink():
+        raise Clash(
+            f"There is a file {path} already.",
+            code="file_exists",
+            suggestion="Name another one; a backup is never written over.",
+        )
+    passing = path.with_name(f".{path.name}.{secrets.token_hex(4)}.partial")
+    try:
+        handle = os.open(passing, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                with zipfile.ZipFile(
+                    file, "w", zipfile.ZIP_DEFLATED, allowZip64=True, compresslevel=_EFFORT
+                ) as zipped:
+                    yield ArchiveWriter(zipped)
+                file.flush()
+                os.fsync(file.fileno())
+            # A link never takes the place of a file that came meanwhile.
+            os.link(passing, path)
+        finally:
+            passing.unlink(missing_ok=True)
+        _sync(path.parent)
+    except OSError as error:
+        raise _unwritable(path, error) from error
+
+
+class ArchiveReader:
+    """An archive that is there; it is read part by part, never whole."""
+
+    def __init__(self, zipped: zipfile.ZipFile) -> None:
+        self._zipped = zipped
+
+    @property
+    def names(self) -> list[str]:
+        return self._zipped.namelist()
+
+    def manifest(self) -> dict[str, Any]:
+        try:
+            entry = self._zipped.getinfo(MANIFEST)
+            if entry.file_size > _MOST_MANIFEST_BYTES:
+                raise damaged("its manifest is far too large")
+            found = json.loads(self._zipped.read(entry))
+        except KeyError:
+            raise damaged("it has no manifest") from None
+        except (*_BROKEN, ValueError):
+            raise damaged("its manifest cannot be read") from None
+        if not isinstance(found, dict):
+            raise damaged("its manifest cannot be read")
+        return found
+
+    def bytes_of(self, name: str) -> Iterator[bytes]:
+        """A part piece by piece."""
+        try:
+            with self._zipped.open(name) as source:
+                while piece := source.read(_PIECE):
+                    yield piece
+        except KeyError:
+            raise damaged(f"the part {name} is missing") from None
+        except _BROKEN:
+            raise damaged(f"the part {name} cannot be read") from None
+
+    def pieces(self, part: Part) -> Iterator[bytes]:
+        """The same; one that is not as it was ends with a problem."""
+        digest, size = hashlib.sha256(), 0
+        for piece in self.bytes_of(part.name):
+            digest.update(piece)
+            size += len(piece)
+            yield piece
+        if (size, digest.hexdigest()) != (part.size, part.sha256):
+            raise damaged(f"the part {part.name} is not as it was")
+
+
+@contextlib.contextmanager
+def opened(path: Path) -> Iterator[ArchiveReader]:
+    """An archive to read from."""
+    try:
+        zipped = zipfile.ZipFile(path)
+    except FileNotFoundError:
+        raise Missing(f"There is no file {path}.", code="no_backup") from None
+    except OSError:
+        raise Invalid(f"The file {path} cannot be read.", code="backup_unreadable") from None
+    except _BROKEN:
+        raise damaged("it is no backup, or its end is missing") from None
+    with zipped:
+        yield ArchiveReader(zipped)
+
+
+_BROKEN = (zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError, zlib.error)
+
+
+def damaged(why: str) -> Invalid:
+    return Invalid(
+        f"This file cannot be used as a backup: {why}.",
+        code="backup_damaged",
+        suggestion="Use another backup. Nothing was changed.",
+    )
+
+
+def _unwritable(path: Path, error: OSError) -> Problem:
+    if error.errno == _NO_SPACE:
+        return Exhausted(f"There is no room on the disk for {path}.", code="disk_full")
+    reason = {
+        FileNotFoundError: "its folder is not there",
+        NotADirectoryError: "its folder is not there",
+        PermissionError: "this user may not",
+        FileExistsError: "there is one already",
+    }.get(type(error))
+    return Invalid(
+        f"The file {path} cannot be written{f': {reason}' if reason else ''}.",
+        code="file_unwritable",
+        suggestion="Name another place for it.",
+    )
+
+
+def _sync(folder: Path) -> None:
+    opened_folder = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(opened_folder)
+    finally:
+        os.close(opened_folder)

@@ -1,0 +1,111 @@
+"""Takes the tables back to what an older program knows.
+
+Beside a migration stands the way back from it. It says what is lost by going it, as a query
+each, so that nobody loses anything without having been told. A file and the row that says it
+was applied go in one transaction; a kill leaves both or neither.
+
+    -- lost: standing halts = SELECT count(*) FROM halts
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import asyncpg
+
+from mainspring.contracts.errors import Clash, Fault, Invalid
+from mainspring.store.asking import Dedicated
+from mainspring.store.database import Database
+from mainspring.store.migrate import (
+    DOWN,
+    LOCK,
+    PACKAGED,
+    Migration,
+    pending,
+    read_applied,
+    read_migrations,
+)
+from mainspring.store.outage import database_problem, is_lost_connection
+
+_LOST = re.compile(r"(?m)^-- lost: (?P<what>[^=\n]+?) = (?P<query>SELECT [^\n]+)$")
+_FORGET = "DELETE FROM schema_migrations WHERE version = $1"
+
+
+@dataclass(frozen=True, slots=True)
+class WayBack:
+    """The way back from one migration, and what is lost on it."""
+
+    migration: Migration
+    sql: str
+
+    @property
+    def losses(self) -> list[tuple[str, str]]:
+        """What is lost, in words, each with a query for how many of it there are."""
+        return [(found["what"], found["query"]) for found in _LOST.finditer(self.sql)]
+
+
+def ways_back(applied: int, to: int, folder: Path = PACKAGED) -> list[WayBack]:
+    """From the newest to the one after ``to``; every one must be there before the first is gone."""
+    migrations = read_migrations(folder)
+    if not 1 <= to < applied:
+        raise Invalid(
+            f"The tables are those of number {applied}; one can go back to a smaller one alone.",
+            code="no_way_back",
+        )
+    found: list[WayBack] = []
+    for migration in reversed(migrations[to:applied]):
+        path = folder / f"{migration.label}{DOWN}"
+        if not path.is_file():
+            raise Clash(
+                f"There is no way back from {migration.label}.",
+                code="no_way_back",
+                suggestion="Restore a backup from before it into an empty database instead.",
+            )
+        found.append(WayBack(migration, path.read_text(encoding="utf-8")))
+    return found
+
+
+async def what_is_lost(database: Database, ways: Sequence[WayBack]) -> list[str]:
+    """What the ways lose that is there, in words with numbers."""
+    told: list[str] = []
+    for what, query in (loss for way in ways for loss in way.losses):
+        number = await database.fetchval(query)
+        if number:
+            told.append(f"{number} {what}")
+    return told
+
+
+async def downgrade(database: Database, ways: Sequence[WayBack], folder: Path = PACKAGED) -> None:
+    """Goes each way in turn; the tables are then those of the older program."""
+    connection = await database.dedicated()
+    try:
+        await connection.execute(LOCK)
+        applied = await read_applied(connection)
+        pending(read_migrations(folder), applied)
+        if not ways or applied[-1].version != ways[0].migration.version:
+            raise Clash("The tables changed meanwhile.", code="tables_changed", retryable=True)
+        for way in ways:
+            await _go(connection, way)
+    except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError) as error:
+        raise database_problem(error) from error
+    finally:
+        connection.terminate()
+
+
+async def _go(connection: Dedicated, way: WayBack) -> None:
+    try:
+        async with connection.transaction():
+            await connection.execute(way.sql)
+            await connection.execute(_FORGET, way.migration.version)
+    except asyncpg.PostgresError as error:
+        if is_lost_connection(error):
+            raise
+        raise Fault(
+            f"The way back from {way.migration.label} could not be gone "
+            f"(SQLSTATE {error.sqlstate}); nothing of it was changed.",
+            code="downgrade_failed",
+            retryable=False,
+        ) from error

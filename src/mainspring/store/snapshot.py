@@ -1,0 +1,188 @@
+"""The whole database as it was at one moment, read while others go on writing.
+
+One transaction sees one moment. The tables are held first, so that none is changed or dropped
+before it was read; whoever drops history steps back meanwhile and comes again later.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from decimal import Decimal
+from typing import Any, Final, Protocol
+
+import asyncpg
+
+from mainspring.contracts.errors import Clash, Missing
+from mainspring.store.asking import Dedicated
+from mainspring.store.database import Database
+from mainspring.store.migrate import Applied, read_applied
+from mainspring.store.outage import database_problem
+from mainspring.store.tables import (
+    Table,
+    digest_of,
+    quoted,
+    read_periods,
+    read_sequences,
+    read_tables,
+)
+
+# Values read the same on every server, and a long copy is no idle transaction.
+PLAIN_SESSION: Final = {
+    "DateStyle": "ISO, YMD",
+    "IntervalStyle": "iso_8601",
+    "TimeZone": "UTC",
+    "bytea_output": "hex",
+    "extra_float_digits": "1",
+    "client_encoding": "UTF8",
+    "idle_in_transaction_session_timeout": "0",
+    "statement_timeout": "0",
+    "lock_timeout": "60s",
+}
+_PIECES: Final = 16
+_KEYS = "SELECT DISTINCT key_id FROM secrets ORDER BY key_id"
+_LIVE = "SELECT name FROM workers WHERE lease_until > now() ORDER BY id LIMIT 1"
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """What must be known before the first row is put anywhere."""
+
+    applied: tuple[Applied, ...]
+    tables: tuple[Table, ...]
+    sequences: Mapping[str, int | None]
+    periods: tuple[datetime, ...]
+
+    @property
+    def version(self) -> int:
+        return self.applied[-1].version if self.applied else 0
+
+
+class Content(Protocol):
+    """Rows on their way: from a file, or from another database."""
+
+    @property
+    def heading(self) -> Heading: ...
+
+    def pieces(self, table: Table) -> AsyncIterator[bytes]:
+        """The rows of a table, as Postgres writes them."""
+        ...
+
+    def rows(self, table: Table) -> int:
+        """How many there were; known once all pieces have been taken."""
+        ...
+
+    async def digest(self, table: Table) -> Decimal | None:
+        """A number over all of them, if it can be told."""
+        ...
+
+
+@dataclass(slots=True)
+class Snapshot:
+    """One moment of a database."""
+
+    connection: Dedicated
+    heading: Heading
+    taken_at: datetime
+    postgres: str
+    # The ids of the keys that its secrets are sealed with.
+    keys: tuple[str, ...]
+    _rows: dict[str, int] = field(default_factory=dict)
+
+    async def copy(self, table: Table, put: Callable[[bytes], Coroutine[Any, Any, None]]) -> int:
+        """Hands on every row; answers how many there were."""
+        said = await self.connection.copy_from_query(table.query, output=put)
+        self._rows[table.name] = rows = _copied(said)
+        return rows
+
+    async def pieces(self, table: Table) -> AsyncIterator[bytes]:
+        waiting: asyncio.Queue[bytes | None] = asyncio.Queue(_PIECES)
+
+        async def read() -> None:
+            try:
+                await self.copy(table, waiting.put)
+            finally:
+                await waiting.put(None)
+
+        reading = asyncio.create_task(read(), name=f"copy-{table.name}")
+        try:
+            while (piece := await waiting.get()) is not None:
+                yield piece
+            await reading
+        finally:
+            reading.cancel()
+            await asyncio.gather(reading, return_exceptions=True)
+
+    def rows(self, table: Table) -> int:
+        return self._rows[table.name]
+
+    async def digest(self, table: Table) -> Decimal | None:
+        return (await digest_of(self.connection, table))[1]
+
+
+@contextlib.asynccontextmanager
+async def snapshot(database: Database, *, still: bool = False) -> AsyncIterator[Snapshot]:
+    """The database at this moment. With ``still``, nobody may write while it is read."""
+    connection = await database.dedicated(settings=PLAIN_SESSION)
+    try:
+        tables = await read_tables(connection)
+        if "workspaces" not in {table.name for table in tables}:
+            raise nothing_there()
+        begin = "BEGIN ISOLATION LEVEL REPEATABLE READ" + ("" if still else " READ ONLY")
+        await connection.execute(begin)
+        names = ", ".join(quoted(table.name) for table in tables)
+        # The moment is the one of the first query after this.
+        await connection.execute(f"LOCK TABLE {names} IN {_mode(still)} MODE")
+        yield await _taken(connection, tables)
+        await connection.execute("COMMIT")
+    except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError) as error:
+        raise database_problem(error) from error
+    finally:
+        connection.terminate()
+
+
+def _mode(still: bool) -> str:
+    return "SHARE" if still else "ACCESS SHARE"
+
+
+async def _taken(connection: Dedicated, tables: Sequence[Table]) -> Snapshot:
+    row: Any = await connection.fetchrow(
+        "SELECT now() AS now, current_setting('server_version') AS release"
+    )
+    heading = Heading(
+        tuple(await read_applied(connection)),
+        tuple(tables),
+        await read_sequences(connection),
+        tuple(await read_periods(connection)),
+    )
+    keys = tuple(found["key_id"] for found in await connection.fetch(_KEYS))
+    return Snapshot(connection, heading, row["now"], row["release"], keys)
+
+
+async def refuse_at_work(database: Database) -> None:
+    """Whoever changes the ground under a database wants nobody to stand on it."""
+    if await database.fetchval("SELECT to_regclass('workers') IS NULL"):
+        return
+    name = await database.fetchval(_LIVE)
+    if name is not None:
+        raise Clash(
+            f"The worker {name} still works on this database, or ended a moment ago.",
+            code="still_at_work",
+            suggestion="Stop every server and worker of it, wait half a minute and try again.",
+        )
+
+
+def nothing_there() -> Missing:
+    return Missing(
+        "There is no Mainspring in this database yet, so there is nothing to carry.",
+        code="nothing_to_carry",
+        suggestion="Look at MAINSPRING_HOME and MAINSPRING_DATABASE_URL.",
+    )
+
+
+def _copied(said: str) -> int:
+    """Postgres ends a copy with the words COPY and a number."""
+    return int(said.rpartition(" ")[2])

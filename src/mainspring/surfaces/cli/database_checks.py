@@ -1,0 +1,210 @@
+"""The checks of ``doctor`` that need an open database: what it carries, and for how long it can.
+
+What was seen is a value, and each check judges it without asking anybody again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
+
+from mainspring.runs.fleet import list_workers
+from mainspring.runs.numbers import HouseNumbers, read_house
+from mainspring.runs.retention import DEFAULT_DAYS
+from mainspring.store.migrate import tables_version
+from mainspring.surfaces.cli.backing_up import last_backup
+from mainspring.surfaces.cli.checks import Check
+from mainspring.surfaces.cli.listening import is_loopback
+from mainspring.surfaces.cli.weight import in_bytes
+from mainspring.surfaces.cli.words import count, date_time, hint
+from mainspring.triggers.size import Size, own_disk, read_size
+
+if TYPE_CHECKING:
+    from mainspring.contracts.limits import Limits
+    from mainspring.settings import Settings
+    from mainspring.store.database import Database
+
+# A transaction this old keeps everybody's dead rows from being cleared away.
+_LONG_TRANSACTION: Final = 600.0
+# What one process takes of the database when it is busy.
+_CONNECTIONS_EACH: Final = 20
+_FULL: Final = 0.85
+_SOON_DAYS, _VERY_SOON_DAYS = 30, 3
+_BACKUP_DAYS: Final = 7
+# Housekeeping comes every hour; after this it is not only a little late.
+_LAG: Final = timedelta(days=2)
+
+_DEAD = """
+    SELECT relname AS name, n_dead_tup AS dead FROM pg_stat_user_tables
+    WHERE n_dead_tup > 100000 AND n_dead_tup > n_live_tup / 2
+    ORDER BY n_dead_tup DESC LIMIT 5
+"""
+_LONGEST_KEPT = """
+    SELECT coalesce(max((d.document -> 'retention' ->> 'runs_days')::int), $1)
+    FROM automations a
+    JOIN automation_versions v ON v.workspace_id = a.workspace_id AND v.automation_id = a.id
+        AND v.version = a.version
+    JOIN definitions d ON d.workspace_id = v.workspace_id AND d.hash = v.definition_hash
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What there was to see while the database was open."""
+
+    tables: int
+    house: HouseNumbers
+    size: Size
+    # How many workers live on each machine.
+    machines: Mapping[str, int] = field(default_factory=dict)
+    # Tables with too many rows that are gone, and how many those are.
+    dead: Mapping[str, int] = field(default_factory=dict)
+    kept_days: int = DEFAULT_DAYS
+
+
+async def look(database: Database, settings: Settings, limits: Limits) -> Seen:
+    """One look at all of it."""
+    size = await read_size(database, limits, own_disk(settings))
+    async with database.acquire() as connection:
+        house = await read_house(connection)
+        workers = await list_workers(connection)
+        dead = await connection.fetch(_DEAD)
+        kept = await connection.fetchval(_LONGEST_KEPT, DEFAULT_DAYS)
+    machines: dict[str, int] = {}
+    for worker in workers:
+        host = worker["host"] or "?"
+        machines[host] = machines.get(host, 0) + 1
+    return Seen(
+        await tables_version(database), house, size, machines,
+        {row["name"]: row["dead"] for row in dead}, max(int(kept), DEFAULT_DAYS),
+    )  # fmt: skip
+
+
+def database_checks(seen: list[Seen], settings: Settings) -> list[tuple[str, Callable[[], Check]]]:
+    """The checks by name; ``seen`` is filled by the time they are asked."""
+
+    def judged(name: str, judge: Callable[[Seen], Check]) -> tuple[str, Callable[[], Check]]:
+        unknown = Check(name, "doubtful", "Unknown, because the database is not there.")
+        return name, lambda: judge(seen[0]) if seen else unknown
+
+    return [
+        judged("tables", tables),
+        judged("connections", lambda found: connections(found, settings)),
+        judged("transactions", transactions),
+        judged("dead rows", dead_rows),
+        judged("housekeeping", lambda found: housekeeping(found, datetime.now(UTC))),
+        judged("growth", growth),
+        judged("backup", lambda found: backup(found, settings, datetime.now(UTC))),
+    ]
+
+
+def tables(seen: Seen) -> Check:
+    return Check("tables", "ok", f"They have had migration {seen.tables}, the last there is.")
+
+
+def connections(seen: Seen, settings: Settings) -> Check:
+    """Whether everybody gets a connection when all are busy."""
+    now, most = seen.house.connections, seen.house.most_connections
+    processes = 2 + max(settings.workers, sum(seen.machines.values()))
+    wanted = processes * _CONNECTIONS_EACH
+    told = (
+        f"{now} of {most} are taken; {count(processes, 'process', 'processes')} may want {wanted}."
+    )
+    if now > most * _FULL or wanted > most:
+        return Check(
+            "connections", "doubtful", told,
+            "Raise max_connections of Postgres, put a pooler before it, or run fewer workers.",
+        )  # fmt: skip
+    return Check("connections", "ok", told)
+
+
+def transactions(seen: Seen) -> Check:
+    oldest = seen.house.oldest_transaction_seconds
+    if oldest > _LONG_TRANSACTION:
+        return Check(
+            "transactions", "doubtful",
+            f"One has been open for {oldest / 60:.0f} minutes, and keeps old rows from going.",
+            "Look for it in pg_stat_activity; it may be a forgotten console or a long dump.",
+        )  # fmt: skip
+    idle = seen.house.idle_in_transaction
+    return Check("transactions", "ok", f"None is open for long; {idle} wait for their owner.")
+
+
+def dead_rows(seen: Seen) -> Check:
+    if not seen.dead:
+        return Check("dead rows", "ok", "They are cleared away in time.")
+    named = ", ".join(f"{name} ({dead:,})" for name, dead in seen.dead.items())
+    return Check(
+        "dead rows", "doubtful", f"They are not cleared away in time: {named}.",
+        "See that autovacuum is on and no transaction stays open; VACUUM these tables once.",
+    )  # fmt: skip
+
+
+def housekeeping(seen: Seen, now: datetime) -> Check:
+    """Whether what should be gone is gone."""
+    oldest = next((one.oldest_at for one in seen.size.groups if one.name == "runs"), None)
+    if oldest is None or now - oldest < timedelta(days=seen.kept_days) + _LAG:
+        return Check("housekeeping", "ok", f"No run is older than the {seen.kept_days} days kept.")
+    return Check(
+        "housekeeping", "doubtful",
+        f"The oldest run is of {date_time(oldest)}, and runs are kept for {seen.kept_days} days.",
+        "A run that never ended, or whose draft waits, stays; else see that a scheduler runs.",
+    )  # fmt: skip
+
+
+def growth(seen: Seen) -> Check:
+    """How long the disk lasts."""
+    size = seen.size
+    pace = size.bytes_per_day
+    told = f"The database takes {in_bytes(size.database_bytes)}"
+    if pace is None:
+        return Check("growth", "ok", f"{told}; how fast it grows is known after an hour.")
+    told = f"{told} and grows by {in_bytes(pace, signed=True)} a day"
+    days = size.days_until_full
+    if days is None or days > _SOON_DAYS:
+        return Check("growth", "ok", f"{told}.")
+    verdict = "wrong" if days < _VERY_SOON_DAYS else "doubtful"
+    suggestion = f"Keep less ({hint('size')} shows what is large), or give it a larger disk."
+    return Check("growth", verdict, f"{told}: its disk is full in {days} days.", suggestion)
+
+
+def backup(seen: Seen, settings: Settings, now: datetime) -> Check:
+    """When the last backup was made here; one by other means is not known."""
+    last = last_backup(settings.home)
+    if last is not None and now - last[0] < timedelta(days=_BACKUP_DAYS):
+        return Check("backup", "ok", f"The last was made at {date_time(last[0])}.")
+    told = "None was made here yet."
+    if last is not None:
+        told = f"The last was made {count((now - last[0]).days, 'day')} ago."
+    oldest = [one.oldest_at for one in seen.size.groups if one.oldest_at is not None]
+    young = not oldest or now - min(oldest) < timedelta(days=_BACKUP_DAYS)
+    if young or settings.database_url is not None:
+        return Check("backup", "ok", told)
+    return Check("backup", "doubtful", told, f"Make one: {hint('backup')}")
+
+
+def exposure(settings: Settings) -> Check:
+    """Whether tokens may travel where others can read them."""
+    secure = urlsplit(settings.public_url or "").scheme == "https"
+    if is_loopback(settings.host):
+        return Check("exposure", "ok", "The server listens to this machine alone.")
+    if secure:
+        return Check("exposure", "ok", f"It listens on {settings.host}, and others come by https.")
+    return Check(
+        "exposure", "doubtful", f"It listens on {settings.host} over plain http.",
+        "Put a server with https before it and set MAINSPRING_PUBLIC_URL to that address.",
+    )  # fmt: skip
+
+
+def telemetry(settings: Settings) -> Check:
+    """Whether a collector is set, and could be told; it is not asked."""
+    from mainspring.gate.telemetry import check_telemetry
+
+    check_telemetry(settings)
+    if settings.otlp_url is None:
+        return Check("telemetry", "ok", "No collector is set.")
+    place = urlsplit(settings.otlp_url)
+    return Check("telemetry", "ok", f"Traces and metrics go to {place.hostname}.")

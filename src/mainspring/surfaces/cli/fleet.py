@@ -1,0 +1,64 @@
+"""``workers``: who works where, what each queue asks, and sending a worker away."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from mainspring.surfaces.cli import exits
+from mainspring.surfaces.cli.columns import columns, moment
+from mainspring.surfaces.cli.proposals import call
+from mainspring.surfaces.cli.screen import Screen, one_line
+from mainspring.surfaces.cli.words import duration
+
+if TYPE_CHECKING:
+    from mainspring.surfaces.cli.desk import Desk
+
+
+async def show_workers(desk: Desk, screen: Screen) -> int:
+    """The workers with a living lease, then the numbers of the queues."""
+    async with desk.doors.open(desk.settings()) as rooms:
+        found = await call(rooms, "admin_list_workers", {})
+    if screen.for_programs:
+        screen.answer(found)
+        return exits.DONE
+    if not found["workers"]:
+        screen.say("No worker is alive.")
+    else:
+        titles = ("Worker", "Name", "Queues", "Slots", "In flight", "Since", "Lease until", "")
+        rows = [_row(one, screen) for one in found["workers"]]
+        screen.say(columns(titles, rows, whole=("Worker", "Since", "Lease until")))
+    heads = ("Queue", "Due", "Oldest", "In flight", "Held", "Slots", "Workers")
+    numbers = [
+        (
+            one["queue"], str(one["due_runs"]), duration(one["oldest_seconds"]),
+            str(one["in_flight"]), str(one["held_runs"]), str(one["slots"]), str(one["workers"]),
+        )
+        for one in found["queues"]
+    ]  # fmt: skip
+    screen.say("", columns(heads, numbers))
+    return exits.DONE
+
+
+async def drain_workers(desk: Desk, screen: Screen, worker: str | None, host: str | None) -> int:
+    """Takes nothing new from the moment of the answer on; it leaves at its next heartbeat."""
+    given = {"worker": worker, "host": host}
+    async with desk.doors.open(desk.settings()) as rooms:
+        named = {name: value for name, value in given.items() if value is not None}
+        found = await call(rooms, "admin_drain_workers", named)
+    if screen.for_programs:
+        screen.answer(found)
+    else:
+        screen.say(found["says"])
+    return exits.DONE
+
+
+def _row(one: dict[str, Any], screen: Screen) -> tuple[str, ...]:
+    def at(name: str) -> str:
+        return moment(datetime.fromisoformat(one[name]), screen)
+
+    return (
+        str(one["worker_id"]), one_line(one["name"], 60), ", ".join(one["queues"]),
+        str(one["slots"]), str(one["in_flight"]), at("started_at"), at("lease_until"),
+        "" if one["drain_at"] is None else "draining",
+    )  # fmt: skip

@@ -1,0 +1,112 @@
+"""``halt``, ``release`` and ``halts``: the kill switch at the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from mainspring.contracts.errors import Finding, Invalid
+from mainspring.surfaces.cli import exits
+from mainspring.surfaces.cli.columns import columns, moment
+from mainspring.surfaces.cli.finding import find_automation
+from mainspring.surfaces.cli.proposals import call
+from mainspring.surfaces.cli.screen import Screen, one_line
+from mainspring.surfaces.cli.words import hint
+
+if TYPE_CHECKING:
+    from mainspring.surfaces.cli.desk import Desk
+    from mainspring.surfaces.rooms import Rooms
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What somebody named at the command line: one of the three."""
+
+    automation: str | None = None
+    recipe: str | None = None
+    whole: bool = False
+    everywhere: bool = False
+
+    def check(self) -> None:
+        """Refuses two things at once, and nothing at all."""
+        named = [self.automation is not None, self.recipe is not None, self.whole]
+        if sum(named) != 1:
+            raise _invalid("/automation", "Name an automation, a --recipe, or --all.")
+        if self.everywhere and self.recipe is None:
+            raise _invalid("/everywhere", "Only a --recipe can be meant --everywhere.")
+
+
+async def halt(desk: Desk, screen: Screen, wish: Wish, reason: str | None, *, cancel: bool) -> int:
+    """Makes it stand still, and says how many runs that holds."""
+    wish.check()
+    if not reason:
+        raise _invalid("/reason", "Say why, with --reason: others will find it standing still.")
+    given: dict[str, Any] = {"reason": reason, **({"cancel": True} if cancel else {})}
+    async with desk.doors.open(desk.settings()) as rooms:
+        name = "admin_halt_recipe" if wish.everywhere else "halt_work"
+        told = await call(rooms, name, {**await _named(rooms, wish), **given})
+    return _answer(screen, told, hint("halts"))
+
+
+async def release(desk: Desk, screen: Screen, wish: Wish) -> int:
+    """Lets it go on."""
+    wish.check()
+    async with desk.doors.open(desk.settings()) as rooms:
+        name = "admin_release_recipe" if wish.everywhere else "release_work"
+        told = await call(rooms, name, await _named(rooms, wish))
+    return _answer(screen, told)
+
+
+async def show_halts(desk: Desk, screen: Screen) -> int:
+    """What stands still, the newest first."""
+    async with desk.doors.open(desk.settings()) as rooms:
+        found = await call(rooms, "list_halts", {})
+    if screen.for_programs:
+        screen.answer(found)
+    elif found["halts"]:
+        heads = ("Halted", "Since", "By", "Held", "Under way", "Reason")
+        rows = (
+            (
+                one_line(_what(one), 60), moment(datetime.fromisoformat(one["halted_at"]), screen),
+                one_line(one["halted_by"] or "", 40), str(one["held"]), str(one["under_way"]),
+                one_line(one["reason"], 80),
+            )
+            for one in found["halts"]
+        )  # fmt: skip
+        screen.say(columns(heads, rows, whole=("Since", "Held")))
+    else:
+        screen.say("Nothing is halted.")
+    return exits.DONE
+
+
+async def _named(rooms: Rooms, wish: Wish) -> dict[str, Any]:
+    if wish.everywhere:
+        return {"recipe": wish.recipe}
+    if wish.recipe is not None:
+        return {"scope": "recipe", "recipe": wish.recipe}
+    if wish.automation is None:
+        return {"scope": "workspace"}
+    found = await find_automation(rooms, wish.automation)
+    return {"scope": "automation", "automation_id": str(found["id"])}
+
+
+def _what(one: Mapping[str, Any]) -> str:
+    if one["scope"] == "workspace":
+        return "the workspace"
+    if one["scope"] == "automation":
+        return str(one["automation"])
+    return f"recipe {one['recipe']}{' everywhere' if one['everywhere'] else ''}"
+
+
+def _answer(screen: Screen, told: Mapping[str, Any], *hints: str) -> int:
+    if screen.for_programs:
+        screen.answer(told)
+    else:
+        screen.say(told["says"], *(f"  {one}" for one in hints))
+    return exits.DONE
+
+
+def _invalid(pointer: str, detail: str) -> Invalid:
+    return Invalid(detail, code="not_named", findings=[Finding(pointer, detail, "not_named")])

@@ -1,0 +1,133 @@
+"""``move``: from the database that is, to another one, with everything in it.
+
+The rows are copied and compared while nobody works; only then does the settings file name the
+new place. The old database is left as it was.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
+
+from mainspring.contracts.errors import Clash, Invalid, Problem
+from mainspring.settings import is_in_environment, read_settings_file, settings_file
+from mainspring.store.database import Database
+from mainspring.store.loading import is_same, load
+from mainspring.store.snapshot import refuse_at_work, snapshot
+from mainspring.surfaces.cli import exits
+from mainspring.surfaces.cli.backing_up import refuse_nothing
+from mainspring.surfaces.cli.screen import Screen, clean
+from mainspring.surfaces.cli.standing import refuse_second
+from mainspring.surfaces.cli.words import hint
+from mainspring.workspace.private_file import write_private
+
+if TYPE_CHECKING:
+    from mainspring.settings import Settings
+    from mainspring.surfaces.cli.desk import Desk
+
+_DATABASE: Final = "MAINSPRING_DATABASE_URL"
+_TRANSPORT: Final = "MAINSPRING_TRANSPORT"
+_BROKER: Final = "MAINSPRING_BROKER_URL"
+_POOL: Final = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where to: a database, and a broker if workers are to hear of runs by one."""
+
+    database_url: str
+    broker_url: str | None = None
+
+    @property
+    def lines(self) -> dict[str, str]:
+        """What the settings file says from then on."""
+        told = {_DATABASE: self.database_url}
+        return told if self.broker_url is None else {
+            **told, _TRANSPORT: "celery", _BROKER: self.broker_url,
+        }  # fmt: skip
+
+
+def read_place(database_url: str, broker_url: str | None) -> Place:
+    """The two addresses, judged by how they look."""
+    _refuse_other("database", database_url, ("postgresql", "postgres"))
+    if broker_url is not None:
+        _refuse_other("broker", broker_url, ("redis", "rediss", "amqp", "amqps"))
+    return Place(database_url.strip(), None if broker_url is None else broker_url.strip())
+
+
+def _refuse_other(what: str, url: str, schemes: tuple[str, ...]) -> None:
+    try:
+        scheme = urlsplit(url.strip()).scheme
+    except ValueError:
+        scheme = ""
+    if scheme not in schemes or any(character in url.strip() for character in "\r\n"):
+        # Never quoted: there may be a password in it.
+        raise Invalid(
+            f"The address of the {what} must begin with {schemes[0]}://.", code="bad_address"
+        )
+
+
+async def move(desk: Desk, screen: Screen, place: Place) -> int:
+    """Copies, compares, and then lets the settings name the new place."""
+    settings = desk.settings()
+    refuse_second(settings.home)
+    refuse_nothing(settings)
+    if settings.database_url == place.database_url:
+        if place.broker_url is None or settings.broker_url == place.broker_url:
+            raise Clash("That is the database in use already.", code="already_there")
+        rows = None
+    else:
+        rows = await _carry(settings, place)
+    _write(settings, place)
+    overruled = [name for name in place.lines if is_in_environment(name)]
+    if screen.for_programs:
+        told = {"rows": rows, "settings_file": str(settings_file(settings.home))}
+        screen.answer({**told, "overruled_by_environment": overruled})
+        return exits.DONE
+    if rows is not None:
+        screen.say(f"All is in the new database: {rows:,} rows, each compared.")
+    screen.say(f"The settings are in {clean(str(settings_file(settings.home)))}")
+    for name in overruled:
+        screen.say(f"The environment sets {name}, which wins: change it there, or unset it.")
+    if settings.database_url is None:
+        screen.say(f"The database before stays in {clean(str(settings.home / 'postgres'))}")
+    screen.say(f"Next: {hint('up')}")
+    return exits.DONE
+
+
+async def _carry(settings: Settings, place: Place) -> int:
+    source = await Database.open(settings, name="move", pool_size=_POOL)
+    try:
+        if settings.database_url is not None:
+            await refuse_at_work(source)
+        there = replace(settings, database_url=place.database_url)
+        target = await Database.open(there, name="move", pool_size=_POOL)
+        try:
+            return await _copied(source, target)
+        finally:
+            await target.close()
+    finally:
+        await source.close()
+
+
+async def _copied(source: Database, target: Database) -> int:
+    async with snapshot(source, still=True) as moment:
+        try:
+            filled = await load(target, moment)
+        except Problem as problem:
+            # One that was broken off after the last row and before the settings were written.
+            found = await is_same(target, moment) if problem.code == "not_empty" else None
+            if found is None:
+                raise
+            return found
+    return sum(filled.values())
+
+
+def _write(settings: Settings, place: Place) -> None:
+    """The lines that were there stay, with ours in the place of those of the same name."""
+    path = settings_file(settings.home)
+    said = {**read_settings_file(settings.home), **place.lines}
+    head = "# Read at every start; the environment wins. May hold passwords: keep it private.\n"
+    text = head + "".join(f"{name}={value}\n" for name, value in said.items())
+    write_private(path, text.encode())

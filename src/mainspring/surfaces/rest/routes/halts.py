@@ -1,0 +1,39 @@
+"""Halts, and the workers of the installation: the switches of whoever operates it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from fastapi import APIRouter
+
+from mainspring.surfaces.rest.faces import Face, add_faces
+from mainspring.surfaces.rest.ground import router
+from mainspring.surfaces.rooms import Rooms
+
+_FACES: Final = (
+    Face("GET", "/halts", "list_halts", "List what is halted"),
+    Face("POST", "/halts", "halt_work", "Halt a workspace, an automation or a recipe"),
+    Face("POST", "/halts/release", "release_work", "Let go on what was halted"),
+    Face(
+        "POST", "/admin/recipes/{recipe}/halt", "admin_halt_recipe",
+        "Halt a recipe in every workspace",
+    ),
+    Face(
+        "POST", "/admin/recipes/{recipe}/release", "admin_release_recipe",
+        "Let a recipe go on in every workspace",
+    ),
+    Face(
+        "GET", "/admin/workers", "admin_list_workers",
+        "List the workers, and what each queue asks of them",
+    ),
+    Face(
+        "POST", "/admin/workers/drain", "admin_drain_workers",
+        "Drain a worker, or all of a machine",
+    ),
+)  # fmt: skip
+
+
+def routes(rooms: Rooms) -> APIRouter:
+    made = router("halts")
+    add_faces(made, rooms, _FACES)
+    return made

@@ -1,0 +1,255 @@
+"""How large the installation is, how fast it grows, and what housekeeping will take back.
+
+Everything is read from what Postgres knows of its tables anyway: sizes, estimates of rows and
+how many rows have come and gone. No table is read through, so this is as quick on a large
+database as on a small one, and its numbers of rows are close rather than exact.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import unquote
+
+from mainspring.contracts.ids import moment_of
+from mainspring.runs.retention import DEFAULT_DAYS
+
+if TYPE_CHECKING:
+    from mainspring.contracts.limits import Limits
+    from mainspring.settings import Settings
+    from mainspring.store.database import Database
+
+# Tables that grow together are told together; what is named nowhere is told as the rest.
+_GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
+    "runs": ("runs", "step_starts", "run_tokens", "reservations", "spend", "rehearsals"),
+    "steps": ("steps", "run_output"),
+    "calls": ("calls", "large_results", "agent_turns", "direct_calls"),
+    "events": ("events",),
+    "firings": ("firings",),
+    "usage": ("llm_usage",),
+    "inbox": (
+        "notifications", "drafts", "draft_revisions", "draft_attachments", "draft_approvals",
+        "inbox_decisions", "approvals", "prompts_sent",
+    ),
+    "pages": ("pages", "page_timeline", "page_vectors"),
+    "boards": (
+        "boards", "board_datasets", "board_rows", "board_gaps", "board_parts", "board_versions",
+        "board_links", "board_members", "dataset_recipes",
+    ),
+    "artifacts": ("artifacts",),
+    "audit": ("audit_log",),
+}  # fmt: skip
+_REST: Final = "rest"
+_GROUP_OF: Final = {table: group for group, tables in _GROUPS.items() for table in tables}
+# Whoever has measured for less than this does not know yet how fast something grows.
+_LEAST_MEASURED: Final = timedelta(hours=1)
+_DAY: Final = timedelta(days=1)
+
+# A partition counts with the table that it is a part of.
+_TABLES = """
+    SELECT coalesce(parent.relname, c.relname) AS name,
+        sum(pg_total_relation_size(c.oid))::int8 AS bytes,
+        sum(greatest(c.reltuples::int8, s.n_live_tup, 0))::int8 AS rows,
+        sum(coalesce(s.n_tup_ins, 0))::int8 AS came,
+        sum(coalesce(s.n_tup_del, 0))::int8 AS gone,
+        sum(coalesce(s.n_dead_tup, 0))::int8 AS dead
+    FROM pg_class c
+    JOIN pg_namespace n ON n.oid = c.relnamespace
+    LEFT JOIN pg_inherits i ON i.inhrelid = c.oid
+    LEFT JOIN pg_class parent ON parent.oid = i.inhparent
+    LEFT JOIN pg_stat_all_tables s ON s.relid = c.oid
+    WHERE n.nspname = current_schema() AND c.relkind = 'r'
+    GROUP BY 1
+"""
+# Each is the first entry of an index, for each workspace.
+_OLDEST = """
+    SELECT now() AS now, pg_database_size(current_database()) AS bytes,
+        greatest((SELECT stats_reset FROM pg_stat_database WHERE datname = current_database()),
+            (SELECT min(created_at) FROM workspaces)) AS since,
+        (SELECT first.id FROM workspaces w, LATERAL (
+            SELECT r.id FROM runs r WHERE r.workspace_id = w.workspace_id ORDER BY r.id LIMIT 1
+         ) AS first ORDER BY first.id LIMIT 1) AS runs,
+        (SELECT first.id FROM workspaces w, LATERAL (
+            SELECT e.id FROM events e WHERE e.workspace_id = w.workspace_id ORDER BY e.id LIMIT 1
+         ) AS first ORDER BY first.id LIMIT 1) AS events,
+        (SELECT first.id FROM workspaces w, LATERAL (
+            SELECT a.id FROM audit_log a WHERE a.workspace_id = w.workspace_id
+            ORDER BY a.id LIMIT 1
+         ) AS first ORDER BY first.id LIMIT 1) AS audit,
+        (SELECT min(expires_at) FROM artifacts WHERE expires_at IS NOT NULL) AS artifacts_until,
+        (SELECT min(expires_at) FROM firings WHERE expires_at IS NOT NULL) AS firings_until
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """What Postgres knows of one table, its partitions counted in."""
+
+    name: str
+    bytes: int
+    rows: int
+    came: int
+    gone: int
+    dead: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Ages:
+    """When what is there began, and what goes next by itself."""
+
+    now: datetime
+    # Since when Postgres has counted what came and went.
+    since: datetime | None
+    oldest: Mapping[str, datetime]
+    removals: Mapping[str, datetime]
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Tables that grow together."""
+
+    name: str
+    bytes: int
+    rows: int
+    oldest_at: datetime | None
+    # What it has grown by on a day; None while that is not known yet.
+    bytes_per_day: int | None
+    kept_days: int | None
+    # When housekeeping takes the oldest of it.
+    removal_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Disk:
+    """The disk that the database grows on."""
+
+    bytes: int
+    free_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """The whole report."""
+
+    database_bytes: int
+    measured_since: datetime | None
+    groups: tuple[Group, ...]
+    disk: Disk | None
+
+    @property
+    def bytes_per_day(self) -> int | None:
+        known = [group.bytes_per_day for group in self.groups if group.bytes_per_day is not None]
+        return sum(known) if known else None
+
+    @property
+    def days_until_full(self) -> int | None:
+        """At the pace of now; None where there is no such day, or the disk is another's."""
+        pace = self.bytes_per_day
+        if self.disk is None or pace is None or pace <= 0:
+            return None
+        return self.disk.free_bytes // pace
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "database_bytes": self.database_bytes,
+            "bytes_per_day": self.bytes_per_day,
+            "measured_since": _shown(self.measured_since),
+            "disk": None
+            if self.disk is None
+            else {"bytes": self.disk.bytes, "free_bytes": self.disk.free_bytes},
+            "days_until_full": self.days_until_full,
+            "groups": [
+                {
+                    "name": group.name,
+                    "bytes": group.bytes,
+                    "rows": group.rows,
+                    "oldest_at": _shown(group.oldest_at),
+                    "bytes_per_day": group.bytes_per_day,
+                    "kept_days": group.kept_days,
+                    "removal_at": _shown(group.removal_at),
+                }
+                for group in self.groups
+            ],
+        }
+
+
+def own_disk(settings: Settings) -> Path | None:
+    """The data folder, where the database lives in it; parts of a server know its address, too."""
+    url = settings.database_url
+    return settings.home if url is None or str(settings.home) in unquote(url) else None
+
+
+async def read_size(database: Database, limits: Limits, home: Path | None) -> Size:
+    """The report; ``home`` is the data folder where the database lives in it."""
+    tables = [Table(**dict(row)) for row in await database.fetch(_TABLES)]
+    row = await database.fetchrow(_OLDEST)
+    assert row is not None
+    oldest = {
+        group: moment_of(row[source])
+        for group, source in (
+            ("runs", "runs"), ("steps", "runs"), ("calls", "runs"), ("events", "events"),
+            ("audit", "audit"),
+        )
+        if row[source] is not None
+    }  # fmt: skip
+    until = {"artifacts": row["artifacts_until"], "firings": row["firings_until"]}
+    removals = {name: moment for name, moment in until.items() if moment is not None}
+    ages = Ages(row["now"], row["since"], oldest, removals)
+    kept = {
+        "runs": DEFAULT_DAYS,
+        "steps": DEFAULT_DAYS,
+        "calls": DEFAULT_DAYS,
+        "events": limits.event_days,
+        "usage": limits.usage_days,
+    }
+    return Size(row["bytes"], row["since"], gathered(tables, ages, kept), _disk(home))
+
+
+def gathered(tables: Sequence[Table], ages: Ages, kept: Mapping[str, int]) -> tuple[Group, ...]:
+    """Tables as groups, the largest first."""
+    by_group: dict[str, list[Table]] = {}
+    for table in tables:
+        by_group.setdefault(_GROUP_OF.get(table.name, _REST), []).append(table)
+    found = [_group(name, some, ages, kept.get(name)) for name, some in by_group.items()]
+    return tuple(sorted(found, key=lambda group: (-group.bytes, group.name)))
+
+
+def _group(name: str, tables: Sequence[Table], ages: Ages, days: int | None) -> Group:
+    oldest = ages.oldest.get(name)
+    removal = ages.removals.get(name)
+    if removal is None and oldest is not None and days is not None:
+        removal = max(oldest + timedelta(days=days), ages.now)
+    size, rows = sum(table.bytes for table in tables), sum(table.rows for table in tables)
+    return Group(name, size, rows, oldest, _pace(tables, ages, oldest), days, removal)
+
+
+def _pace(tables: Sequence[Table], ages: Ages, oldest: datetime | None) -> int | None:
+    """Rows that came and stayed, at what a row of the table takes now."""
+    if ages.since is None:
+        return None
+    # With a partition goes what was counted in it: what is there tells of its own time alone.
+    since = ages.since if oldest is None else max(ages.since, oldest)
+    measured = ages.now - since
+    if ages.now - ages.since < _LEAST_MEASURED:
+        return None
+    days = max(measured, _LEAST_MEASURED) / _DAY
+    grown = sum((table.came - table.gone) * table.bytes / max(table.rows, 1) for table in tables)
+    return round(grown / days)
+
+
+def _disk(home: Path | None) -> Disk | None:
+    if home is None:
+        return None
+    try:
+        found = shutil.disk_usage(home)
+    except OSError:
+        return None
+    return Disk(found.total, found.free)
+
+
+def _shown(moment: datetime | None) -> str | None:
+    return None if moment is None else moment.isoformat()

@@ -1,0 +1,179 @@
+"""Halts as they are kept: what a person has told to stand still, why, and since when.
+
+A halt names a workspace, one automation of it, or a recipe with all that came from it. Which
+automations that means is decided by the database, in one rule, for everybody who asks. A halt
+that is released holds nothing from that moment on; its row goes when all that it held is back
+in the queue.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Literal
+from uuid import UUID
+
+from mainspring.contracts.errors import Clash, Finding, Missing
+from mainspring.contracts.ids import new_id
+
+if TYPE_CHECKING:
+    from mainspring.contracts.context import Transaction
+
+Scope = Literal["workspace", "automation", "recipe"]
+
+_COLUMNS = "h.id, h.workspace_id, h.scope, h.subject, h.reason, h.halted_by, h.halted_at"
+# One that is being released and is wanted again begins anew.
+_MAKE = f"""
+    INSERT INTO halts AS h (id, workspace_id, scope, subject, reason, halted_by)
+    VALUES ($1, $2, $3, $4, $5, $6)
+    ON CONFLICT (coalesce(workspace_id, '00000000-0000-0000-0000-000000000000'), scope, subject)
+    DO UPDATE SET id = excluded.id, reason = excluded.reason, halted_by = excluded.halted_by,
+        halted_at = now(), released_at = NULL
+        WHERE h.released_at IS NOT NULL
+    RETURNING {_COLUMNS}
+"""
+_STANDING = f"""
+    SELECT {_COLUMNS} FROM halts h
+    WHERE h.workspace_id IS NOT DISTINCT FROM $1 AND h.scope = $2 AND h.subject = $3
+      AND h.released_at IS NULL
+"""
+_RELEASE = f"""
+    UPDATE halts h SET released_at = now()
+    WHERE h.workspace_id IS NOT DISTINCT FROM $1 AND h.scope = $2 AND h.subject = $3
+      AND h.released_at IS NULL
+    RETURNING {_COLUMNS}
+"""
+# How many runs each holds and still has under way; the first is counted no further than a page
+# can show.
+_LIST = f"""
+    SELECT {_COLUMNS}, a.name AS automation, u.email AS halted_by_email, held.runs AS held,
+        going.runs AS under_way
+    FROM halts h
+    LEFT JOIN automations a ON h.scope = 'automation' AND a.workspace_id = h.workspace_id
+        AND a.id::text = h.subject
+    LEFT JOIN users u ON u.id = h.halted_by
+    CROSS JOIN LATERAL (SELECT count(*) AS runs FROM (
+        SELECT FROM runs r WHERE r.parked_due_at IS NOT NULL
+          AND r.workspace_id = coalesce($1, h.workspace_id, r.workspace_id)
+          AND EXISTS (SELECT FROM halting(r.workspace_id, r.automation_id) g WHERE g.id = h.id)
+        LIMIT 1000) AS counted) AS held
+    CROSS JOIN LATERAL (SELECT count(*) AS runs FROM runs r WHERE r.status = 'running'
+          AND r.workspace_id = coalesce($1, h.workspace_id, r.workspace_id)
+          AND EXISTS (SELECT FROM halting(r.workspace_id, r.automation_id) g WHERE g.id = h.id)
+        ) AS going
+    WHERE h.released_at IS NULL
+      AND ($1::uuid IS NULL OR h.workspace_id = $1 OR h.workspace_id IS NULL)
+    ORDER BY h.halted_at DESC, h.id DESC
+"""
+_HOLDING = f"SELECT {_COLUMNS} FROM halting($1, $2) AS h ORDER BY h.halted_at LIMIT 1"
+_RELEASED = "SELECT workspace_id, id FROM halts WHERE released_at IS NOT NULL"
+# A claim that began before the release may still put a run aside; none takes that long.
+_FORGET = """
+    DELETE FROM halts WHERE id = $1 AND released_at < now() - interval '10 seconds'
+"""
+_AUTOMATION = "SELECT 1 FROM automations WHERE workspace_id = $1 AND id = $2"
+_RECIPE = """
+    SELECT 1 FROM recipe_installs
+    WHERE slug = $2 AND ($1::uuid IS NULL OR workspace_id = $1) LIMIT 1
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Halt:
+    """What stands still, and why."""
+
+    id: UUID
+    # None: in every workspace.
+    workspace_id: UUID | None
+    scope: Scope
+    subject: str
+    reason: str
+    halted_by: UUID
+    halted_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """What somebody wants to halt or to release."""
+
+    workspace_id: UUID | None
+    scope: Scope
+    subject: str = ""
+
+
+async def halt(tx: Transaction, named: Named, reason: str, by: UUID) -> tuple[Halt, bool]:
+    """Makes a halt; answers it, and whether it is new. One that stands is left as it is."""
+    await _check_subject(tx, named)
+    place = (named.workspace_id, named.scope, named.subject)
+    row = await tx.fetchrow(_MAKE, new_id(), *place, reason, by)
+    if row is not None:
+        return Halt(**row), True
+    return Halt(**(await tx.fetchrow(_STANDING, *place))), False
+
+
+async def release(tx: Transaction, named: Named) -> Halt:
+    """Ends a halt; what it held is put back into the queue by whoever asked, or by a worker."""
+    row = await tx.fetchrow(_RELEASE, named.workspace_id, named.scope, named.subject)
+    if row is None:
+        detail = _NOT_HALTED[named.scope].format(named.subject)
+        pointer = "/scope" if named.scope == "workspace" else f"/{_ARGUMENT[named.scope]}"
+        raise Missing(
+            detail,
+            code="not_halted",
+            findings=[Finding(pointer, detail, "not_halted")],
+            suggestion="`mainspring halts` lists what stands still.",
+        )
+    return Halt(**row)
+
+
+async def list_halts(tx: Transaction, workspace_id: UUID | None) -> list[dict[str, Any]]:
+    """The halts that stand, the newest first; without a workspace, those of all of them."""
+    return [dict(row) for row in await tx.fetch(_LIST, workspace_id)]
+
+
+async def check_not_halted(tx: Transaction, workspace_id: UUID, automation_id: UUID) -> None:
+    """Refuses what would reach outside for an automation that stands still."""
+    row = await tx.fetchrow(_HOLDING, workspace_id, automation_id)
+    if row is not None:
+        raise Clash(
+            f"This stands still: {row['reason']}",
+            code="halted",
+            suggestion="It can be sent once the halt is released; see `mainspring halts`.",
+        )
+
+
+async def released(tx: Transaction) -> Sequence[tuple[UUID | None, UUID]]:
+    """Halts that were released and may still have runs that are out of the queue."""
+    return [(row["workspace_id"], row["id"]) for row in await tx.fetch(_RELEASED)]
+
+
+async def forget(tx: Transaction, halt_id: UUID) -> None:
+    """Removes a released halt when nothing can be put aside for it any more."""
+    await tx.execute(_FORGET, halt_id)
+
+
+async def _check_subject(tx: Transaction, named: Named) -> None:
+    if named.scope == "automation":
+        known = await tx.fetchrow(_AUTOMATION, named.workspace_id, UUID(named.subject))
+    elif named.scope == "recipe":
+        known = await tx.fetchrow(_RECIPE, named.workspace_id, named.subject)
+    else:
+        return
+    if known is None:
+        detail = _UNKNOWN[named.scope].format(named.subject)
+        code = f"no_{named.scope}"
+        finding = Finding(f"/{_ARGUMENT[named.scope]}", detail, code)
+        raise Missing(detail, code=code, findings=[finding])
+
+
+_ARGUMENT = {"automation": "automation_id", "recipe": "recipe"}
+_UNKNOWN = {
+    "automation": "There is no automation {} here.",
+    "recipe": "Nothing here was installed from a recipe called {!r}.",
+}
+_NOT_HALTED = {
+    "workspace": "The workspace is not halted.",
+    "automation": "The automation {} is not halted by itself.",
+    "recipe": "The recipe {!r} is not halted.",
+}

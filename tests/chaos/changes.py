@@ -1,0 +1,161 @@
+"""Automations that are changed while they run: R17."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import time
+from typing import Any
+from uuid import UUID
+
+from mainspring.runs.rows import FINAL
+from mainspring.workspace.automations import set_state
+from tests.chaos.check import Asked, Verdict, at_least, exactly, none_of, told
+from tests.chaos.standing import Standing, standing
+from tests.crash.arena import Arena, own_arena
+from tests.crash.test_stop import hanging
+
+_STEPS = ("enter", "middle", "leave")
+
+
+def _version(number: int) -> dict[str, Any]:
+    """A plan that names its own number in every step."""
+    return {
+        "schema_version": "1.1",
+        "name": "changing",
+        "goal": f"Be version {number} wholly.",
+        "plan": [
+            {"step_id": name, "action": "ledger.apply", "config": {"mark": str(number)}}
+            for name in _STEPS
+        ],
+        "execution": {"concurrency": "allow_parallel"},
+    }
+
+
+async def changed(asked: Asked) -> Verdict:
+    """R17."""
+    edits = asked.of(60, 200)
+    async with own_arena(lease=30.0, heartbeat=10.0, least_ms=5, most_ms=30) as (arena, _):
+        crew = [arena.crew.start() for _ in range(2)]
+        await arena.until_at_work(*crew)
+        mixed, seen = await _raced(arena, edits)
+        kept = await _grants_kept(arena)
+        deleted = await _archived(arena)
+    after, before, refused = await _paused(asked.of(150, 600))
+    return Verdict(
+        [
+            none_of(f"of {edits} runs that are not one version wholly", mixed),
+            at_least("versions that runs were of", seen, 2),
+            exactly("a run whose next version may do less", kept, "succeeded"),
+            exactly("a run whose automation was archived", deleted, "succeeded"),
+            exactly("runs made after the answer to a pause", after, 0),
+            at_least("runs made before it", before, 1),
+            told("calls that were refused after it", refused),
+        ],
+        mixed,
+    )
+
+
+async def _raced(arena: Arena, edits: int) -> tuple[list[str], int]:
+    """Edits and fires side by side; answers the runs that are no one version, and how many were."""
+    automation = await arena.save(_version(0))
+
+    async def edit() -> None:
+        for number in range(1, edits):
+            # Every fourth time an earlier one comes back.
+            await arena.save(_version(number if number % 4 else number // 2))
+            await asyncio.sleep(0.005)
+
+    async def fire() -> None:
+        for _ in range(edits):
+            await arena.dispatch(automation, 1)
+            await asyncio.sleep(0.005)
+
+    first = len(arena.runs)
+    await asyncio.gather(edit(), fire())
+    await arena.until_final(120)
+    rows = await arena.house.database.fetch(
+        "SELECT r.id, r.status, r.version, v.definition_hash AS hash, d.document, "
+        "array(SELECT s.output ->> 'mark' FROM steps s WHERE s.run_id = r.id) AS marks "
+        "FROM runs r JOIN automation_versions v ON v.workspace_id = r.workspace_id "
+        "AND v.automation_id = r.automation_id AND v.version = r.version "
+        "JOIN definitions d ON d.workspace_id = v.workspace_id AND d.hash = v.definition_hash "
+        "WHERE r.id = ANY($1::uuid[])", arena.runs[first:],
+    )  # fmt: skip
+    mixed = [f"run {row['id']}: {row['marks']} of version {row['version']}" for row in rows
+             if not _is_whole(row)]  # fmt: skip
+    if len(rows) != edits:
+        mixed.append(f"{edits - len(rows)} runs are of no version")
+    return mixed, len({row["version"] for row in rows})
+
+
+def _is_whole(row: Any) -> bool:
+    """Whether what was done, by its hash, is what the version of the run says."""
+    said = [step["config"]["mark"] for step in row["document"]["plan"]]
+    return row["status"] == "succeeded" and _hash(row["marks"]) == _hash(said)
+
+
+def _hash(marks: list[str]) -> str:
+    return hashlib.sha256(json.dumps(sorted(marks)).encode()).hexdigest()
+
+
+async def _under_way(arena: Arena, name: str) -> tuple[UUID, UUID]:
+    """An automation with a run that hangs in its middle; its last step is still to come."""
+    automation = await arena.save(hanging(name))
+    (run,) = await arena.dispatch(automation, 1)
+
+    async def hangs() -> bool:
+        return any(one.is_at("hang") and one.place[0] == run for one in arena.ledger.begun())
+
+    await arena.until(hangs, 30, f"{name} is under way")
+    return automation, run
+
+
+async def _ended(arena: Arena, name: str, run: UUID) -> str:
+    (arena.folder / name).touch()
+    await arena.until_final(30, [run])
+    return (await arena.statuses([run]))[run]
+
+
+async def _grants_kept(arena: Arena) -> str:
+    """The next version may not do what the run still has to do."""
+    _, run = await _under_way(arena, "granted")
+    less = {**hanging("granted")}
+    less["plan"] = [{"step_id": "a", "action": "transform_data", "config": {"output": 1}}]
+    await arena.save(less)
+    return await _ended(arena, "granted", run)
+
+
+async def _archived(arena: Arena) -> str:
+    automation, run = await _under_way(arena, "archived")
+    async with arena.house.database.transaction() as tx:
+        await set_state(tx, arena.house.workspace_id, automation, "archived")
+    return await _ended(arena, "archived", run)
+
+
+async def _paused(calls: int) -> tuple[int, int, int]:
+    """Webhooks against a whole server while it is asked to pause: runs after and before."""
+    async with standing() as server:
+        automation, token = await server.hooked("to be paused")
+        firing = asyncio.create_task(_fire(server, automation, token, calls))
+        while await server.ask("SELECT count(*) FROM runs") < calls // 4:
+            await asyncio.sleep(0.005)
+        await server.call("POST", f"/automations/{automation}/pause")
+        answered = time.time()
+        statuses = await firing
+        query = "SELECT count(*) FROM runs WHERE extract(epoch FROM created_at)::float8 {} $1"
+        after = await server.ask(query.format(">"), answered)
+        before = await server.ask(query.format("<="), answered)
+        left = "SELECT count(*) FROM runs WHERE status <> ALL($1::text[])"
+        while await server.ask(left, list(FINAL)):
+            await asyncio.sleep(0.05)
+    return after, before, sum(status != 202 for status in statuses)
+
+
+async def _fire(server: Standing, automation: str, token: str, calls: int) -> list[int]:
+    async def some(count: int) -> list[int]:
+        return [await server.fire(automation, token) for _ in range(count)]
+
+    found = await asyncio.gather(*(some(calls // 10) for _ in range(10)))
+    return [status for part in found for status in part]

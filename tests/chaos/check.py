@@ -1,0 +1,116 @@
+"""A check: what is done, what came of it, and whether that is what was promised.
+
+A check answers a verdict made of figures. Each figure says what was counted or measured, what
+was found, and what is wanted; the verdict is kept when every figure is.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One number against its criterion."""
+
+    what: str
+    found: str
+    wanted: str
+    kept: bool
+
+    def __str__(self) -> str:
+        return f"{self.what} {self.found} ({self.wanted})"
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """All figures of a check, and the offences one by one."""
+
+    figures: Sequence[Figure]
+    offences: Sequence[str] = ()
+
+    @property
+    def kept(self) -> bool:
+        return bool(self.figures) and all(figure.kept for figure in self.figures)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The size and the seed that a check is run with."""
+
+    full: bool
+    seed: int
+
+    def of(self, quick: T, full: T) -> T:
+        return full if self.full else quick
+
+    def chance(self) -> random.Random:
+        return random.Random(self.seed)
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One numbered check."""
+
+    number: str
+    # What is done, and how much of it in either size.
+    sentence: str
+    quick: str
+    full: str
+    run: Callable[[Asked], Awaitable[Verdict]]
+    # Seconds after which a check has failed, whatever it is doing.
+    patience: tuple[float, float] = (300.0, 3_600.0)
+
+    def size(self, full: bool) -> str:
+        return self.full if full else self.quick
+
+
+def none_of(what: str, offences: Sequence[str]) -> Figure:
+    """How many offences there are; none is allowed."""
+    return Figure(what, str(len(offences)), "0", not offences)
+
+
+def exactly(what: str, found: object, wanted: object) -> Figure:
+    return Figure(what, str(found), str(wanted), found == wanted)
+
+
+def at_most(what: str, found: float, most: float, unit: str = "") -> Figure:
+    return Figure(what, _said(found, unit), f"≤ {_said(most, unit)}", found <= most)
+
+
+def at_least(what: str, found: float, least: float, unit: str = "") -> Figure:
+    return Figure(what, _said(found, unit), f"≥ {_said(least, unit)}", found >= least)
+
+
+def within(what: str, found: Sequence[float], least: float, most: float, unit: str = "") -> Figure:
+    """The smallest and the largest of some measures, both inside of two bounds."""
+    if not found:
+        return Figure(what, "none measured", "some", False)
+    low, high = min(found), max(found)
+    return Figure(
+        what,
+        f"{_said(low, '')} to {_said(high, unit)}",
+        f"{_said(least, '')} to {_said(most, unit)}",
+        least <= low and high <= most,
+    )
+
+
+def told(what: str, found: object) -> Figure:
+    """A number that no criterion is set for."""
+    return Figure(what, str(found), "told", True)
+
+
+def percentile(found: Sequence[float], part: float) -> float:
+    """The value that so large a part does not exceed."""
+    ordered = sorted(found)
+    return ordered[min(int(len(ordered) * part), len(ordered) - 1)] if ordered else 0.0
+
+
+def _said(number: float, unit: str) -> str:
+    text = f"{number:,}" if isinstance(number, int) else f"{number:,.2f}".rstrip("0").rstrip(".")
+    return f"{text} {unit}".strip()

@@ -1,0 +1,191 @@
+"""The table of the checks, in the order of their numbers."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tests.chaos import (
+    carrying,
+    chains,
+    changes,
+    killing,
+    moments,
+    neighbours,
+    outages,
+    tries,
+    upkeep,
+)
+from tests.chaos.check import Check
+
+CHECKS: Final[tuple[Check, ...]] = (
+    Check(
+        "R1",
+        "One of three workers is killed at a random instant, again and again, under five-step "
+        "runs that write to an outside ledger.",
+        "20 kills, 200 runs, lease 2 s",
+        "200 kills, 2,000 runs, lease 30 s",
+        killing.killed_workers,
+    ),
+    Check(
+        "R2",
+        "The API and the scheduler are killed while webhooks are sent by senders that try "
+        "again with the same key.",
+        "6 kills, 300 webhooks",
+        "100 kills, 5,000 webhooks",
+        outages.killed_api,
+    ),
+    Check(
+        "R3",
+        "Postgres is killed and shut down at once, in turn, under three workers, and stays "
+        "away for up to two seconds.",
+        "5 times in about a minute, 300 runs",
+        "27 times in about ten minutes, 3,000 runs",
+        outages.restarted_postgres,
+    ),
+    Check(
+        "R4",
+        "A worker is stopped until its lease has ended and others own its runs, and then woken.",
+        "6 times, lease 2 s",
+        "50 times for lease + 15 s, lease 5 s",
+        killing.frozen_workers,
+    ),
+    Check(
+        "R5",
+        "Three schedulers and four workers serve schedules that are all due in the same "
+        "minute, first undisturbed, then with a scheduler killed in each minute.",
+        "100 schedules, 4 minutes, 20 times faster",
+        "300 schedules, 10 minutes, 20 times faster",
+        moments.many_schedulers,
+    ),
+    Check(
+        "R6",
+        "Cron expressions are compared with two other libraries and, around clock changes, "
+        "with an oracle that looks at every minute.",
+        "3,000 rows",
+        "40,000 rows",
+        moments.cron,
+    ),
+    Check(
+        "R7",
+        "Schedules live through 26 months of simulated time in zones with every kind of clock "
+        "change, and through clocks that are set back and forward.",
+        "4 zones",
+        "10 zones",
+        moments.clocks,
+    ),
+    Check(
+        "R8",
+        "Nobody looks at a schedule of every five minutes for six hours, under each policy "
+        "and with two windows.",
+        "6 cases",
+        "6 cases",
+        moments.silence,
+    ),
+    Check(
+        "R9",
+        "An automation is fired again and again while it runs, and the worker that has its "
+        "run is killed in the middle, under each of the three policies.",
+        "120 fires per policy, lease 4 s",
+        "500 fires per policy, lease 4 s",
+        killing.lanes,
+    ),
+    Check(
+        "R10",
+        "A run that kills its worker, one that hangs and two that cannot be read stand among "
+        "good ones; the same good ones were run without them just before.",
+        "200 good runs, lease 2 s",
+        "200 good runs of longer steps, lease 30 s",
+        killing.poisoned,
+    ),
+    Check(
+        "R11",
+        "Steps fail some times and then succeed, ask for a pause, fail for good, or cannot be "
+        "begun.",
+        "30 runs",
+        "126 runs",
+        tries.retries,
+    ),
+    Check(
+        "R12",
+        "Automations start each other in a ring, start themselves, and fan out ten by ten by "
+        "ten, beside another tenant.",
+        "other tenant alone for 8 s",
+        "other tenant alone for 30 s",
+        chains.loops,
+    ),
+    Check(
+        "R13",
+        "Scheduled runs fail by chance while schedulers and workers are killed; each covers "
+        "the time since the last success.",
+        "10 kills, 10 schedules",
+        "100 kills, 20 schedules",
+        moments.windows,
+    ),
+    Check(
+        "R14",
+        "Matchers are killed while events are told to many triggers.",
+        "1,000 events, 200 triggers, 8 kills",
+        "10,000 events, 1,000 triggers, 20 kills",
+        chains.matched,
+    ),
+    Check(
+        "R15",
+        "A worker with ten short and ten long steps in flight gets SIGTERM.",
+        "steps get 3 s",
+        "steps get 30 s",
+        killing.stopped,
+    ),
+    Check(
+        "R16",
+        "A transaction is held open while jobs go through the queue.",
+        "10,000 jobs in 60 s",
+        "200,000 jobs in 10 minutes",
+        outages.long_transaction,
+    ),
+    Check(
+        "R17",
+        "An automation is edited while it is fired, and loses grants, is archived and is "
+        "paused while it runs.",
+        "60 edits and fires",
+        "200 edits and fires",
+        changes.changed,
+    ),
+    Check(
+        "R18",
+        "Tables with runs in each state go back to what an older program knows and are upgraded "
+        "again, and workers go on.",
+        "25 runs in each of five states",
+        "100 runs in each of five states",
+        carrying.upgraded,
+    ),
+    Check(
+        "R19",
+        "A backup is taken while schedules fire and runs are under way, and restored elsewhere.",
+        "3 minutes of 20 schedules, 20 times faster",
+        "10 minutes of 100 schedules, 20 times faster",
+        carrying.backed_up,
+    ),
+    Check(
+        "R20",
+        "The scheduler of a whole server is stopped, so that a moment passes unserved, and "
+        "woken again.",
+        "once",
+        "three times",
+        upkeep.watchdog,
+    ),
+    Check(
+        "W4",
+        "A webhook is flooded with 1,000 calls a second for 10 s while another tenant's is "
+        "called 5 times a second.",
+        "alone for 10 s before",
+        "alone for 30 s before",
+        neighbours.flood,
+    ),
+    Check(
+        "S6",
+        "Scripts use up all they can get, one after the other, beside an honest one.",
+        "10 scripts",
+        "every script of the battery",
+        neighbours.resources,
+    ),
+)

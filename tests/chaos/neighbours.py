@@ -1,0 +1,164 @@
+"""What one does to another: floods of webhooks and scripts that use up all they get: W4, S6."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from pathlib import Path
+from typing import Any
+
+from mainspring.actions.script.sandbox.caps import Caps
+from mainspring.actions.script.sandbox.pool import FLAGS, Sandboxes
+from mainspring.actions.script.sandbox.process import Frame
+from mainspring.actions.script.sandbox.walls import Wanted
+from mainspring.contracts.roles import Role
+from mainspring.definition.validate import validate
+from mainspring.settings import Settings
+from mainspring.store.embedded import dsn_at
+from mainspring.store.ownership import read_owner
+from mainspring.wiring import open_house
+from mainspring.workspace.automations import FIRST_MEMBER, save, set_state
+from mainspring.workspace.people.workspaces import add_workspace
+from mainspring.workspace.webhooks import rotate
+from tests.chaos.batteries import battery
+from tests.chaos.check import (
+    Asked,
+    Verdict,
+    at_least,
+    at_most,
+    exactly,
+    none_of,
+    percentile,
+    told,
+)
+from tests.chaos.sender import apart
+from tests.chaos.standing import Standing, hooked_document, standing
+from tests.kit.escapes.bombs import CAPS, LATER, MORE, Blast, bombs, first_frame, light
+from tests.kit.postgres import open_folder
+
+_FLOOD, _FLOOD_SECONDS = 1_000, 10.0
+_OTHER = 5.0
+
+
+async def flood(asked: Asked) -> Verdict:
+    """W4."""
+    alone_seconds = asked.of(10.0, 30.0)
+    async with standing() as server:
+        hook = await server.hooked("flooded")
+        with open_folder() as folder:
+            other = await _tenant(server, folder)
+        await apart(server.address, other, 20, 2)
+        steady = await apart(server.address, hook, 100, asked.of(5.0, 30.0))
+        alone = await apart(server.address, other, _OTHER, alone_seconds)
+        flooding = asyncio.create_task(apart(server.address, hook, _FLOOD, _FLOOD_SECONDS))
+        beside = await apart(server.address, other, _OTHER, _FLOOD_SECONDS)
+        flooded = await flooding
+        runs = await server.ask("SELECT count(*) FROM runs WHERE automation_id = $1::uuid", hook[0])
+    accepted = steady["statuses"].get("202", 0) + flooded["statuses"].get("202", 0)
+    refused = flooded["statuses"].get("429", 0)
+    strange = [one for one in flooded["statuses"] if one not in ("202", "429")]
+    quiet, busy = percentile(alone["took"], 0.99), percentile(beside["took"], 0.99)
+    return Verdict(
+        [
+            at_least("refused with 429", refused, 1),
+            exactly("of which said when to come again", flooded["told_when"], refused),
+            none_of("other answers and broken calls", [*strange, *["broken"] * flooded["broken"]]),
+            exactly("runs, for calls accepted", runs, accepted),
+            exactly("the other tenant's calls accepted", len(beside["took"]), int(_OTHER * 10)),
+            at_most("p99 of the other tenant, times that alone", busy / quiet, 2),
+            at_most("p95 at 100 calls a second", percentile(steady["took"], 0.95), 100, "ms"),
+            told("p99 of the other alone", f"{quiet:.0f} ms, beside {busy:.0f} ms"),
+            told("the flood", f"10,000 calls in {flooded['sent_seconds']:.1f} s"),
+        ]
+    )
+
+
+async def _tenant(server: Standing, folder: Path) -> tuple[str, str]:
+    """A webhook in a workspace of its own, made in the database that the server uses."""
+    owner = read_owner(server.home)
+    assert owner is not None
+    settings = Settings(home=folder, database_url=dsn_at(owner.socket))
+    async with open_house(settings) as house:
+        report = validate(hooked_document("quiet"), house.registry, house.limits)
+        assert report.definition is not None, report.findings
+        async with house.database.transaction() as tx:
+            space = await add_workspace(tx, FIRST_MEMBER, "others", Role.OWNER)
+            kept = await save(tx, space, report.definition, report.grants, FIRST_MEMBER)
+            await set_state(tx, space, kept.automation_id, "active")
+            _, token = await rotate(tx, space, kept.automation_id, "hook")
+    return str(kept.automation_id), token
+
+
+# The battery of the table; the others are run as well, by the tests of the sandbox.
+_QUICK = (
+    "a loop", "typed arrays", "a million timers", "a fork of threads", "a gigabyte of output",
+    "a million lines of errors", "a million fetches", "recursion", "a pattern that never ends",
+    "a disk full of files",
+)  # fmt: skip
+_TURNS = 40
+
+
+async def resources(asked: Asked) -> Verdict:
+    """S6."""
+    sources = bombs()
+    chosen = list(sources) if asked.full else list(_QUICK)
+    async with Sandboxes(warm=0, most=6, wanted=Wanted.AUTO, caps=CAPS, flags=FLAGS) as sandboxes:
+        alone = [await _neighbour(sandboxes) for _ in range(_TURNS)]
+        done = asyncio.Event()
+        beside = asyncio.create_task(_neighbours(sandboxes, done))
+        blasts = [await light(sandboxes, name, sources[name]) for name in chosen]
+        done.set()
+        waits = await beside
+    peak = max(blast.peak_kb for blast in blasts) / 1024
+    return Verdict(
+        [
+            none_of(f"of {len(chosen)} scripts not held", _loose(blasts)),
+            at_most(
+                "longest life", max(blast.seconds for blast in blasts),
+                CAPS.wall_seconds + LATER, "s",
+            ),
+            at_most("most memory touched", peak, CAPS.memory_mb * MORE, "MB"),
+            at_most("most output read", max(b.output for b in blasts), CAPS.output_bytes, "bytes"),
+            at_most(
+                "p99 of a neighbour, times that alone",
+                percentile(waits, 0.99) / percentile(alone, 0.99), 1.5,
+            ),
+            told("p99 of the neighbour alone", f"{percentile(alone, 0.99) * 1000:.0f} ms"),
+            await battery(
+                "kept output ends with a mark:",
+                ["tests/integration/actions/script/escape/test_resources.py"],
+                "ends_with_a_mark",
+            ),
+        ],
+        _loose(blasts),
+    )  # fmt: skip
+
+
+def _loose(blasts: list[Blast]) -> list[str]:
+    return [
+        f"{one.name}: {one.seconds:.1f} s, {one.peak_kb} kB, {one.output} bytes, {one.reason}"
+        for one in blasts
+        if not one.held
+    ]
+
+
+async def _neighbours(sandboxes: Sandboxes, done: asyncio.Event) -> list[float]:
+    found = [await _neighbour(sandboxes)]
+    while not done.is_set():
+        found.append(await _neighbour(sandboxes))
+    return found
+
+
+async def _neighbour(sandboxes: Sandboxes) -> float:
+    """Seconds that an honest script takes, from asking for its place to its end."""
+    began = time.perf_counter()
+    async with sandboxes.taken(Caps(wall_seconds=30)) as process:
+        await process.send(first_frame("return (await brains.x({ n: 20 })).n + 22;"))
+        async for item in process:
+            assert isinstance(item, Frame), item
+            body: dict[str, Any] = item.body
+            if "call" in body:
+                await process.send({"answer": body["call"], "at": 1, "value": {"n": 20}})
+            else:
+                assert body == {"done": 42}, body
+    return time.perf_counter() - began

@@ -1,0 +1,245 @@
+"""The parts around the workers that go away, and a database that is held up: R2, R3, R16."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+from uuid import UUID
+
+import asyncpg
+
+from mainspring.runs import queue
+from tests.chaos.check import (
+    Asked,
+    Verdict,
+    at_least,
+    at_most,
+    exactly,
+    none_of,
+    percentile,
+    told,
+)
+from tests.crash import schedulers, webhooks
+from tests.crash.arena import Arena, own_arena
+from tests.crash.storms import strike_postgres
+from tests.crash.verdict import gather, offences
+
+_PACE = 30.0
+
+
+async def killed_api(asked: Asked) -> Verdict:
+    """R2."""
+    kills, calls = asked.of((6, 300), (100, 5_000))
+    chance = asked.chance()
+    async with own_arena(lease=2.0) as (arena, _):
+        storm = await webhooks.plant(arena)
+        clocks = await schedulers.plant(arena, 5, _PACE)
+        fallen = asyncio.create_task(_kill_schedulers(clocks, chance, kills - kills // 2))
+        try:
+            await webhooks.strike_api(storm, chance, calls=calls, kills=kills // 2)
+            await asyncio.wait_for(fallen, 60 + kills)
+        finally:
+            fallen.cancel()
+        clocks.end()
+        against = await webhooks.offences(storm, calls)
+        moments = await schedulers.offences(clocks)
+    without = [one for one in against if one.startswith("answered 202 without")]
+    unasked = [one for one in against if one.startswith("a run that no answer named")]
+    return Verdict(
+        [
+            exactly("keys accepted", len(storm.answered), calls),
+            none_of("answered 202 without a run", without),
+            none_of("runs without an accepted request", unasked),
+            none_of("keys without exactly one run, and other answers", against),
+            none_of("scheduled moments not fired exactly once", moments),
+            told("calls broken off and sent again", storm.broken),
+            exactly("blows to the API and to the scheduler", kills // 2 + fallen.result(), kills),
+        ],
+        [*against, *moments],
+    )
+
+
+async def _kill_schedulers(storm: schedulers.Storm, chance: random.Random, kills: int) -> int:
+    """One of two schedulers dies, again and again; answers how often."""
+    for _ in range(2):
+        storm.start_scheduler()
+    for _ in range(kills):
+        await asyncio.sleep(chance.uniform(0.2, 1.5))
+        chance.choice(storm.alive).kill()
+        storm.start_scheduler()
+    begin = min(storm.firsts.values())
+    await schedulers.until_past(storm, begin + schedulers.MINUTE)
+    return kills
+
+
+async def restarted_postgres(asked: Asked) -> Verdict:
+    """R3."""
+    strikes, runs, least, pause = asked.of((5, 300, 3.0, 10.0), (27, 3_000, 5.0, 40.0))
+    async with own_arena(
+        lease=30.0, heartbeat=10.0, least_ms=5, most_ms=40, takeovers=strikes + 1
+    ) as (arena, server):
+        crew = [arena.crew.start() for _ in range(3)]
+        await arena.until_at_work(*crew)
+        began = time.monotonic()
+        resumed = await strike_postgres(
+            arena, asked.chance(), server, runs=runs, strikes=strikes, pause=pause, down=2.0,
+            least=least,
+        )  # fmt: skip
+        seconds = time.monotonic() - began
+        await arena.until_final(120)
+        found = await gather(arena)
+        alive = {member.pid for member in arena.crew.alive} & {member.pid for member in crew}
+        busy = {move.pid for move in found.moves[-runs:] if move.is_claim}
+    against = offences(found)
+    return Verdict(
+        [
+            none_of("offences", against),
+            exactly("runs that were handed in", len(found.dispatched), runs),
+            exactly("workers alive, of three", len(alive), 3),
+            at_least("of which worked at the end", len(busy & alive), 1),
+            at_most("work resumed after a start within", max(resumed), 5, "s"),
+            told("starts of Postgres", f"{len(resumed)} in {seconds:.0f} s"),
+        ],
+        against,
+    )
+
+
+_CLAIMED = 8
+_BACKLOG = 1_000
+_ONE_STEP: dict[str, Any] = {
+    "schema_version": "1.1",
+    "name": "one step",
+    "goal": "Go through the queue.",
+    "plan": [{"step_id": "a", "action": "transform_data", "config": {"output": 1}}],
+    "execution": {"concurrency": "allow_parallel"},
+}
+_DEAD = """
+    SELECT coalesce(sum(n_dead_tup), 0)::int8 AS dead, coalesce(sum(n_live_tup), 0)::int8 AS live
+    FROM pg_stat_user_tables WHERE relname LIKE 'runs%' OR relname LIKE 'steps%'
+"""
+
+
+async def long_transaction(asked: Asked) -> Verdict:
+    """R16."""
+    jobs, held = asked.of((10_000, 60.0), (200_000, 600.0))
+    async with own_arena(watched=False, lease=30.0, heartbeat=10.0, slots=256) as (arena, server):
+        automation = await arena.save(_ONE_STEP)
+        crew = [arena.crew.start() for _ in range(2)]
+        await arena.until_at_work(*crew)
+        url = server.dsn_for(await arena.house.database.fetchval("SELECT current_database()"))
+        async with _held_open(url), _timed_claims(arena) as claims:
+            began = time.monotonic()
+            await _through(arena, automation, jobs, held)
+            handed = time.monotonic() - began
+        most_dead = (await _dead(arena))[0]
+        left, live, seconds = await _cleaned(arena, asked.of(60.0, 180.0))
+        ended = await arena.house.database.fetchval(
+            "SELECT count(*) FROM runs WHERE status = 'succeeded'"
+        )
+    tenth = max(len(claims) // 10, 1)
+    first, last = percentile(claims[:tenth], 0.95), percentile(claims[-tenth:], 0.95)
+    bound = max(int(live * 0.1), 2_000)
+    return Verdict(
+        [
+            exactly("jobs that ended well", ended, jobs),
+            at_most("claim p95 at the end, times that at the start", last / first, 3),
+            at_most("dead rows once it had ended", left, bound),
+            told("claim p95", f"{first:.2f} ms, then {last:.2f} ms"),
+            told("held for", f"{handed:.0f} s"),
+            told("dead rows while it was held", f"{most_dead:,}, cleaned {seconds:.0f} s later"),
+        ]
+    )
+
+
+@asynccontextmanager
+async def _held_open(url: str) -> AsyncIterator[None]:
+    """A transaction that sees the beginning, and lets nothing be cleaned up."""
+    connection = await asyncpg.connect(url)
+    try:
+        async with connection.transaction(isolation="repeatable_read"):
+            await connection.execute("SELECT pg_current_xact_id()")
+            yield
+    finally:
+        await connection.close()
+
+
+@asynccontextmanager
+async def _timed_claims(arena: Arena) -> AsyncIterator[list[float]]:
+    """Milliseconds of a claim as workers make it, every now and then; each is undone."""
+    found: list[float] = []
+    database, queues = arena.house.database, ("fast", "medium", "long")
+    place = queue.Place("probe/0", "probe", 0, queues, _CLAIMED)
+    async with database.transaction() as tx:
+        worker = await queue.register(tx, place, 3_600)
+
+    async def probe() -> None:
+        while True:
+            async with database.acquire() as connection:
+                undone = connection.transaction()
+                await undone.start()
+                try:
+                    began = time.perf_counter()
+                    await queue.claim(connection, queues, _CLAIMED, worker)
+                    found.append((time.perf_counter() - began) * 1000)
+                finally:
+                    await undone.rollback()
+            await asyncio.sleep(0.1)
+
+    task = asyncio.create_task(probe())
+    try:
+        yield found
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        async with database.transaction() as tx:
+            await queue.leave(tx, worker)
+
+
+async def _through(arena: Arena, automation: UUID, jobs: int, seconds: float) -> None:
+    """Hands in all jobs, evenly over the time and never too many, and waits for their end."""
+    began, handed = time.monotonic(), 0
+    while handed < jobs:
+        due = int(jobs * (time.monotonic() - began + 1) / seconds)
+        few = min(due, jobs) - handed
+        if few > 0 and await _waiting(arena) < _BACKLOG:
+            few = min(few, _BACKLOG)
+            await arena.dispatch(automation, few)
+            handed += few
+        else:
+            await asyncio.sleep(0.05)
+    await asyncio.sleep(max(seconds - (time.monotonic() - began), 0))
+
+    async def all_ended() -> bool:
+        return not await arena.house.database.fetchval(
+            "SELECT count(*) FROM runs WHERE finished_at IS NULL"
+        )
+
+    await arena.until(all_ended, 600, "every job has ended")
+
+
+async def _waiting(arena: Arena) -> int:
+    found: int = await arena.house.database.fetchval(
+        "SELECT count(*) FROM runs WHERE status = 'pending'"
+    )
+    return found
+
+
+async def _dead(arena: Arena) -> tuple[int, int]:
+    row = await arena.house.database.fetchrow(_DEAD)
+    assert row is not None
+    return row["dead"], row["live"]
+
+
+async def _cleaned(arena: Arena, seconds: float) -> tuple[int, int, float]:
+    """Waits until the server has cleaned up by itself; answers what it left."""
+    began = time.monotonic()
+    while True:
+        dead, live = await _dead(arena)
+        waited = time.monotonic() - began
+        if dead <= max(live * 0.1, 2_000) or waited > seconds:
+            return dead, live, waited
+        await asyncio.sleep(0.5)

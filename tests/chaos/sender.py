@@ -1,0 +1,111 @@
+"""A sender with a pace of its own, in a process of its own: it does not wait for answers.
+
+    python -m tests.chaos.sender HOST PORT PATH TOKEN PER_SECOND SECONDS
+
+prints one line of JSON: how many answers of each status there were, how many refusals said when
+to come again, how many calls broke off, and the milliseconds of each accepted call.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import uvloop
+
+_BODY = b'{"say":"x"}'
+
+
+@dataclass(slots=True)
+class Sender:
+    """Where to send, the connections that are free, and what was answered."""
+
+    host: str
+    port: int
+    head: bytes
+    free: list[tuple[asyncio.StreamReader, asyncio.StreamWriter]] = field(default_factory=list)
+    statuses: Counter[str] = field(default_factory=Counter)
+    told_when: int = 0
+    broken: int = 0
+    took: list[float] = field(default_factory=list)
+
+    async def one(self) -> None:
+        began = time.perf_counter()
+        try:
+            line = self.free.pop() if self.free else await self._dial()
+            reader, writer = line
+            writer.write(self.head + _BODY)
+            answer = await reader.readuntil(b"\r\n\r\n")
+            low = answer.lower()
+            length = low.partition(b"content-length: ")[2].partition(b"\r\n")[0]
+            await reader.readexactly(int(length or 0))
+        except (OSError, asyncio.IncompleteReadError):
+            self.broken += 1
+            return
+        self.free.append(line)
+        status = answer[9:12].decode()
+        self.statuses[status] += 1
+        self.told_when += b"\r\nretry-after: " in low
+        if status == "202":
+            self.took.append((time.perf_counter() - began) * 1000)
+
+    async def _dial(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        return await asyncio.open_connection(self.host, self.port)
+
+
+async def send(
+    host: str, port: int, path: str, token: str, per_second: float, seconds: float
+) -> dict[str, Any]:
+    """Sends at an even pace, whatever comes back."""
+    head = (
+        f"POST {path} HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {token}\r\n"
+        f"Content-Type: application/json\r\nContent-Length: {len(_BODY)}\r\n\r\n"
+    ).encode()
+    sender = Sender(host, port, head)
+    began, calls = time.perf_counter(), []
+    for number in range(int(per_second * seconds)):
+        wait = began + number / per_second - time.perf_counter()
+        if wait > 0:
+            await asyncio.sleep(wait)
+        calls.append(asyncio.create_task(sender.one()))
+    sent = time.perf_counter() - began
+    await asyncio.gather(*calls)
+    return {
+        "statuses": dict(sender.statuses), "told_when": sender.told_when,
+        "broken": sender.broken, "took": sender.took, "sent_seconds": sent,
+    }  # fmt: skip
+
+
+async def apart(address: str, hook: tuple[str, str], pace: float, seconds: float) -> dict[str, Any]:
+    """The same in another process, until it is done."""
+    host, _, port = address.removeprefix("http://").rpartition(":")
+    automation, token = hook
+    path = f"/api/v1/automations/{automation}/fire"
+    words = [host, port, path, token, str(pace), str(seconds)]
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "tests.chaos.sender", *words, stdout=asyncio.subprocess.PIPE
+    )
+    try:
+        said, _ = await process.communicate()
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+    found: dict[str, Any] = json.loads(said)
+    return found
+
+
+def main(words: Sequence[str]) -> None:
+    host, port, path, token, pace, seconds = words
+    found = uvloop.run(send(host, int(port), path, token, float(pace), float(seconds)))
+    sys.stdout.write(json.dumps(found) + "\n")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

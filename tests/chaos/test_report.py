@@ -1,0 +1,79 @@
+"""The command's own parts: figures, the figure line, the table and the page."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.chaos.__main__ import chosen, judged
+from tests.chaos.batteries import counts
+from tests.chaos.check import (
+    Asked,
+    Check,
+    Verdict,
+    at_least,
+    at_most,
+    exactly,
+    none_of,
+    percentile,
+    told,
+    within,
+)
+from tests.chaos.checks import CHECKS
+from tests.chaos.report import Result, page, table
+
+
+async def _breaks_off(asked: Asked) -> Verdict:
+    raise AssertionError(f"nothing came of {asked.of('a quick', 'a full')} one\nmore")
+
+
+CHECK = Check("R0", "Something is done.", "a little", "a lot", _breaks_off)
+
+
+def _result(verdict: Verdict) -> Result:
+    return Result(CHECK, verdict, full=False, seed=7, seconds=1.25)
+
+
+def test_a_verdict_is_kept_when_every_figure_is() -> None:
+    kept = [none_of("lost", []), at_most("p99", 1.5, 1.5, "s"), at_least("rate", 500.0, 500),
+            exactly("runs", 3, 3), within("after", [2.0, 3.0], 2, 3, "s"), told("kills", 4)]  # fmt: skip
+    broken = [none_of("lost", ["x"]), at_most("p99", 1.51, 1.5), at_least("rate", 499.9, 500),
+              exactly("runs", 2, 3), within("after", [], 2, 3), within("after", [1.9], 2, 3)]  # fmt: skip
+    assert Verdict(kept).kept
+    assert [figure.kept for figure in broken] == [False] * len(broken)
+    assert not Verdict([]).kept
+    assert percentile([3.0, 1.0, 2.0], 0.5) == 2.0
+    assert [str(figure) for figure in kept[:2]] == ["lost 0 (0)", "p99 1.5 s (≤ 1.5 s)"]
+
+
+def test_the_line_the_table_and_the_page_say_the_same() -> None:
+    good, bad = _result(Verdict([none_of("lost", [])])), _result(Verdict([exactly("a|b", 2, 3)]))
+    assert good.line == "R0: a little: lost 0 (0), seed 7: PASSED"
+    assert bad.line.endswith(": FAILED")
+    *_, last = table([good, bad])
+    assert last == "1 of 2 checks passed"
+    text = page([good, bad], "the command")
+    assert "| R0 | quick: a little | lost 0 (0) | 1 | 7 | PASSED |" in text
+    assert "a\\|b 2 (3)" in text
+    assert "the command" in text
+
+
+async def test_a_check_that_breaks_off_has_failed_with_its_reason() -> None:
+    verdict = await judged(CHECK, Asked(full=True, seed=1))
+    assert not verdict.kept
+    assert "nothing came of a full one" in verdict.figures[0].found
+
+
+def test_every_number_has_a_check_and_can_be_chosen() -> None:
+    numbers = [check.number for check in CHECKS]
+    assert numbers == [*(f"R{number}" for number in range(1, 21)), "W4", "S6"]
+    assert [check.number for check in chosen("r3, W4")] == ["R3", "W4"]
+    with pytest.raises(SystemExit, match="R99"):
+        chosen("R99")
+
+
+def test_what_a_battery_says_is_counted_from_its_last_line() -> None:
+    assert counts("1 failed in a name\n=== 3 passed, 2 skipped in 4.5s ===\n") == {
+        "passed": 3,
+        "skipped": 2,
+    }
+    assert counts("no tests ran") == {}

@@ -1,0 +1,144 @@
+"""A backup taken while everything works and restored elsewhere: nothing lost, nothing twice."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from mainspring.actions.script.workshop import Workshop
+from mainspring.contracts.limits import Limits
+from mainspring.runs.arrivals import Request
+from mainspring.runs.rows import FINAL
+from mainspring.settings import Settings
+from mainspring.store.archive import opened
+from mainspring.store.backup import make_backup, read_backup
+from mainspring.store.database import Database
+from mainspring.store.loading import load
+from mainspring.triggers.scheduler import Scheduler
+from mainspring.wiring import build_house, build_registry, prepare
+from mainspring.workspace.automations import set_state
+from tests.kit.capabilities import Outside
+from tests.kit.house import PATIENCE, Bench, document, step
+
+MINUTE = timedelta(minutes=1)
+_STATES = "SELECT status, count(*)::int AS number FROM runs GROUP BY status"
+_TICKS = "SELECT payload->>'scheduled_for' AS moment FROM runs WHERE trigger_type = 'schedule'"
+_DONE = "SELECT run_id, step, attempt, finished_at FROM steps WHERE status = 'succeeded'"
+
+
+def clock(**config: Any) -> dict[str, Any]:
+    return {"id": "clock", "type": "schedule",
+            "config": {"cron": "* * * * *", "timezone": "UTC", **config}}  # fmt: skip
+
+
+@asynccontextmanager
+async def elsewhere(url: str, home: Path, outside: Outside) -> AsyncIterator[Bench]:
+    """Another house over another database, which knows the same words."""
+    settings = Settings(home=home, database_url=url, poll_seconds=0.2, stop_seconds=1.0,
+                        lease_seconds=12.0, heartbeat_seconds=0.5)  # fmt: skip
+    database = await Database.open(settings)
+    workshop = Workshop(Limits(), address=settings.address, warm=0, database=database)
+    registry = build_registry(
+        Limits(), database=database, capabilities=outside.capabilities(), workshop=workshop
+    )
+    house = build_house(settings, Limits(), registry, database, workshop)
+    try:
+        yield Bench(house, outside)
+    finally:
+        await workshop.aclose()
+        for part in (house.gate, house.waker, house.egress):
+            await part.aclose()
+        await database.close()
+
+
+async def states(bench: Bench) -> dict[str, int]:
+    rows = await bench.house.database.fetch(_STATES)
+    return {row["status"]: row["number"] for row in rows}
+
+
+async def ticks(bench: Bench) -> Counter[str]:
+    return Counter(row["moment"] for row in await bench.house.database.fetch(_TICKS))
+
+
+async def load_it(bench: Bench, automations: list[Any], first: datetime) -> None:
+    """Work of all kinds, without end: runs by hand, and a schedule that goes off."""
+    house = bench.house
+    scheduler = Scheduler(house.database, house.dispatcher, house.limits)
+    moment = first
+    while True:
+        await scheduler.once(moment)
+        moment += MINUTE
+        for automation in automations:
+            await house.dispatcher.dispatch(Request(house.workspace_id, automation))
+
+
+async def test_a_backup_under_load_is_one_moment_and_goes_on_elsewhere(
+    bench: Bench, empty_database_url: str, tmp_path: Path
+) -> None:
+    house = bench.house
+    quick = await bench.save(document(*(step(name, "test.note") for name in "abc"), name="quick"))
+    stuck = await bench.save(
+        document(step("a", "test.note"), step("b", "test.hang"), step("c", "test.note"),
+                 name="stuck", execution={"concurrency": "allow_parallel"})
+    )  # fmt: skip
+    timed = await bench.save(
+        document(step("a", "test.note"), name="timed", execution={"concurrency": "allow_parallel"},
+                 triggers=[clock(misfire="fire_all", catch_up_seconds=3600)])
+    )  # fmt: skip
+    async with house.database.transaction() as tx:
+        await set_state(tx, house.workspace_id, timed.automation_id, "active")
+    first = await house.database.fetchval("SELECT next_due_at FROM triggers")
+    made = await house.dispatcher.dispatch(Request(house.workspace_id, stuck.automation_id))
+    async with bench.worker():
+        await asyncio.wait_for(bench.outside.started.wait(), PATIENCE)
+        load = asyncio.create_task(
+            load_it(bench, [quick.automation_id, stuck.automation_id], first)
+        )
+        async with asyncio.timeout(PATIENCE):
+            while (await states(bench)).get("succeeded", 0) < 20:
+                await asyncio.sleep(0.01)
+        backup = await make_backup(house.database, tmp_path / "a", None)
+        assert not load.done()
+        load.cancel()
+        await asyncio.gather(load, return_exceptions=True)
+        bench.outside.release.set()
+
+    outside = Outside()
+    outside.release.set()
+    async with elsewhere(empty_database_url, tmp_path / "home", outside) as other:
+        await restored(tmp_path / "a", other.house.database)
+        await prepare(other.house)
+        before, ticked = await states(other), await ticks(other)
+        assert sum(before.values()) == backup.rows["runs"]
+        assert before["running"] >= 1
+        assert ticked
+        assert max(ticked.values()) == 1
+        recorded = await other.house.database.fetch(_DONE)
+        # Its worker is not here: once its lease is over, others take what it had.
+        await other.house.database.execute("UPDATE workers SET lease_until = now()")
+        due = await other.house.database.fetchval("SELECT next_due_at FROM triggers")
+        scheduler = Scheduler(other.house.database, other.house.dispatcher, other.house.limits)
+        await scheduler.once(due + 3 * MINUTE)
+        async with other.worker():
+            async with asyncio.timeout(PATIENCE * 3):
+                while set(await states(other)) - set(FINAL):
+                    await asyncio.sleep(0.02)
+            run = await other.read(made.run_id)
+        assert run["status"] == "succeeded"
+        after = await ticks(other)
+        assert max(after.values()) == 1
+        assert len(after) == len(ticked) + 4
+        # What was on record is there still, and was not done again.
+        now = await other.house.database.fetch(_DONE)
+        assert {tuple(row) for row in recorded} <= {tuple(row) for row in now}
+        assert len({(row["run_id"], row["step"]) for row in now}) == len(now)
+
+
+async def restored(path: Path, database: Database) -> None:
+    with opened(path) as archive:
+        await load(database, read_backup(archive))

@@ -1,0 +1,249 @@
+"""The kill switch: what is halted stands still, loses nothing, and goes on where it stood."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from mainspring.contracts.context import Actor
+from mainspring.contracts.errors import Clash, Denied, Invalid, Missing
+from mainspring.contracts.ids import new_id
+from mainspring.contracts.roles import Role
+from mainspring.gate.direct import Visitor
+from mainspring.runs.arrivals import Request
+from mainspring.runs.halts import finish_releases
+from mainspring.workspace.automations import FIRST_MEMBER
+from mainspring.workspace.overview import read_automation
+from tests.kit.codex import Codex, automation, bundle
+from tests.kit.house import Bench, document, step
+from tests.kit.members import member
+from tests.kit.neighbours import add_workspace
+
+WHY = "It writes to the wrong list."
+N = {"schema": {"type": "object", "properties": {"n": {"type": "integer"}}}}
+
+
+async def call(bench: Bench, capability: str, **given: Any) -> dict[str, Any]:
+    actor = Actor(
+        bench.house.workspace_id, "member", FIRST_MEMBER, role=Role.OWNER, administrator=True
+    )
+    answer = await bench.house.gate.direct(Visitor(actor), capability, given)
+    assert isinstance(answer, dict)
+    return answer
+
+
+async def parked(bench: Bench) -> set[UUID]:
+    rows = await bench.house.database.fetch("SELECT id FROM runs WHERE parked_due_at IS NOT NULL")
+    return {row["id"] for row in rows}
+
+
+async def until_parked(bench: Bench, *runs: UUID) -> None:
+    async with asyncio.timeout(20):
+        while await parked(bench) != set(runs):
+            await asyncio.sleep(0.01)
+
+
+async def audited(bench: Bench) -> list[tuple[str, str]]:
+    rows = await bench.house.database.fetch(
+        "SELECT action, subject FROM audit_log WHERE action LIKE '%\\_work' ORDER BY id"
+    )
+    return [(row["action"], row["subject"]) for row in rows]
+
+
+async def test_what_makes_no_sense_is_refused_with_its_place(bench: Bench) -> None:
+    stranger = str(new_id())
+    wrong: list[tuple[type[Exception], str, str, dict[str, Any]]] = [
+        (Invalid, "halt_work", "/scope", {"scope": "planet", "reason": WHY}),
+        (Invalid, "halt_work", "/reason", {"scope": "workspace", "reason": "  "}),
+        (Invalid, "halt_work", "/automation_id", {"scope": "automation", "reason": WHY}),
+        (Invalid, "halt_work", "/recipe", {"scope": "recipe", "reason": WHY}),
+        (Invalid, "halt_work", "/recipe",
+         {"scope": "workspace", "recipe": "digest", "reason": WHY}),
+        (Missing, "halt_work", "/automation_id",
+         {"scope": "automation", "automation_id": stranger, "reason": WHY}),
+        (Missing, "halt_work", "/recipe", {"scope": "recipe", "recipe": "digest", "reason": WHY}),
+        (Missing, "release_work", "/scope", {"scope": "workspace"}),
+        (Missing, "release_work", "/automation_id",
+         {"scope": "automation", "automation_id": stranger}),
+        (Missing, "admin_halt_recipe", "/recipe", {"recipe": "digest", "reason": WHY}),
+        (Missing, "admin_release_recipe", "/recipe", {"recipe": "digest"}),
+        (Missing, "admin_drain_workers", "/worker", {"worker": "nobody/1"}),
+        (Missing, "admin_drain_workers", "/host", {"host": "nowhere"}),
+        (Invalid, "admin_drain_workers", "/worker", {}),
+        (Invalid, "admin_drain_workers", "/worker", {"worker": "a", "host": "b"}),
+    ]  # fmt: skip
+    for kind, capability, pointer, given in wrong:
+        with pytest.raises(kind) as refused:
+            await call(bench, capability, **given)
+        findings = getattr(refused.value, "findings", ())
+        assert [one.pointer for one in findings] == [pointer], (capability, given)
+    assert await call(bench, "list_halts") == {"halts": []}
+    viewer = await member(bench.house.database, bench.house.workspace_id, Role.VIEWER)
+    with pytest.raises(Denied):
+        await bench.house.gate.direct(viewer, "halt_work", {"scope": "workspace", "reason": WHY})
+    with pytest.raises(Missing):
+        await bench.house.gate.direct(viewer, "admin_list_workers", {})
+    assert await bench.house.gate.direct(viewer, "list_halts", {}) == {"halts": []}
+
+
+async def test_a_step_under_way_is_interrupted_and_goes_on_with_the_same_key(
+    bench: Bench,
+) -> None:
+    plan = document(
+        step("a", "test.note", {"mark": "a"}), step("b", "test.hang"), step("c", "test.echo"),
+        execution={"concurrency": "allow_parallel"},
+    )  # fmt: skip
+    bystander = document(step("a", "test.echo"), name="bystander")
+    async with bench.worker() as worker:
+        made = await bench.dispatch(plan)
+        await bench.outside.started.wait()
+        automation_id = str((await bench.read(made.run_id))["automation_id"])
+        told = await call(
+            bench, "halt_work", scope="automation", automation_id=automation_id, reason=WHY
+        )
+        assert told["halt"]["automation"] == "a test"
+        await until_parked(bench, made.run_id)
+        assert len(bench.outside.stopped) == 1
+        later = await bench.dispatch(plan)
+        await until_parked(bench, made.run_id, later.run_id)
+        other = await bench.dispatch(bystander)
+        assert (await bench.until(other.run_id))["status"] == "succeeded"
+        await bench.until_idle(worker)
+        held = await bench.read(made.run_id)
+        assert (held["status"], held["halted"], held["takeovers"]) == ("pending", WHY, 0)
+        assert held["due_at"] <= datetime.now(UTC)
+        assert [one["step"] for one in held["steps"]] == ["a"]
+        (halt,) = (await call(bench, "list_halts"))["halts"]
+        assert (halt["held"], halt["under_way"], halt["reason"]) == (2, 0, WHY)
+        async with bench.house.database.acquire() as tx:
+            shown = await read_automation(tx, bench.house.workspace_id, UUID(automation_id))
+        assert shown["halted"] == WHY
+
+        bench.outside.release.set()
+        told = await call(bench, "release_work", scope="automation", automation_id=automation_id)
+        assert told["back"] == 2
+        for run_id in (made.run_id, later.run_id):
+            run = await bench.until(run_id)
+            assert (run["status"], run["halted"], run["attempt"]) == ("succeeded", None, 1)
+    assert set(bench.outside.keys.values()) == {1}
+    assert bench.outside.tries[bench.outside.stopped[0]] == 2
+    subject = f"automation/{automation_id}"
+    assert await audited(bench) == [("halt_work", subject), ("release_work", subject)]
+    with pytest.raises(Missing):
+        await call(bench, "release_work", scope="automation", automation_id=automation_id)
+
+
+async def test_what_waits_keeps_its_moment_and_lanes_keep_their_order(bench: Bench) -> None:
+    line = document(
+        step("a", "test.note", {"mark": "{{ inputs.n }}"}),
+        inputs=N, execution={"concurrency": "queue"}, name="in line",
+    )  # fmt: skip
+    sleeper = document(
+        step("wait", "delay", {"seconds": 3600}), step("a", "test.echo"), name="sleeper"
+    )
+    async with bench.worker():
+        asleep = await bench.dispatch(sleeper)
+        before = await bench.until(asleep.run_id, "waiting")
+        await call(bench, "halt_work", scope="workspace", reason=WHY)
+        again = await call(bench, "halt_work", scope="workspace", reason="Another reason.")
+        assert again["halt"]["reason"] == WHY
+        runs = [await bench.dispatch(line, inputs={"n": n}) for n in range(4)]
+        await until_parked(bench, runs[0].run_id)
+        during = await bench.read(asleep.run_id)
+        assert (during["status"], during["due_at"]) == ("waiting", before["due_at"])
+        # The first of a line that is cancelled lets the next one come up, and it is held too.
+        await bench.house.control.cancel(bench.house.workspace_id, runs[0].run_id)
+        await until_parked(bench, runs[1].run_id)
+        assert bench.outside.order == []
+        await call(bench, "release_work", scope="workspace")
+        for made in runs[1:]:
+            assert (await bench.until(made.run_id))["status"] == "succeeded"
+        after = await bench.read(asleep.run_id)
+    assert bench.outside.order == ["1", "2", "3"]
+    assert (after["status"], after["due_at"]) == ("waiting", before["due_at"])
+    assert await audited(bench) == [("halt_work", "workspace"), ("release_work", "workspace")]
+
+
+async def test_other_workspaces_are_untouched_and_an_administrator_reaches_all(
+    bench: Bench,
+) -> None:
+    house, elsewhere = bench.house, new_id()
+    await add_workspace(house.database, elsewhere, "Elsewhere")
+    here, there = Codex(house), Codex(house, elsewhere)
+    await here.publish(automation("checker"), bundle("both", "checker"), shared=True)
+    await here.apply("both")
+    installed = {
+        house.workspace_id: await house.database.fetchval(
+            "SELECT entity_id FROM recipe_installs WHERE slug = 'checker' AND workspace_id = $1",
+            house.workspace_id,
+        ),
+        elsewhere: UUID((await there.apply("checker"))["created"]["id"]),
+    }
+    await house.database.execute("UPDATE automations SET state = 'active', paused_reason = NULL")
+
+    async def start(space: UUID) -> UUID:
+        made = await house.dispatcher.dispatch(Request(space, installed[space]))
+        return made.run_id
+
+    async def ended(space: UUID, run_id: UUID) -> None:
+        async with asyncio.timeout(20):
+            while await status(space, run_id) != "succeeded":
+                await asyncio.sleep(0.01)
+
+    async def status(space: UUID, run_id: UUID) -> str:
+        return str(
+            await house.database.fetchval(
+                "SELECT status FROM runs WHERE workspace_id = $1 AND id = $2", space, run_id
+            )
+        )
+
+    async with bench.worker():
+        await call(bench, "halt_work", scope="recipe", recipe="both", reason=WHY)
+        ours, theirs = await start(house.workspace_id), await start(elsewhere)
+        await ended(elsewhere, theirs)
+        await until_parked(bench, ours)
+        await call(bench, "admin_halt_recipe", recipe="checker", reason="Everywhere.")
+        theirs = await start(elsewhere)
+        await until_parked(bench, ours, theirs)
+        await call(bench, "release_work", scope="recipe", recipe="both")
+        assert await parked(bench) == {ours, theirs}
+        shown = await there.call("list_halts")
+        assert [(one["everywhere"], one["held"]) for one in shown["halts"]] == [(True, 1)]
+        await call(bench, "admin_release_recipe", recipe="checker")
+        await ended(house.workspace_id, ours)
+        await ended(elsewhere, theirs)
+    assert (await call(bench, "list_halts"))["halts"] == []
+    # A release that was cut off is brought to its end, and only then is the halt forgotten.
+    await house.database.execute("UPDATE halts SET released_at = released_at - interval '1 minute'")
+    await finish_releases(house.database)
+    assert await house.database.fetchval("SELECT count(*) FROM halts") == 0
+
+
+async def test_cancelling_instead_of_holding_and_drafts_that_stay(bench: Bench) -> None:
+    hangs = document(step("b", "test.hang"), name="hangs", execution={"concurrency": "queue"})
+    writes = document(step("w", "test.mail", {"mark": "m"}), name="writes")
+    async with bench.worker():
+        wrote = await bench.until((await bench.dispatch(writes)).run_id)
+        draft_id = wrote["output"]["draft_id"]
+        first = await bench.dispatch(hangs)
+        await bench.outside.started.wait()
+        second = await bench.dispatch(hangs)
+        told = await call(bench, "halt_work", scope="workspace", reason=WHY, cancel=True)
+        assert told["cancelled"] == 2
+        for made in (first, second):
+            assert (await bench.until(made.run_id))["status"] == "cancelled"
+        with pytest.raises(Clash) as refused:
+            await call(bench, "confirm_action", draft_id=draft_id)
+        assert refused.value.code == "halted"
+        assert WHY in refused.value.detail
+        bench.outside.release.set()
+        third = await bench.dispatch(hangs)
+        await until_parked(bench, third.run_id)
+        await call(bench, "release_work", scope="workspace")
+        assert (await bench.until(third.run_id))["status"] == "succeeded"
+        await call(bench, "confirm_action", draft_id=draft_id)
+    assert bench.outside.order == ["m"]

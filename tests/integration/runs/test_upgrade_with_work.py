@@ -1,0 +1,111 @@
+"""An upgrade with work in the queue: every run goes on, and no recorded step is done again.
+
+The tables are those of the landing before, with runs in every state that there is.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+from mainspring.contracts.ids import new_id
+from mainspring.runs.rows import FINAL
+from mainspring.store.database import Database
+from mainspring.store.downgrade import downgrade, ways_back, what_is_lost
+from mainspring.store.migrate import migrate, tables_version
+from mainspring.store.partitions import ensure_partitions
+from mainspring.wiring import prepare
+from mainspring.workspace.automations import FIRST_MEMBER, ensure_workspace
+from mainspring.workspace.people.users import ensure_first_person
+from tests.integration.runs.test_backup_under_load import elsewhere, states
+from tests.kit.capabilities import Outside
+from tests.kit.house import PATIENCE, Bench, document, step
+
+BEFORE = 11
+EACH = 100
+LIVE = ("pending", "running", "waiting")
+_WORKER = "INSERT INTO workers (name, lease_until) VALUES ('lost', now()) RETURNING id"
+_RUNS = """
+    INSERT INTO runs (workspace_id, id, automation_id, version, trigger_type, queue, status,
+        inputs, worker, claimed_at, started_at, finished_at)
+    SELECT $1, id, $2, 1, 'manual', 'fast', $4, '{}', CASE WHEN $4 = 'running' THEN $5::int END,
+        CASE WHEN $4 = 'running' THEN now() END, CASE WHEN $4 <> 'pending' THEN now() END,
+        CASE WHEN $4 IN ('pending', 'running', 'waiting') THEN NULL ELSE now() END
+    FROM unnest($3::uuid[]) AS id
+"""
+_STEPS = """
+    INSERT INTO steps (workspace_id, run_id, fence, ms, attempt, run_attempt, step, status, output)
+    SELECT $1, id, 0, 1, 1, 1, 'a', 'succeeded', '{"noted": true}' FROM unnest($2::uuid[]) AS id
+"""
+_COLUMNS = "SELECT id, status, finished_at, fence, inputs::text FROM runs WHERE id = ANY($1)"
+
+
+async def lived_in(bench: Bench) -> dict[str, list[UUID]]:
+    """A hundred runs in each state; those under way have one of three steps on record."""
+    house = bench.house
+    async with house.database.transaction() as tx:
+        await ensure_partitions(tx, await tx.fetchval("SELECT now()"))
+        await ensure_workspace(tx, house.workspace_id, "Home")
+        await ensure_first_person(tx, FIRST_MEMBER, house.workspace_id)
+    saved = await bench.save(document(*(step(name, "test.note") for name in "abc")))
+    worker = await house.database.fetchval(_WORKER)
+    made: dict[str, list[UUID]] = {}
+    for status in (*LIVE, *sorted(FINAL)):
+        made[status] = [new_id() for _ in range(EACH)]
+        await house.database.execute(
+            _RUNS, house.workspace_id, saved.automation_id, made[status], status, worker
+        )
+        if status in ("running", "waiting"):
+            await house.database.execute(_STEPS, house.workspace_id, made[status])
+    return made
+
+
+async def ended(database: Database, ids: list[UUID]) -> list[tuple[Any, ...]]:
+    return sorted(tuple(row) for row in await database.fetch(_COLUMNS, ids))
+
+
+async def test_runs_in_every_state_outlast_an_upgrade_and_a_downgrade(
+    empty_database_url: str, tmp_path: Path
+) -> None:
+    outside = Outside()
+    async with elsewhere(empty_database_url, tmp_path, outside) as bench:
+        database = bench.house.database
+        await migrate(database, upto=BEFORE)
+        made = await lived_in(bench)
+        final = [one for status in FINAL for one in made[status]]
+        before = await ended(database, final)
+
+        await prepare(bench.house)
+        assert await tables_version(database) > BEFORE
+        async with bench.worker():
+            async with asyncio.timeout(PATIENCE * 3):
+                while set(await states(bench)) & set(LIVE):
+                    await asyncio.sleep(0.02)
+
+        expected = dict.fromkeys(FINAL, EACH)
+        assert await states(bench) == {**expected, "succeeded": EACH * (1 + len(LIVE))}
+        assert await ended(database, final) == before
+        # Three steps for those that had done nothing, two for those that had done one.
+        assert sum(outside.keys.values()) == EACH * (3 + 2 + 2)
+        assert set(outside.keys.values()) == {1}
+
+        # Back again, with something that the older tables have no place for.
+        await database.execute(
+            "INSERT INTO halts (id, workspace_id, scope, reason, halted_by) "
+            "VALUES ($1, $2, 'workspace', 'x', $1)",
+            new_id(), bench.house.workspace_id,
+        )  # fmt: skip
+        parked = made["pending"][0]
+        await database.execute(
+            "UPDATE runs SET status = 'pending', finished_at = NULL, due_at = 'infinity', "
+            "parked_due_at = '2026-01-01' WHERE id = $1",
+            parked,
+        )
+        ways = ways_back(await tables_version(database), BEFORE)
+        assert await what_is_lost(database, ways) == ["1 standing halts"]
+        await downgrade(database, ways)
+        due = await database.fetchval("SELECT due_at::date::text FROM runs WHERE id = $1", parked)
+        assert due == "2026-01-01"
+        assert await database.fetchval("SELECT count(*) FROM runs") == EACH * (len(FINAL) + 3)

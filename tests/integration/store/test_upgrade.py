@@ -1,0 +1,101 @@
+"""Upgrades and downgrades of a database that is in use: killed anywhere, nothing is lost.
+
+The migrations are those of the package. A database of the landing before is made with the files
+up to its last one.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+
+from mainspring.contracts.errors import Clash, Invalid, Upstream
+from mainspring.settings import Settings
+from mainspring.store.database import Database
+from mainspring.store.downgrade import downgrade, ways_back, what_is_lost
+from mainspring.store.migrate import DOWN, PACKAGED, migrate, read_migrations, tables_version
+from tests.kit.catalogs import catalog, statements
+
+# From here on every migration has a way back.
+BEFORE = 11
+DIE = "SELECT pg_terminate_backend(pg_backend_pid());\n"
+
+
+@pytest_asyncio.fixture
+async def empty(empty_database_url: str) -> AsyncIterator[Database]:
+    opened = await Database.open(Settings(database_url=empty_database_url))
+    try:
+        yield opened
+    finally:
+        await opened.close()
+
+
+async def made_of(database: Database) -> dict[str, str]:
+    async with database.acquire() as connection:
+        return await catalog(connection)
+
+
+def broken(folder: Path, version: int, after: int) -> Path:
+    """The files up to one, which dies after some of its statements."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    for migration in read_migrations(PACKAGED)[:version]:
+        text = migration.sql
+        if migration.version == version:
+            cut = statements(text)
+            text = "".join([*cut[:after], DIE, *cut[after:]])
+        (folder / f"{migration.label}.sql").write_text(text, encoding="utf-8")
+    return folder
+
+
+def test_the_files_are_cut_where_statements_end() -> None:
+    for migration in read_migrations(PACKAGED):
+        found = statements(migration.sql)
+        assert len(found) > 1
+        assert "".join(found) == migration.sql
+
+
+async def test_an_upgrade_may_be_killed_at_any_statement(empty: Database, tmp_path: Path) -> None:
+    """Each time nothing of the file is left, and the same command goes on from there."""
+    folder = tmp_path / "broken"
+    for migration in read_migrations(PACKAGED):
+        before = await made_of(empty)
+        count = len(statements(migration.sql))
+        # Every statement of the newest; of the others the first, the middle and the last.
+        every = migration.version > BEFORE
+        for after in range(count + 1) if every else {0, 1, count // 2, count}:
+            with pytest.raises(Upstream):
+                await migrate(empty, broken(folder, migration.version, after))
+            assert await tables_version(empty) == migration.version - 1
+            if every or after == count:
+                assert await made_of(empty) == before or migration.version == 1
+        assert await migrate(empty, upto=migration.version) == [migration.label]
+
+
+async def test_every_new_migration_has_a_way_back_that_leaves_no_trace(empty: Database) -> None:
+    await migrate(empty, upto=BEFORE)
+    before = await made_of(empty)
+    for migration in read_migrations(PACKAGED)[BEFORE:]:
+        assert (PACKAGED / f"{migration.label}{DOWN}").is_file()
+    with pytest.raises(Invalid, match="smaller"):
+        ways_back(BEFORE, BEFORE)
+    with pytest.raises(Clash, match="no way back"):
+        ways_back(BEFORE, BEFORE - 1)
+    await migrate(empty)
+    after = await made_of(empty)
+    assert after != before
+
+    ways = ways_back(await tables_version(empty), BEFORE)
+    assert await what_is_lost(empty, ways) == []
+    await downgrade(empty, ways)
+
+    assert await tables_version(empty) == BEFORE
+    assert await made_of(empty) == before
+    with pytest.raises(Clash, match="meanwhile"):
+        await downgrade(empty, ways)
+    await migrate(empty)
+    assert await made_of(empty) == after

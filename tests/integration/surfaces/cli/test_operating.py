@@ -1,0 +1,137 @@
+"""Halts and workers by command, and a worker that is drained: it finishes, and leaves."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mainspring.contracts.errors import Invalid, Missing
+from mainspring.runs.fleet import metric_lines, read_signals
+from mainspring.surfaces.cli import exits
+from mainspring.surfaces.cli.desk import Desk
+from mainspring.surfaces.cli.fleet import drain_workers, show_workers
+from mainspring.surfaces.cli.halts import Wish, halt, release, show_halts
+from mainspring.surfaces.cli.screen import Screen
+from tests.kit.house import Bench, document, step
+from tests.kit.processes import ROOT
+
+
+def _answer(capsys: pytest.CaptureFixture[str]) -> Any:
+    return json.loads(capsys.readouterr().out)
+
+
+async def test_halting_by_command(
+    bench: Bench, desk: Desk, screen: Screen, capsys: pytest.CaptureFixture[str]
+) -> None:
+    people = Screen()
+    await bench.save(document(step("a", "test.echo"), name="Digest"))
+    for wish, reason in (
+        (Wish(), "why"),
+        (Wish(automation="Digest", whole=True), "why"),
+        (Wish(automation="Digest", everywhere=True), "why"),
+        (Wish(automation="Digest"), None),
+    ):
+        with pytest.raises(Invalid):
+            await halt(desk, people, wish, reason, cancel=False)
+    with pytest.raises(Missing):
+        await halt(desk, people, Wish(automation="nobody"), "why", cancel=False)
+    with pytest.raises(Missing):
+        await release(desk, people, Wish(whole=True))
+    await show_halts(desk, people)
+    assert "Nothing is halted." in capsys.readouterr().out
+
+    assert await halt(desk, people, Wish(automation="Digest"), "Wrong list.", cancel=False) == 0
+    assert "It stands still." in capsys.readouterr().out
+    await halt(desk, screen, Wish(whole=True), "Everything.", cancel=True)
+    assert _answer(capsys)["halt"]["scope"] == "workspace"
+    await show_halts(desk, people)
+    shown = capsys.readouterr().out
+    assert "Digest" in shown
+    assert "the workspace" in shown
+    await release(desk, people, Wish(whole=True))
+    await release(desk, screen, Wish(automation="Digest"))
+    await show_halts(desk, people)
+    assert "Nothing is halted." in capsys.readouterr().out
+
+
+async def test_a_drained_worker_finishes_what_it_has_and_takes_nothing_new(
+    bench: Bench, desk: Desk, screen: Screen, capsys: pytest.CaptureFixture[str]
+) -> None:
+    people = Screen()
+    await show_workers(desk, people)
+    assert "No worker is alive." in capsys.readouterr().out
+    plan = document(
+        step("a", "test.hang"), step("b", "test.echo"),
+        execution={"concurrency": "allow_parallel"},
+    )  # fmt: skip
+    async with bench.worker(stop_seconds=60.0, slots=2) as worker:
+        first = await bench.dispatch(plan)
+        await bench.outside.started.wait()
+        async with asyncio.timeout(20):
+            while True:
+                await show_workers(desk, screen)
+                shown = _answer(capsys)
+                if shown["workers"] and shown["workers"][0]["in_flight"] == 1:
+                    break
+        (one,) = shown["workers"]
+        assert (one["process"], one["slots"], one["drain_at"]) == (os.getpid(), 2, None)
+        queue = next(entry for entry in shown["queues"] if entry["in_flight"])
+        assert (queue["slots"], queue["workers"], queue["due_runs"]) == (2, 1, 0)
+        await drain_workers(desk, screen, str(one["worker_id"]), None)
+        assert _answer(capsys)["workers"][0]["drain_at"] is not None
+        second = await bench.dispatch(plan)
+        async with asyncio.timeout(20):
+            while not worker.drained:
+                await asyncio.sleep(0.01)
+        await show_workers(desk, people)
+        assert "draining" in capsys.readouterr().out
+        bench.outside.release.set()
+        # The step under way is finished; what comes after it is for others.
+        await bench.until(first.run_id, "pending")
+    assert [row["step"] for row in (await bench.read(first.run_id))["steps"]] == ["a"]
+    assert (await bench.read(second.run_id))["started_at"] is None
+    async with bench.house.database.acquire() as connection:
+        signals = await read_signals(connection)
+    assert sum(one.due_runs for one in signals) == 2
+    assert {one.workers for one in signals} == {0}
+    lines = list(metric_lines(signals))
+    assert any(line.startswith("mainspring_queue_due_runs{queue=") for line in lines)
+
+
+async def test_a_worker_of_its_own_process_is_drained_by_its_machine_and_ends_well(
+    bench: Bench, desk: Desk, screen: Screen, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings = {
+        "MAINSPRING_DATABASE_URL": str(bench.house.settings.database_url),
+        "MAINSPRING_HOME": str(tmp_path),
+        "MAINSPRING_HEARTBEAT_SECONDS": "0.2",
+        "PYTHONPATH": str(ROOT / "src"),
+    }
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "mainspring", "worker", "--queues", "long", "--slots", "3",
+        env={**os.environ, **settings}, stdout=asyncio.subprocess.DEVNULL,
+    )  # fmt: skip
+    try:
+        async with asyncio.timeout(60):
+            while True:
+                await show_workers(desk, screen)
+                workers = _answer(capsys)["workers"]
+                if workers:
+                    break
+                await asyncio.sleep(0.05)
+            (one,) = workers
+            assert (one["process"], one["queues"], one["slots"]) == (process.pid, ["long"], 3)
+            await drain_workers(desk, screen, None, one["host"])
+            assert await process.wait() == exits.DONE
+        capsys.readouterr()
+        await show_workers(desk, screen)
+        assert _answer(capsys)["workers"] == []
+    finally:
+        if process.returncode is None:
+            process.kill()

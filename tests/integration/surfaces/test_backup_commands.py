@@ -1,0 +1,174 @@
+"""``backup`` and ``move`` over data folders: what is refused, what is set aside, what is left."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import zipfile
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, cast
+
+import asyncpg
+import pytest
+import pytest_asyncio
+
+from mainspring.contracts.errors import Clash, Invalid, Problem
+from mainspring.contracts.ids import new_id
+from mainspring.gate.artifacts.blobs import blob_key
+from mainspring.settings import Settings, read_settings, settings_file
+from mainspring.store.backup import check_backup
+from mainspring.store.embedded import EmbeddedServer
+from mainspring.store.setting_aside import is_unfinished
+from mainspring.surfaces.cli.backing_up import Wishes, last_backup, make, restore
+from mainspring.surfaces.cli.desk import Desk
+from mainspring.surfaces.cli.relocating import move, read_place
+from mainspring.surfaces.cli.screen import Screen
+from mainspring.wiring import open_house
+from mainspring.workspace.automations import FIRST_MEMBER
+from mainspring.workspace.master_key import create_key
+from mainspring.workspace.vault import Drawer
+from tests.kit.postgres import fresh_database
+
+PLAIN = "the-plain-value-of-a-secret"
+KEPT = b"what a run has saved"
+
+
+def desk(home: Path) -> Desk:
+    """No command here goes through the doors."""
+    return Desk(cast(Any, None), home)
+
+
+def quiet() -> Screen:
+    return Screen(for_programs=True)
+
+
+async def rows(url: str, query: str) -> Any:
+    connection = await asyncpg.connect(url)
+    try:
+        return await connection.fetchval(query)
+    finally:
+        await connection.close()
+
+
+@pytest_asyncio.fixture
+async def lived_in(used_home: Path) -> Path:
+    """A data folder with a secret, and a file that a run has saved."""
+    async with open_house(Settings(home=used_home)) as house:
+        await house.vault.set(Drawer(house.workspace_id, FIRST_MEMBER), "billing_key", PLAIN)
+        key = blob_key(house.workspace_id, new_id(), sha256(KEPT).digest())
+        await house.blobs.put(key, KEPT)
+        await house.database.execute(
+            "INSERT INTO artifacts (workspace_id, id, name, kind, retention, visibility,"
+            " media_type, size, sha256)"
+            " VALUES ($1, $2, 'a.txt', 'data', 'permanent', 'private', 'text/plain', $3, $4)",
+            house.workspace_id, key.artifact_id, len(KEPT), sha256(KEPT).digest(),
+        )  # fmt: skip
+    return used_home
+
+
+def unzipped(path: Path) -> bytes:
+    with zipfile.ZipFile(path) as source:
+        return b"".join(source.read(name) for name in source.namelist())
+
+
+async def test_a_backup_is_restored_elsewhere_with_the_right_key_alone(
+    lived_in: Path, tmp_path: Path
+) -> None:
+    path, home = tmp_path / "all.backup", lived_in.with_name("elsewhere")
+    with pytest.raises(Problem, match="nothing to carry"):
+        await make(desk(home), quiet(), path)
+    assert not home.exists()
+
+    assert await make(desk(lived_in), quiet(), path) == 0
+
+    assert (found := last_backup(lived_in)) is not None
+    assert found[1] == path
+    backup = check_backup(path)
+    assert (backup.rows["secrets"], backup.files.count, len(backup.keys)) == (1, 1, 1)
+    key = (lived_in / "master.key").read_bytes()
+    assert PLAIN.encode() not in unzipped(path)
+    assert key.strip() not in unzipped(path)
+
+    home.mkdir(mode=0o711)
+    with pytest.raises(Clash, match="no key here") as caught:
+        await restore(desk(home), quiet(), path, Wishes())
+    assert caught.value.code == "wrong_key"
+    create_key(home / "master.key")
+    with pytest.raises(Clash, match="Nothing was changed"):
+        await restore(desk(home), quiet(), path, Wishes())
+    assert sorted(os.listdir(home)) == ["master.key"]
+    (home / "master.key").write_bytes(key)
+
+    assert await restore(desk(home), quiet(), path, Wishes()) == 0
+
+    assert not is_unfinished(home)
+    [kept] = (home / "artifacts").glob("*/*/*")
+    assert kept.read_bytes() == KEPT
+    async with open_house(Settings(home=home)) as house:
+        condition = await house.vault.condition()
+        assert (condition.total, condition.closed) == (1, ())
+
+    # A second time there is something in the way, and a restore that fails puts it back.
+    with pytest.raises(Clash) as occupied:
+        await restore(desk(home), quiet(), path, Wishes())
+    assert occupied.value.code == "not_empty"
+    (home / "artifacts" / "mine").write_text("mine")
+    broken = asyncio.create_task(restore(desk(home), quiet(), path, Wishes(replace=True)))
+    while not is_unfinished(home):
+        await asyncio.sleep(0.001)
+    broken.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await broken
+    assert (home / "artifacts" / "mine").exists()
+    assert not is_unfinished(home)
+    # One that is killed leaves a mark: no server starts on half of it, another try ends it.
+    (home / "restore.unfinished").write_text('{"stamp": "then"}')
+    with pytest.raises(Clash, match="broken off"):
+        await EmbeddedServer(home).start_async()
+    assert await restore(desk(home), quiet(), path, Wishes(replace=True)) == 0
+    assert (home / "artifacts.before-then" / "mine").exists()
+    assert not (home / "artifacts" / "mine").exists()
+
+
+async def test_everything_moves_to_an_outside_database_by_one_command(
+    lived_in: Path, postgres_server: EmbeddedServer
+) -> None:
+    for bad in ("mysql://x/y", "", "postgresql", "postgresql://x/y\nMAINSPRING_HOST=0.0.0.0"):
+        with pytest.raises(Invalid, match="must begin with postgresql://"):
+            read_place(bad, None)
+    with pytest.raises(Invalid, match="broker"):
+        read_place("postgresql://x/y", "http://x")
+    nowhere = read_place("postgresql://nobody@127.0.0.1:1/none", None)
+    with pytest.raises(Problem):
+        await move(desk(lived_in), quiet(), nowhere)
+    assert not settings_file(lived_in).exists()
+
+    async with fresh_database(postgres_server, "template1") as url:
+        foreign = await asyncpg.connect(url)
+        await foreign.execute("CREATE TABLE of_others (id integer)")
+        with pytest.raises(Clash, match="not empty"):
+            await move(desk(lived_in), quiet(), read_place(url, None))
+        await foreign.execute("DROP TABLE of_others")
+        await foreign.close()
+
+        place = read_place(url, "redis://127.0.0.1:6379/0")
+        assert await move(desk(lived_in), quiet(), place) == 0
+
+        file = settings_file(lived_in)
+        assert file.stat().st_mode & 0o777 == 0o600
+        settings = read_settings({"MAINSPRING_HOME": str(lived_in)})
+        assert (settings.database_url, settings.transport) == (url, "celery")
+        assert settings.broker_url == "redis://127.0.0.1:6379/0"
+        assert await rows(url, "SELECT count(*) FROM secrets") == 1
+        with pytest.raises(Clash, match="already"):
+            await move(desk(lived_in), quiet(), place)
+        # Broken off after the last row and before the settings were written: done again.
+        file.write_text("MAINSPRING_PORT=8999\n")
+        assert await move(desk(lived_in), quiet(), place) == 0
+        assert read_settings({}, lived_in).port == 8999
+        # The old database was left as it was, and is not taken for the new one.
+        file.write_text("")
+        await rows(url, "UPDATE workspaces SET name = 'Renamed' RETURNING 1")
+        with pytest.raises(Clash, match="not empty"):
+            await move(desk(lived_in), quiet(), place)

@@ -1,0 +1,80 @@
+"""What a line of the log says."""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+from contextvars import copy_context
+from uuid import UUID
+
+from mainspring.contracts.whereabouts import HERE, STEP, Whereabouts, within_run, within_workspace
+from mainspring.surfaces.cli.logbook import JsonLines, TextLines
+
+SPACE, AUTOMATION, RUN = (UUID(int=number) for number in (1, 2, 3))
+
+
+def _record(message: str, *, broken: bool = False) -> logging.LogRecord:
+    found = None
+    if broken:
+        try:
+            raise ValueError("the password is hunter2")
+        except ValueError:
+            found = sys.exc_info()
+    return logging.LogRecord("a.room", logging.ERROR, "", 1, message, (), found)
+
+
+def test_a_json_line_says_where_the_work_was() -> None:
+    def work() -> str:
+        within_run(SPACE, AUTOMATION, RUN)
+        STEP.set("fetch")
+        return JsonLines("worker-1").format(_record('A "bad"\nline'))
+
+    line = copy_context().run(work)
+
+    assert "\n" not in line
+    told = json.loads(line)
+    assert told.pop("ts").endswith("Z")
+    assert told == {
+        "level": "error",
+        "part": "worker-1",
+        "logger": "a.room",
+        "message": 'A "bad"\nline',
+        "workspace_id": str(SPACE),
+        "automation_id": str(AUTOMATION),
+        "run_id": str(RUN),
+        "step": "fetch",
+    }
+    # Nothing of it is left for others.
+    assert "run_id" not in json.loads(JsonLines("api").format(_record("Later")))
+
+
+def test_a_trace_shows_where_and_not_what_was_said() -> None:
+    told = json.loads(JsonLines("api").format(_record("Broken", broken=True)))
+
+    assert told["error"] == "ValueError"
+    assert "test_logbook.py" in told["trace"]
+    assert "hunter2" not in json.dumps({**told, "trace": ""})
+    assert "hunter2" not in told["trace"].replace('raise ValueError("the password is hunter2")', "")
+
+
+def test_a_request_is_named_with_its_workspace_once_that_is_known() -> None:
+    def work() -> str:
+        HERE.set(Whereabouts("an-id-of-theirs"))
+        within_workspace(SPACE)
+        return JsonLines("api").format(_record("Refused"))
+
+    told = json.loads(copy_context().run(work))
+
+    assert (told["request_id"], told["workspace_id"]) == ("an-id-of-theirs", str(SPACE))
+
+
+def test_a_line_for_a_person_ends_with_the_run_unless_it_names_it() -> None:
+    def work(message: str) -> str:
+        within_run(SPACE, AUTOMATION, RUN)
+        STEP.set("fetch")
+        return TextLines("worker").format(_record(message))
+
+    assert copy_context().run(work, "Slow").endswith(f"Slow (run {RUN}, step fetch)")
+    assert copy_context().run(work, f"Run {RUN} is slow").endswith(f"Run {RUN} is slow")
+    assert TextLines("worker").format(_record("Slow")).endswith("worker     Slow")
