@@ -8,18 +8,22 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
+import os
 import statistics
 import time
+from pathlib import Path
 from typing import Any
 
 import uvloop
 
 from bench.floor import drain_bare, fill
+from bench.server import family
 from bench.stage import fresh_house, plan_of, saved
 from mainspring.wiring import House, build_worker
 
 SIZES = {1: 4_000, 5: 2_000}
-BAR, SIZE_BAR = 0.35, 4_096
+BAR, SIZE_BAR = 0.5, 4_096
 
 
 async def drain_engine(house: House, runs: int) -> float:
@@ -42,18 +46,41 @@ async def measure(steps: int, runs: int, rounds: int) -> dict[str, float]:
     """Rounds of floor and engine in turn, so that both meet the same machine."""
     floors: list[float] = []
     engines: list[float] = []
+    floor_cpu: list[float] = []
+    engine_cpu: list[float] = []
     for _ in range(rounds):
         async with fresh_house() as house:
             automation = await saved(house, plan_of(steps))
             await fill(house, automation, runs)
+            before = cpu_seconds(house)
             done, seconds = await drain_bare(house, steps)
             floors.append(done / seconds)
+            floor_cpu.append((cpu_seconds(house) - before) * 1000 / runs)
         async with fresh_house() as house:
             automation = await saved(house, plan_of(steps))
             await fill(house, automation, runs)
+            before = cpu_seconds(house)
             engines.append(runs / await drain_engine(house, runs))
+            engine_cpu.append((cpu_seconds(house) - before) * 1000 / runs)
     floor, engine = statistics.median(floors), statistics.median(engines)
-    return {"floor": round(floor), "engine": round(engine), "ratio": round(engine / floor, 3)}
+    return {
+        "floor": round(floor), "engine": round(engine), "ratio": round(engine / floor, 3),
+        "floor CPU ms": round(statistics.median(floor_cpu), 3),
+        "engine CPU ms": round(statistics.median(engine_cpu), 3),
+    }  # fmt: skip
+
+
+def cpu_seconds(house: House) -> float:
+    """Processor time of this process and of every process of its Postgres, so far."""
+    assert house.database.server is not None
+    assert house.database.server.pid is not None
+    ticks = 0
+    for pid in family(house.database.server.pid):
+        with contextlib.suppress(OSError):
+            text = Path(f"/proc/{pid}/stat").read_text()
+            # Its own, and that of its children that are gone.
+            ticks += sum(int(part) for part in text.rpartition(")")[2].split()[11:15])
+    return time.process_time() + ticks / os.sysconf("SC_CLK_TCK")
 
 
 async def size_of_a_run(runs: int = 2_000) -> float:
@@ -83,11 +110,15 @@ def measure_all(rounds: int) -> dict[str, Any]:
 
 def show(result: dict[str, Any], before: dict[str, Any]) -> None:
     """The table, with the last committed ratio beside each."""
-    print(f"{'':>10} {'floor/s':>9} {'engine/s':>9} {'ratio':>7} {'last':>7} {'bar':>6}")
+    print(
+        f"{'':>10} {'floor/s':>9} {'engine/s':>9} {'ratio':>7} {'last':>7} {'bar':>6}"
+        f" {'CPU ms a run':>16}"
+    )
     for name in ("1-step", "5-step"):
         row, last = result[name], before.get(name, {}).get("ratio", "-")
         print(
             f"{name:>10} {row['floor']:>9} {row['engine']:>9} {row['ratio']:>7} {last:>7} {BAR:>6}"
+            f" {row['floor CPU ms']:>7} {row['engine CPU ms']:>8}"
         )
     size, last = result["bytes per five-step run"], before.get("bytes per five-step run", "-")
     print(f"bytes of database per finished five-step run: {size} (last {last}, bar {SIZE_BAR})")

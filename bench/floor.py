@@ -43,7 +43,8 @@ async def drain_bare(house: House, steps: int) -> tuple[int, float]:
     connection = await house.database.dedicated(
         settings={"enable_seqscan": "off", "plan_cache_mode": "force_generic_plan"}
     )
-    worker = await queue.register(connection, "floor", 3600)
+    place = queue.Place("floor", "floor", 0, ("fast",), GROUP)
+    worker = await queue.register(connection, place, 3600)
     done, began = 0, time.perf_counter()
     while claimed := await queue.claim(connection, ["fast"], GROUP, worker):
         for number in range(steps):

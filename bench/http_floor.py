@@ -66,7 +66,8 @@ class Floor:
         connection = await self._database.dedicated(
             settings={"enable_seqscan": "off", "plan_cache_mode": "force_generic_plan"}
         )
-        worker = await queue.register(connection, "floor", 3600)
+        place = queue.Place("floor", "floor", 0, ("fast",), 128)
+        worker = await queue.register(connection, place, 3600)
         going: set[asyncio.Task[None]] = set()
         while True:
             await self._news.wait()

@@ -33,6 +33,7 @@ BAR = 0.35
 START_BARS = (5.0, 25.0)
 QUIET_REQUESTS, QUIET_PAUSE = 300, 0.03
 BURST, BURST_CONNECTIONS = 5_000, 500
+CROWD, CROWD_CONNECTIONS, CROWD_BAR = 6_000, 250, 1_000.0
 # The rate limit is for strangers; here we are the flood.
 OPEN = {"MAINSPRING_LIMIT_WEBHOOK_PER_SECOND": "100000", "MAINSPRING_LIMIT_WEBHOOK_BURST": "100000"}
 
@@ -183,6 +184,16 @@ def burst() -> dict[str, Any]:
     return {"accepted": accepted, "runs": runs, "neither 202 nor 429": other}
 
 
+def crowd() -> dict[str, float]:
+    """Many connections at a time, none of them refused: how long an answer takes."""
+    with folder() as made, up(made / "home", **OPEN) as server:
+        hook = hooked(server, 1)
+        load.run(aimed(server, hook, 500, AT_A_TIME))
+        sent = load.run(aimed(server, hook, CROWD, CROWD_CONNECTIONS))
+    accepted = sent["statuses"].get("202", 0)
+    return {"p50": sent["p50_ms"], "p99": sent["p99_ms"], "accepted": accepted}
+
+
 def measure(rounds: int) -> dict[str, Any]:
     result: dict[str, Any] = {}
     for steps, runs in SIZES.items():
@@ -196,6 +207,7 @@ def measure(rounds: int) -> dict[str, Any]:
         }  # fmt: skip
     result["first step ms"] = first_step()
     result["burst"] = burst()
+    result["crowd"] = crowd()
     return result
 
 
@@ -214,6 +226,11 @@ def show(result: dict[str, Any], before: dict[str, Any]) -> None:
     print(
         f"burst of {BURST}: {gone['accepted']} accepted, {gone['runs']} runs, "
         f"{gone['neither 202 nor 429']} answered otherwise"
+    )
+    many = result["crowd"]
+    print(
+        f"{CROWD_CONNECTIONS} connections: p50 {many['p50']} ms, p99 {many['p99']} ms "
+        f"(bar {CROWD_BAR:.0f}), {many['accepted']} of {CROWD} accepted"
     )
 
 

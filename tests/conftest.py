@@ -54,6 +54,7 @@ LONGEST: Final = (
     "integration/store/test_embedded.py",
     "integration/surfaces/cli",
     "integration/surfaces/rest/test_bad_input.py",
+    "integration/surfaces/test_backup_commands.py",
     "integration/surfaces/test_induced_failures.py",
     "integration/surfaces/test_kept_app.py",
     "integration/workspace/pages/test_openai_vectors.py",

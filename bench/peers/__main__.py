@@ -29,12 +29,13 @@ class Measurements:
 
     def __init__(self, most: int | None) -> None:
         self.figures: dict[tuple[str, str, int], list[Figure]] = defaultdict(list)
-        self.errors: dict[str, str] = {}
+        self.errors: dict[tuple[str, str], str] = {}
         self._most = most
 
     def take(self, one: Contender) -> None:
         """One contender, opened once, with every number of steps."""
-        if one.name in self.errors:
+        key = (one.way, one.name)
+        if key in self.errors:
             return
         began = time.monotonic()
         try:
@@ -43,8 +44,8 @@ class Measurements:
                     runs = min(one.runs[steps], self._most or one.runs[steps])
                     self.figures[one.way, one.name, steps].append(measure(steps, runs))
         except _TROUBLE as error:
-            self.errors[one.name] = one_line(str(error) or type(error).__name__)
-        said = self.errors.get(one.name, "done")
+            self.errors[key] = one_line(str(error) or type(error).__name__)
+        said = self.errors.get(key, "done")
         seconds = time.monotonic() - began
         print(f"  {one.way:>8}  {one.name:<16} {seconds:5.1f} s  {said}", file=sys.stderr)
 

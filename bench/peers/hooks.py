@@ -93,7 +93,9 @@ def _flows() -> list[dict[str, Any]]:
     for steps in STEPS:
         names = [f"in{steps}", *(f"s{steps}_{one}" for one in range(steps)), f"out{steps}"]
         for number, name in enumerate(names):
-            node: dict[str, Any] = {"id": name, "z": "tab", "wires": [names[number + 1 :][:1]]}
+            # A node without a place on the sheet is taken for settings.
+            node: dict[str, Any] = {"id": name, "z": "tab", "x": 100 * number, "y": 100 * steps}
+            node["wires"] = [names[number + 1 :][:1]]
             if number == 0:
                 node |= {"type": "http in", "url": f"/work-{steps}", "method": "post"}
             elif number == len(names) - 1:

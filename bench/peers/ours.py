@@ -19,7 +19,8 @@ from bench import load, webhooks
 from bench.engine import drain_engine
 from bench.floor import drain_bare, fill
 from bench.peers.contender import FLOOR, OURS, QUEUE, WEBHOOK, Contender, Figure, Measure
-from bench.peers.processes import cpu_seconds
+from bench.peers.installs import Unavailable
+from bench.peers.processes import WORK_SECONDS, cpu_seconds
 from bench.server import Server, family, folder, up
 from bench.stage import fresh_house, plan_of, saved
 from mainspring.wiring import House
@@ -97,8 +98,18 @@ def _called(url: str, database: int, automation: str, steps: int, runs: int) -> 
         load.run(load.Load("127.0.0.1", port, "/", "none", WARM, CONNECTIONS))
         spent = cpu_seconds([database, process])
         sent = load.run(load.Load("127.0.0.1", port, "/", "none", runs, CONNECTIONS))
-        seconds = runs / webhooks.rate(url, sent, runs)
+        seconds = _until_ended(url, sent, runs)
         return Figure(runs, seconds, cpu_seconds([database, process]) - spent)
+
+
+def _until_ended(url: str, sent: dict[str, Any], runs: int) -> float:
+    """Seconds from the first call to the end of the last run."""
+    deadline = time.monotonic() + WORK_SECONDS
+    while webhooks.ask(url, webhooks.UNFINISHED)[0][0]:
+        if time.monotonic() > deadline:
+            raise Unavailable(f"{runs} runs did not end within {WORK_SECONDS:.0f} s")
+        time.sleep(0.1)
+    return runs / webhooks.rate(url, sent, runs)
 
 
 def _is_floor(pid: int) -> bool:
@@ -124,11 +135,11 @@ def _server() -> Iterator[Measure]:
         def measure(steps: int, runs: int) -> Figure:
             hook = _hook(server, steps)
             sent = load.run(webhooks.aimed(server, hook, WARM, CONNECTIONS))
-            webhooks.rate(url, sent, WARM)
+            _until_ended(url, sent, WARM)
             spent = cpu_seconds([server.pid])
             sent = load.run(webhooks.aimed(server, hook, runs, CONNECTIONS))
             assert sent["statuses"] == {"202": runs}, sent["statuses"]
-            seconds = runs / webhooks.rate(url, sent, runs)
+            seconds = _until_ended(url, sent, runs)
             return Figure(runs, seconds, cpu_seconds([server.pid]) - spent)
 
         yield measure

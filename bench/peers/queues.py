@@ -19,6 +19,8 @@ from bench.server import folder
 from mainspring.store.embedded import EmbeddedServer
 
 CELERY, DBOS, PREFECT = "celery[redis]==5.7.0", "dbos==3.3.0", "prefect==3.8.8"
+# Its server does not start with a newer one.
+_PREFECT_WITH: Final = "fastapi==0.150.0"
 WARM: Final = 20
 _INSIDE: Final = Path(__file__).parent / "inside"
 _REDIS_KEPT: Final = {
@@ -78,7 +80,7 @@ def _dbos() -> Iterator[Measure]:
 
 @contextmanager
 def _prefect() -> Iterator[Measure]:
-    python = python_of("prefect", PREFECT)
+    python = python_of("prefect", PREFECT, _PREFECT_WITH)
     with folder() as made, contextlib.ExitStack() as stack:
         port = free_port()
         given = {

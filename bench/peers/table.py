@@ -19,7 +19,9 @@ BARS: Final = {"n8n": 10, "DBOS": 8, "Celery": 8}
 Measured = Mapping[tuple[str, str, int], Sequence[Figure]]
 
 
-def rows(contenders: Iterable[Contender], measured: Measured, errors: Mapping[str, str]) -> Any:
+def rows(
+    contenders: Iterable[Contender], measured: Measured, errors: Mapping[tuple[str, str], str]
+) -> Any:
     """One row for each contender and number of steps; an error stands where figures would."""
     found: list[dict[str, Any]] = []
     all_of_them = list(contenders)
@@ -31,7 +33,7 @@ def rows(contenders: Iterable[Contender], measured: Measured, errors: Mapping[st
                 if its_way == way and its_steps == steps and figures
             }
             found += [
-                _row(one, steps, middles, errors.get(one.name))
+                _row(one, steps, middles, errors.get((way, one.name)))
                 for one in all_of_them
                 if one.way == way
             ]

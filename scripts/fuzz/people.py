@@ -17,12 +17,14 @@ from mainspring.wiring import House
 from mainspring.workspace.people.sessions import csrf_token, start_session
 from tests.kit.neighbours import add_person
 
-# From the one who may nothing to the one who may everything.
 MEMBERS: Final = ("viewer", "operator", "editor", "admin", "owner")
+# From those who may nothing to the one who may everything.
 ROLES: Final = (
-    "none", *MEMBERS, "installation-administrator", "browser", "limited-token", "oauth-client",
-    "run", "removed",
+    "none", "removed", "oauth-client", "limited-token", "run", *MEMBERS, "browser",
+    "installation-administrator",
 )  # fmt: skip
+# Whoever comes after one of these finds less in the house than they did.
+CHANGING: Final = frozenset({"editor", "admin", "owner", "browser", "installation-administrator"})
 # Capabilities that a token may be limited to.
 _FEW: Final = ("list_boards", "create_page", "search_pages")
 _WORKER: Final = """
@@ -103,6 +105,7 @@ async def _run_token(house: House) -> str:
     place = RunRef(run_id, row["id"], row["step"])
     async with database.transaction() as tx:
         worker = await tx.fetchrow(_WORKER)
+        assert worker is not None
         await insert_runs(tx, [run])
         # In the same transaction: nobody else can have claimed it.
         await tx.execute(_TAKEN, run_id, worker["id"])

@@ -31,8 +31,8 @@ def write_section(file: Path, name: str, text: str) -> None:
 def taken_on() -> str:
     """When, of what and on which machine."""
     said = subprocess.run(
-        [shutil.which("git") or "git", "rev-parse", "--short", "HEAD"], cwd=_ROOT, capture_output=True, text=True,
-        check=False,
+        [shutil.which("git") or "git", "rev-parse", "--short", "HEAD"], cwd=_ROOT,
+        capture_output=True, text=True, check=False,
     )  # fmt: skip
     commit = said.stdout.strip() or "unknown"
     day = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")

@@ -84,7 +84,7 @@ def own_folder() -> Iterator[Path]:
 @asynccontextmanager
 async def open_server(home: Path, **settings: Any) -> AsyncIterator[Server]:
     """The whole product behind a port, with a worker, until the block ends."""
-    async with open_house(Settings(home=home, **settings)) as house:
+    async with open_house(Settings(home=home, lease_seconds=600.0, **settings)) as house:
         rooms = rooms_of(house)
         file = await ensure_owner_token(house.database, home, house.workspace_id, FIRST_MEMBER)
         stop, tally = asyncio.Event(), Tally()

@@ -196,6 +196,16 @@ def _feed(data: bytes) -> Any:
     return asyncio.run(entries_of(data, "application/rss+xml"))
 
 
+def _mail(data: bytes) -> Any:
+    try:
+        return read_mail(data)
+    except ValueError as error:
+        # It says so of a mail that it gives up on; whatever else is a ValueError does not.
+        if "cannot be read" not in str(error):
+            raise
+        return None
+
+
 def _board(data: bytes) -> None:
     asked = _value(data)
     if not isinstance(asked, dict):
@@ -364,7 +374,7 @@ def _contents() -> list[Target]:
                b"BEGIN:VEVENT\r\n", b"END:VEVENT\r\n", b"BEGIN:VTIMEZONE\r\n", b"RDATE:"]),
         Target("feed", _feed, [_RSS], [b"<item>", b"</item>", b"<![CDATA[", b"<entry>",
                b"xmlns=''"]),
-        Target("mail", read_mail, [_MAIL], [b"Content-Transfer-Encoding: base64\r\n", b"--x\r\n",
+        Target("mail", _mail, [_MAIL], [b"Content-Transfer-Encoding: base64\r\n", b"--x\r\n",
                b"Content-Type: text/plain; charset=", b"=?utf-8?q?", b"?=", b"\r\n\r\n"]),
         Target("mail header", lambda data: decoded_header(_text(data)), [b"=?utf-8?b?SGk=?= there"],
                [b"=?", b"?=", b"?q?", b"?b?", b"utf-7"]),

@@ -45,6 +45,7 @@ _TAGS = {
     "workspaces": "The workspaces you are in.",
     "administration": "People and workspaces, for whoever looks after the installation.",
     "schemas": "What definitions are written in.",
+    "halts": "What stands still, the workers, and what each queue asks of them.",
     "health": "Whether it lives, whether it works, and its numbers.",
 }
 

@@ -40,11 +40,17 @@ def _imported(path: Path) -> set[str]:
     return found - set(sys.stdlib_module_names) - {"mainspring"}
 
 
+def _extras() -> set[str]:
+    """What is asked for by those who want more; it is imported where it is used, and only then."""
+    asked = PROJECT["optional-dependencies"]
+    return {_named(one) for extra, wanted in asked.items() if extra != "dev" for one in wanted}
+
+
 def _distributions() -> set[str]:
-    """The packages behind every import of the product."""
-    owners = packages_distributions()
+    """The packages behind every import of the product, extras left out."""
+    owners, extras = packages_distributions(), _extras()
     names = set[str]().union(*map(_imported, modules("src")))
-    return {_plain(owners[name][0]) for name in names}
+    return {_plain(owners[name][0]) for name in names if not extras & {*map(_plain, owners[name])}}
 
 
 def test_every_package_the_product_imports_is_asked_for() -> None:

@@ -59,13 +59,13 @@ async def judged(check: Check, asked: Asked) -> Verdict:
     """The verdict, also about a check that broke off or did not come to an end."""
     seconds = check.patience[asked.full]
     try:
-        async with asyncio.timeout(seconds):
+        async with asyncio.timeout(seconds) as limit:
             return await check.run(asked)
-    except TimeoutError:
-        return Verdict([Figure("the check", f"not over after {seconds:g} s", "over", False)])
     except Exception as error:
+        if limit.expired():
+            return Verdict([Figure("the check", f"not over after {seconds:g} s", "over", False)])
         traceback.print_exc()
-        said = str(error).strip().splitlines() or [type(error).__name__]
+        said = f"{type(error).__name__} {error}".strip().splitlines()
         return Verdict([Figure("the check", f"broke off: {said[0][:200]}", "over", False)])
 
 
@@ -91,7 +91,8 @@ def main() -> int:
         command = f".venv/bin/python -m tests.chaos --size {given.size} --seed {seed}"
         if given.only:
             command += f" --only {given.only}"
-        given.report.write_text(page(results, command), encoding="utf-8")
+        before = given.report.read_text(encoding="utf-8") if given.report.is_file() else ""
+        given.report.write_text(page(results, CHECKS, command, before), encoding="utf-8")
     return 0 if all(result.verdict.kept for result in results) else 1
 
 

@@ -58,7 +58,7 @@ async def upgraded(asked: Asked) -> Verdict:
             (arena.folder / name).touch()
         for _ in range(2):
             arena.crew.start()
-        await arena.until_final(120)
+        await arena.until_final(240)
         found = await gather(arena)
     lost = _lost(found, made)
     against = [*lost, *repeated_steps(found), *unexplained_executions(found)]
@@ -79,7 +79,7 @@ async def upgraded(asked: Asked) -> Verdict:
 async def _in_each_state(arena: Arena, each: int) -> dict[str, list[UUID]]:
     """Runs that are done, failed, held by a worker that dies, asleep, and not begun."""
     asleep = hanging("later")
-    asleep["plan"][1] = {"step_id": "sleep", "action": "delay", "config": {"seconds": 20}}
+    asleep["plan"][1] = {"step_id": "sleep", "action": "delay", "config": {"seconds": 45}}
     failing = {**FIVE_STEPS, "name": "failing"}
     failing["plan"] = [{"step_id": "a", "action": "crash.stumble", "config": {"percent": 100}}]
     made = {}
@@ -136,7 +136,7 @@ async def backed_up(asked: Asked) -> Verdict:
         finally:
             loading.cancel()
         arena.crew.end()
-        there, before, after = await _elsewhere(arena, server)
+        there, before, after = await _elsewhere(storm, server)
     doubled = [f"{pair}: {count} runs" for pair, count in after.items() if count > 1]
     statuses = Counter(row["status"] for row in there)
     return Verdict(
@@ -172,10 +172,10 @@ def _unfinished(rows: list[Any]) -> int:
 
 
 async def _elsewhere(
-    arena: Arena, server: EmbeddedServer
+    storm: schedulers.Storm, server: EmbeddedServer
 ) -> tuple[list[Any], list[Any], Counter[tuple[Any, str]]]:
     """Another database gets the backup and workers; its runs at the end and at the beginning."""
-    url = server.dsn_for("elsewhere")
+    arena, url = storm.arena, server.dsn_for("elsewhere")
     await arena.house.database.execute("CREATE DATABASE elsewhere")
     database = await Database.open(Settings(home=arena.folder, database_url=url))
     try:
@@ -183,10 +183,8 @@ async def _elsewhere(
             await load(database, read_backup(archive))
     finally:
         await database.close()
-    folder = arena.folder / "elsewhere"
-    folder.mkdir()
     async with arena_at(
-        url, arena.crew.nursery, folder, watched=False, lease=5.0, heartbeat=1.0
+        url, arena.crew.nursery, arena.folder, watched=False, lease=5.0, heartbeat=1.0
     ) as other:
         read = "SELECT id, status, trigger_id, payload FROM runs"
         before = await other.house.database.fetch(read)
@@ -194,7 +192,7 @@ async def _elsewhere(
             other.crew.start()
         other.runs = [row["id"] for row in before]
         # The schedules go on there from where they were.
-        other.crew.start(role="scheduler", since=0.0, pace=1.0)
+        other.crew.start(role="scheduler", since=storm.since.timestamp(), pace=storm.pace)
         await other.until_final(120)
         other.crew.end()
         after = await other.house.database.fetch(read)

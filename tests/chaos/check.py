@@ -6,6 +6,7 @@ was found, and what is wanted; the verdict is kept when every figure is.
 
 from __future__ import annotations
 
+import importlib
 import random
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
@@ -62,9 +63,18 @@ class Check:
     sentence: str
     quick: str
     full: str
-    run: Callable[[Asked], Awaitable[Verdict]]
+    # Module and function. A check is loaded when it is run: each needs other parts of the product.
+    place: str
     # Seconds after which a check has failed, whatever it is doing.
-    patience: tuple[float, float] = (300.0, 3_600.0)
+    patience: tuple[float, float] = (600.0, 5_400.0)
+
+    @property
+    def run(self) -> Callable[[Asked], Awaitable[Verdict]]:
+        module, _, name = self.place.partition(".")
+        found: Callable[[Asked], Awaitable[Verdict]] = getattr(
+            importlib.import_module(f"tests.chaos.{module}"), name
+        )
+        return found
 
     def size(self, full: bool) -> str:
         return self.full if full else self.quick

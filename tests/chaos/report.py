@@ -55,15 +55,17 @@ def table(results: Sequence[Result]) -> list[str]:
     return [*lines, f"{passed} of {len(results)} checks passed"]
 
 
-def page(results: Sequence[Result], command: str) -> str:
-    """The page of the documentation."""
-    passed = sum(result.verdict.kept for result in results)
+def page(results: Sequence[Result], checks: Sequence[Check], command: str, before: str = "") -> str:
+    """The page of the documentation; of checks that were not run now, what it said before."""
+    rows = {line.split("|")[1].strip(): line for line in before.splitlines() if _is_row(line)}
+    rows |= {result.check.number: _row(result) for result in results}
+    shown = [check for check in checks if check.number in rows]
+    passed = sum(rows[check.number].endswith("| PASSED |") for check in shown)
     lines = [
         _HEAD,
-        f"- Date: {datetime.now(UTC):%Y-%m-%d %H:%M} UTC",
-        f"- Commit: {_commit()}",
+        f"- Last run: {_now()}, commit {_commit()}",
         f"- Machine: {machine()}",
-        f"- Checks passed: {passed} of {len(results)}",
+        f"- Checks passed: {passed} of {len(checks)}",
         "",
         "To run it again:",
         "",
@@ -71,19 +73,32 @@ def page(results: Sequence[Result], command: str) -> str:
         command,
         "```",
         "",
-        "| Check | Size | Figures: found (wanted) | Seconds | Seed | Verdict |",
-        "| --- | --- | --- | --- | --- | --- |",
+        "| Check | Size | Figures: found (wanted) | Seconds | Seed | Run at | Verdict |",
+        "| --- | --- | --- | --- | --- | --- | --- |",
+        *(rows[check.number] for check in shown),
+        "",
+        "## What each of them does",
+        "",
+        *(f"- **{check.number}**: {check.sentence}" for check in checks),
     ]
-    for result in results:
-        figures = "<br>".join(_cell(str(figure)) for figure in result.verdict.figures)
-        size = f"{'full' if result.full else 'quick'}: {result.check.size(result.full)}"
-        lines.append(
-            f"| {result.check.number} | {_cell(size)} | {figures} | {result.seconds:.0f} "
-            f"| {result.seed} | {result.word} |"
-        )
-    lines += ["", "## What each of them does", ""]
-    lines += [f"- **{one.check.number}**: {one.check.sentence}" for one in results]
     return "\n".join(lines) + "\n"
+
+
+def _is_row(line: str) -> bool:
+    return line.startswith("| ") and line.endswith(("| PASSED |", "| FAILED |"))
+
+
+def _row(result: Result) -> str:
+    figures = "<br>".join(_cell(str(figure)) for figure in result.verdict.figures)
+    size = f"{'full' if result.full else 'quick'}: {result.check.size(result.full)}"
+    return (
+        f"| {result.check.number} | {_cell(size)} | {figures} | {result.seconds:.0f} "
+        f"| {result.seed} | {_now()} | {result.word} |"
+    )
+
+
+def _now() -> str:
+    return f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC"
 
 
 def machine() -> str:
@@ -108,4 +123,4 @@ def _commit() -> str:
 
 
 def _cell(text: str) -> str:
-    return text.replace("|", "\\|").replace("\n", " ")
+    return text.replace("|", "/").replace("\n", " ")

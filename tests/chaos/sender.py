@@ -19,6 +19,8 @@ from typing import Any
 
 import uvloop
 
+from tests.kit.processes import ROOT
+
 _BODY = b'{"say":"x"}'
 
 
@@ -89,8 +91,9 @@ async def apart(address: str, hook: tuple[str, str], pace: float, seconds: float
     path = f"/api/v1/automations/{automation}/fire"
     words = [host, port, path, token, str(pace), str(seconds)]
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "tests.chaos.sender", *words, stdout=asyncio.subprocess.PIPE
-    )
+        sys.executable, "-m", "tests.chaos.sender", *words, cwd=ROOT,
+        stdout=asyncio.subprocess.PIPE,
+    )  # fmt: skip
     try:
         said, _ = await process.communicate()
     finally:

@@ -7,12 +7,11 @@ import json
 import os
 import signal
 import sys
-import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import asyncpg
 import httpx2
@@ -21,6 +20,8 @@ from mainspring.store.embedded import dsn_at
 from mainspring.store.ownership import read_owner
 from tests.kit.postgres import open_folder
 from tests.kit.processes import ROOT
+
+_PATIENCE = 300.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +82,7 @@ def hooked_document(name: str) -> dict[str, Any]:
 @asynccontextmanager
 async def standing(home: Path | None = None, **environment: str) -> AsyncIterator[Standing]:
     """The server on a free port of loopback, from ready to stopped."""
-    with open_folder() as folder:
+    with open_folder() as folder, (folder / "log").open("w+b") as log:
         where = home or folder / "home"
         process = await asyncio.create_subprocess_exec(
             sys.executable, "-m", "mainspring", "up", "--json", "--port", "0", cwd=ROOT,
@@ -89,10 +90,10 @@ async def standing(home: Path | None = None, **environment: str) -> AsyncIterato
                 **os.environ, "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}",
                 "MAINSPRING_HOME": str(where), **environment,
             },
-            stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE, stderr=log,
         )  # fmt: skip
         try:
-            said = await _ready(process)
+            said = await _ready(process, log)
             parts = {part["name"]: part["pid"] for part in said.get("parts", [])}
             async with httpx2.AsyncClient(base_url=said["address"], timeout=60) as client:
                 yield Standing(said["address"], where, parts, client)
@@ -100,16 +101,15 @@ async def standing(home: Path | None = None, **environment: str) -> AsyncIterato
             await _end(process)
 
 
-async def _ready(process: asyncio.subprocess.Process) -> dict[str, Any]:
+async def _ready(process: asyncio.subprocess.Process, log: IO[bytes]) -> dict[str, Any]:
     assert process.stdout is not None
-    deadline = time.monotonic() + 120
-    while time.monotonic() < deadline:
-        line = await asyncio.wait_for(process.stdout.readline(), 120)
-        assert line, "the server ended before it was ready"
-        said: dict[str, Any] = json.loads(line)
-        if said["state"] == "ready":
-            return said
-    raise AssertionError("the server was not ready in time")
+    async with asyncio.timeout(_PATIENCE):
+        while line := await process.stdout.readline():
+            said: dict[str, Any] = json.loads(line)
+            if said["state"] == "ready":
+                return said
+    log.seek(0)
+    raise AssertionError(f"the server ended before it was ready: {log.read()[-2_000:]!r}")
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from tests.chaos.__main__ import chosen, judged
@@ -22,11 +24,11 @@ from tests.chaos.checks import CHECKS
 from tests.chaos.report import Result, page, table
 
 
-async def _breaks_off(asked: Asked) -> Verdict:
+async def breaks_off(asked: Asked) -> Verdict:
     raise AssertionError(f"nothing came of {asked.of('a quick', 'a full')} one\nmore")
 
 
-CHECK = Check("R0", "Something is done.", "a little", "a lot", _breaks_off)
+CHECK = Check("R0", "Something is done.", "a little", "a lot", "test_report.breaks_off")
 
 
 def _result(verdict: Verdict) -> Result:
@@ -34,10 +36,22 @@ def _result(verdict: Verdict) -> Result:
 
 
 def test_a_verdict_is_kept_when_every_figure_is() -> None:
-    kept = [none_of("lost", []), at_most("p99", 1.5, 1.5, "s"), at_least("rate", 500.0, 500),
-            exactly("runs", 3, 3), within("after", [2.0, 3.0], 2, 3, "s"), told("kills", 4)]  # fmt: skip
-    broken = [none_of("lost", ["x"]), at_most("p99", 1.51, 1.5), at_least("rate", 499.9, 500),
-              exactly("runs", 2, 3), within("after", [], 2, 3), within("after", [1.9], 2, 3)]  # fmt: skip
+    kept = [
+        none_of("lost", []),
+        at_most("p99", 1.5, 1.5, "s"),
+        at_least("rate", 500.0, 500),
+        exactly("runs", 3, 3),
+        within("after", [2.0, 3.0], 2, 3, "s"),
+        told("kills", 4),
+    ]
+    broken = [
+        none_of("lost", ["x"]),
+        at_most("p99", 1.51, 1.5),
+        at_least("rate", 499.9, 500),
+        exactly("runs", 2, 3),
+        within("after", [], 2, 3),
+        within("after", [1.9], 2, 3),
+    ]
     assert Verdict(kept).kept
     assert [figure.kept for figure in broken] == [False] * len(broken)
     assert not Verdict([]).kept
@@ -51,10 +65,14 @@ def test_the_line_the_table_and_the_page_say_the_same() -> None:
     assert bad.line.endswith(": FAILED")
     *_, last = table([good, bad])
     assert last == "1 of 2 checks passed"
-    text = page([good, bad], "the command")
-    assert "| R0 | quick: a little | lost 0 (0) | 1 | 7 | PASSED |" in text
-    assert "a\\|b 2 (3)" in text
+    other = Check("R9", "Something else.", "some", "all", "test_report.breaks_off")
+    earlier = "| R9 | full: all | lost 0 (0) | 9 | 1 | then | PASSED |"
+    text = page([bad], [CHECK, other], "the command", f"# Old\n\n{earlier}\n")
+    assert "| R0 | quick: a little | a/b 2 (3) | 1 | 7 | " in text
+    assert earlier in text.splitlines()
+    assert "Checks passed: 1 of 2" in text
     assert "the command" in text
+    assert "# Old" not in text
 
 
 async def test_a_check_that_breaks_off_has_failed_with_its_reason() -> None:
@@ -66,6 +84,11 @@ async def test_a_check_that_breaks_off_has_failed_with_its_reason() -> None:
 def test_every_number_has_a_check_and_can_be_chosen() -> None:
     numbers = [check.number for check in CHECKS]
     assert numbers == [*(f"R{number}" for number in range(1, 21)), "W4", "S6"]
+    for check in CHECKS:
+        # Loading all of them would load the whole product for this one question.
+        module, _, name = check.place.partition(".")
+        text = Path(__file__).with_name(f"{module}.py").read_text(encoding="utf-8")
+        assert f"async def {name}(asked: Asked) -> Verdict:" in text
     assert [check.number for check in chosen("r3, W4")] == ["R3", "W4"]
     with pytest.raises(SystemExit, match="R99"):
         chosen("R99")

@@ -15,18 +15,15 @@ from uuid import UUID
 from mainspring.contracts.capability import Annotations, Capability
 from mainspring.contracts.context import CallContext
 from mainspring.contracts.errors import Invalid, Upstream
-from mainspring.contracts.limits import Limits
 from mainspring.definition.validate import validate
 from mainspring.runs.arrivals import Request
 from mainspring.runs.retry import Backoff, pause_before
 from mainspring.runs.rows import FINAL
-from mainspring.settings import Settings
-from mainspring.store.embedded import EmbeddedServer
-from mainspring.wiring import House, build_registry, build_worker, open_house
+from mainspring.wiring import House, build_worker
 from mainspring.workspace.automations import FIRST_MEMBER, save
+from tests.chaos.alone import house_alone
 from tests.chaos.check import Asked, Figure, Verdict, at_most, exactly, none_of, told
 from tests.kit.house import document, step
-from tests.kit.postgres import open_folder
 
 _ANYTHING: dict[str, Any] = {"type": "object"}
 _BACKOFFS: tuple[Backoff, ...] = ("none", "linear", "exponential")
@@ -126,16 +123,8 @@ def _formula(backoff: Backoff, attempt: int) -> float:
 async def retries(asked: Asked) -> Verdict:
     """R11."""
     outside, cases = Outside(), [*_cases(asked.of(2, 10)), _BUDGET]
-    with open_folder() as folder:
-        server = EmbeddedServer(folder / "home")
-        await server.start_async()
-        try:
-            settings = Settings(home=folder, database_url=server.dsn, poll_seconds=0.1)
-            registry = build_registry(Limits(), capabilities=[outside.capability()])
-            async with open_house(settings, registry=registry) as house:
-                ended = await _worked(house, cases)
-        finally:
-            await server.stop_async()
+    async with house_alone([outside.capability()]) as house:
+        ended = await _worked(house, cases)
     return _judged(outside, list(zip(cases, ended, strict=True)), asked.chance())
 
 

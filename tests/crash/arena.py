@@ -237,7 +237,7 @@ async def arena_on(
 async def own_arena(**orders: Any) -> AsyncIterator[tuple[Arena, EmbeddedServer]]:
     """An arena on a server and with a nursery of its own, until the block ends."""
     with open_folder() as folder:
-        server, nursery = EmbeddedServer(folder / "home"), Nursery.open()
+        server, nursery = EmbeddedServer(folder / "home"), Nursery.open(models=False)
         await server.start_async()
         try:
             async with arena_on(server, nursery, folder, copied=False, **orders) as arena:

@@ -10,6 +10,7 @@ the test is over or dead, it kills what it has started.
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import select
@@ -21,12 +22,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NoReturn
 
-# Each worker that asks a model would load these libraries again, for longer than it then lives.
-import mainspring.gate.providers.sdk  # noqa: F401
 from tests.crash.worker_process import Orders, run
 from tests.kit.processes import ROOT
 
 MODULE = "tests.crash.nursery"
+PLAIN = "plain"
 _LINE = 65_536
 
 
@@ -39,10 +39,11 @@ class Nursery:
     _heard: bytes = b""
 
     @classmethod
-    def open(cls) -> Nursery:
+    def open(cls, *, models: bool = True) -> Nursery:
+        """A nursery; one whose workers ask no model is there sooner."""
         return cls(
             subprocess.Popen(
-                [sys.executable, "-m", MODULE],
+                [sys.executable, "-m", MODULE, *([] if models else [PLAIN])],
                 cwd=ROOT,
                 env={**os.environ, "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}"},
                 stdin=subprocess.PIPE,
@@ -77,7 +78,12 @@ class Nursery:
         for stream in (self.process.stdin, self.process.stdout):
             assert stream is not None
             stream.close()
-        self.process.wait(30)
+        try:
+            self.process.wait(30)
+        except subprocess.TimeoutExpired:
+            # It was still loading, and has started nobody.
+            self.process.kill()
+            self.process.wait()
 
     def _hear(self, seconds: float | None) -> int | None:
         """One line, if there is one in time: the number of a worker that began, else 0."""
@@ -96,8 +102,11 @@ class Nursery:
         return 0
 
 
-def serve() -> None:
+def serve(*, models: bool) -> None:
     """The nursery's side."""
+    if models:
+        # Each worker that asks a model would load these again, for longer than it then lives.
+        importlib.import_module("mainspring.gate.providers.sdk")
     noticed, notice = os.pipe()
     os.set_blocking(notice, False)
     signal.signal(signal.SIGCHLD, lambda *_: None)
@@ -156,4 +165,4 @@ def _become_worker(order: dict[str, str], living: int) -> NoReturn:
 
 
 if __name__ == "__main__":
-    serve()
+    serve(models=PLAIN not in sys.argv)

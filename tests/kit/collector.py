@@ -51,9 +51,7 @@ class Collector:
 
 def attributes(found: Any) -> dict[str, Any]:
     """The attributes of a span or a link as a mapping."""
-    return {
-        one.key: getattr(one.value, one.value.WhichOneof("value")) for one in found.attributes
-    }
+    return {one.key: getattr(one.value, one.value.WhichOneof("value")) for one in found.attributes}
 
 
 @contextmanager

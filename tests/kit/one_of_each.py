@@ -53,7 +53,7 @@ async def fill(connection: Connection) -> list[Table]:
 async def _row(connection: Connection, table: Table, own: str) -> None:
     rows = await connection.fetch(_COLUMNS, quoted(table.name))
     checks = [row["said"] for row in await connection.fetch(_CHECKS, quoted(table.name))]
-    words = dict(found.groups() for said in checks for found in _WORDS.finditer(said))
+    words = {found[1]: found[2] for said in checks for found in _WORDS.finditer(said)}
     values: dict[str, str] = {}
     for row in rows:
         values[row["name"]] = _literal(row["type"], row["name"], own, words)

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email import message_from_bytes
-from email.errors import HeaderParseError
+from email.errors import MessageError
 from email.header import decode_header, make_header
 from email.message import Message
 from email.policy import Compat32
@@ -113,7 +113,7 @@ def decoded_header(value: str) -> str:
     value = value[:_LONGEST_HEADER]
     try:
         readable = str(make_header(decode_header(value)))
-    except (HeaderParseError, LookupError, ValueError):
+    except (MessageError, LookupError, ValueError):
         readable = value
     plain = readable.encode("utf-8", "replace").decode()
     return " ".join(_UNSEEN.sub(" ", plain).split())

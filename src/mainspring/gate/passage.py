@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
 
 from mainspring.contracts.capability import Capability, Effect
@@ -22,6 +22,7 @@ from mainspring.gate.usage_meter import Asked
 from mainspring.store.audit import Entry, entry_by
 
 NOT_GRANTED = "not_granted"
+_NOTHING: Final = Decimal(0)
 
 
 @dataclass(slots=True)
@@ -59,7 +60,15 @@ class Passage:
     @property
     def cost(self) -> Decimal:
         """What the call has come to so far."""
+        if not (self.asked or self.spent or self.paid):
+            # Nearly every call costs nothing.
+            return _NOTHING
         return self.spent + self.paid + sum((one.cost for one in self.asked), Decimal(0))
+
+    @property
+    def digest(self) -> bytes:
+        """By what its arguments are told from others; of the text as it stands now."""
+        return digest(self.text)
 
     @property
     def costs(self) -> bool:
@@ -90,7 +99,7 @@ class Passage:
             capability=self.capability.id,
             outcome=outcome,
             arguments=self._kept_arguments(most_bytes),
-            arguments_hash=digest(self.text),
+            arguments_hash=self.digest,
             ms=ms,
             at=at,
             result=result,
@@ -109,7 +118,7 @@ class Passage:
     def _audit(self, error: Problem | None) -> tuple[Entry, ...]:
         """What the audit log is told of this call beside its record."""
         refused = error is not None and error.code == NOT_GRANTED
-        if not self.uses and not refused:
+        if not (self.uses or refused):
             return ()
         ask = self.ask
         told = {"capability": self.capability.id, "call": ask.key}
@@ -130,7 +139,7 @@ def outcome_of(problem: Problem) -> str:
 
 def answered_before(passage: Passage, before: RecordedCall) -> Answer:
     """The answer this call gave before the crash; a different question is a clear failure."""
-    if before.capability != passage.capability.id or before.arguments_hash != digest(passage.text):
+    if before.capability != passage.capability.id or before.arguments_hash != passage.digest:
         return Answer(
             error=Fault(
                 f"On resuming, call {passage.ask.key} asks "

@@ -24,7 +24,7 @@ from mainspring.contracts.clock import Clock
 from mainspring.contracts.context import Mailer, Transaction
 from mainspring.contracts.errors import Clash, Fault, Finding, Invalid, Missing, Problem
 from mainspring.contracts.limits import Limits
-from mainspring.contracts.model import Models
+from mainspring.contracts.model import ModelReply, ModelRequest, Models
 from mainspring.contracts.outcome import Done, Nothing, Unchanged, Unclear
 from mainspring.contracts.registry import Vocabularies
 from mainspring.definition.json_text import check_value
@@ -36,7 +36,6 @@ from mainspring.gate.ask import (
     Ask,
     check_secret_places,
     check_strays,
-    digest,
     kept_result,
     plain,
     spelled,
@@ -180,9 +179,10 @@ class Pipeline:
         if passage.ask.agreed is None:
             verdict = decide(passage.capability, passage.effect, passage.ask.posture)
         memory = passage.ask.memory
-        then = remembered(memory, passage.capability, digest(passage.text), verdict)
-        if then is not None:
-            return self._as_then(passage, then)
+        if memory is not None:
+            then = remembered(memory, passage.capability, passage.digest, verdict)
+            if then is not None:
+                return self._as_then(passage, then)
         try:
             back = None if memory and not memory.live else await self._resolved(passage)
             if back is not None:
@@ -384,22 +384,12 @@ class Pipeline:
     ) -> tuple[Any, Visit]:
         """Does the work of a call with all that it is given, and says what it has used."""
         ask = passage.ask
-
-        async def owner_address() -> str | None:
-            whose = ask.drawer
-            return await address_of_member(
-                self.database, whose.workspace_id, whose.owner_id, self.owner_mail
-            )
-
         visit = Visit(ask, self.egress, self.vault, self.lines)
         out = await visit.open(passage.hosts, passage.capability.annotations.route)
-        meter = Meter(
-            self.models, self.database, self.clock, self.limits, ask, passage.capability.id,
-            passage.asked,
-        )  # fmt: skip
         context = GateContext(
-            ask.actor, ask.run, self.clock, ask.key, out.http, self.mailer, owner_address,
-            ask.posture.model or "", meter.complete, tx, out.account, visit.connect,
+            ask.actor, ask.run, self.clock, ask.key, out.http, self.mailer,
+            partial(self._owner_address, ask), ask.posture.model or "",
+            partial(self._metered, passage), tx, out.account, visit.connect,
             confirm=self._confirming(passage), agency=self._agency(passage),
             mode=ask.posture.mode,
         )  # fmt: skip
@@ -411,10 +401,24 @@ class Pipeline:
                 raise named from None
             raise
         finally:
-            passage.spent += context.spent
+            if context.spent:
+                passage.spent += context.spent
             passage.uses |= visit.uses
         await visit.ended(None)
         return returned, visit
+
+    async def _owner_address(self, ask: Ask) -> str | None:
+        whose = ask.drawer
+        return await address_of_member(
+            self.database, whose.workspace_id, whose.owner_id, self.owner_mail
+        )
+
+    async def _metered(self, passage: Passage, request: ModelRequest) -> ModelReply:
+        meter = Meter(
+            self.models, self.database, self.clock, self.limits, passage.ask,
+            passage.capability.id, passage.asked,
+        )  # fmt: skip
+        return await meter.complete(request)
 
     def _confirming(self, passage: Passage) -> Confirm | None:
         """The way to perform a draft, which those that answer drafts have and no other."""

@@ -108,6 +108,10 @@ def redact_arguments(arguments: Mapping[str, Any]) -> dict[str, Any]:
     return {str(name): _shown(str(name), value) for name, value in arguments.items()}
 
 
+# What stands in most arguments, and holds nothing further.
+_PLAIN = frozenset({str, int, float, bool})
+
+
 def is_sensitive(name: str) -> bool:
     """Whether a header, query or field of this name usually holds something secret."""
     return name.strip().lower().replace("_", "-") in SENSITIVE_NAMES
@@ -130,11 +134,13 @@ def _strings(value: Any) -> list[str]:
 
 
 def _shown(name: str, value: Any) -> Any:
-    if isinstance(value, SecretText | SecretRef):
+    if type(value) in _PLAIN:
+        return HIDDEN if is_sensitive(name) else value
+    if isinstance(value, (SecretText, SecretRef)):
         return str(value)
     if isinstance(value, Mapping):
         return redact_arguments(value)
-    if isinstance(value, list | tuple):
+    if isinstance(value, (list, tuple)):
         return [_shown(name, inner) for inner in value]
     return HIDDEN if value is not None and is_sensitive(name) else value
 

@@ -33,7 +33,7 @@ from mainspring.runs.retry import may_retry, pause_before
 from mainspring.runs.rows import ClaimedRun, End, RunStatus, StepRow, StepStatus, Unit
 from mainspring.runs.scope import run_facts
 from mainspring.runs.step import Attempt, LostRun, checked, performed, rendered, wanted
-from mainspring.runs.watch import Kind, Moment
+from mainspring.runs.watch import Kind, Moment, nobody
 from mainspring.store.outage import logged_problem
 
 Interrupt = Literal["cancel", "hand_back", "lost"]
@@ -433,6 +433,8 @@ class Execution:
         self.journal.steps[name, item] = RecordedStep(
             status, attempt, self.run.attempt, output, error, until
         )
+        if self.engine.watch is nobody:
+            return
         kind: Kind = "step_retrying" if status == "retrying" else "step_finished"
         shown = output if problem is None else problem
         self.engine.watch(Moment(kind, self.run.id, name, item, status, attempt, ms, shown))
@@ -544,6 +546,8 @@ class Execution:
         self, kind: Kind, step: ProgramStep | None = None, item: str = "", *,
         status: str = "", attempt: int = 1, detail: Any = None,
     ) -> None:  # fmt: skip
+        if self.engine.watch is nobody:
+            return
         name = step.step_id if step else ""
         self.engine.watch(Moment(kind, self.run.id, name, item, status, attempt, detail=detail))
 

@@ -101,6 +101,7 @@ HALT: Final = _object(
     },
     ["scope", "reason"],
     [
+        {"scope": "recipe", "recipe": "daily-digest", "reason": "Its mails are wrong."},
         {"scope": "workspace", "reason": "Something writes where it should not."},
         {
             "scope": "automation",
@@ -108,7 +109,6 @@ HALT: Final = _object(
             "reason": "It writes to the wrong list.",
             "cancel": True,
         },
-        {"scope": "recipe", "recipe": "daily-digest", "reason": "Its mails are wrong."},
     ],
     ({"scope": "workspace"}, "whoever finds it standing still wants to know why"),
     ({"scope": "everything", "reason": "stop"}, "that is called workspace"),

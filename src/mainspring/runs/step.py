@@ -42,6 +42,7 @@ from mainspring.gate.record import dumps
 from mainspring.gate.run_tokens import FIRST_NUMBER
 from mainspring.gate.usage_report import Reporter
 from mainspring.runs.engine import Engine
+from mainspring.runs.in_time import in_time
 from mainspring.runs.journal import RunJournal
 from mainspring.runs.outcome import Tally
 from mainspring.runs.output import Piece
@@ -302,15 +303,20 @@ def rendered(step: ProgramStep, context: Mapping[str, Any]) -> Any:
     return config
 
 
+async def _handled(attempt: Attempt, config: Any) -> Any:
+    """The only place an action is handled."""
+    step = attempt.step
+    if step.action is None:
+        assert step.capability is not None
+        return await call_directly(attempt, step.capability.id, config)
+    return await step.action.handler(attempt, config)
+
+
 async def performed(attempt: Attempt, config: Any, seconds: float | None) -> Any:
-    """One attempt, stopped when its time is up; the only place an action is handled."""
+    """One attempt, stopped when its time is up."""
     step = attempt.step
     try:
-        async with asyncio.timeout(seconds):
-            if step.action is None:
-                assert step.capability is not None
-                return await call_directly(attempt, step.capability.id, config)
-            return await step.action.handler(attempt, config)
+        return await in_time(_handled(attempt, config), seconds)
     except Problem:
         raise
     except TimeoutError:

@@ -105,6 +105,11 @@ async def _until_heard(fleet: Bench, process: subprocess.Popen[str]) -> None:
             await asyncio.sleep(0.05)
 
 
+def _ears(client: Any) -> list[str]:
+    """The connections that hear remote control: one for each worker's life."""
+    return [one["id"] for one in client.client_list() if one["psub"] != "0"]
+
+
 def _port(fleet: Bench) -> int:
     return int((fleet.house.settings.broker_url or "").rpartition(":")[2].partition("/")[0])
 
@@ -120,13 +125,21 @@ async def test_a_hint_alone_brings_a_worker_and_nonsense_changes_nothing(
     quick, sleepy, medium = [await fleet.save(one) for one in (QUICK, SLEEPY, MEDIUM)]
     client = redis_server.client()
     async with worker_process(fleet, tmp_path, "--queues", "fast,long") as process:
+        connected = _ears(client)
         [first] = await _fire(fleet, quick)
         assert (await fleet.until(first, patience=PATIENCE))["status"] == "succeeded"
+        [again] = await _fire(fleet, quick)
+        assert (await fleet.until(again, patience=PATIENCE))["status"] == "succeeded"
+        # It was told: one that had to connect again would have looked for that reason.
+        assert _ears(client) == connected
 
         # A worker of other queues is not told, and does not take it when it looks.
         [other] = await _fire(fleet, medium)
         for message in _nonsense(str(first)):
             client.lpush(QUEUES["fast"], message)
+        async with asyncio.timeout(PATIENCE):
+            while client.llen(QUEUES["fast"]):
+                await asyncio.sleep(0.05)
         [second] = await _fire(fleet, sleepy)
         assert (await fleet.until(second, patience=PATIENCE))["status"] == "succeeded"
         assert (await fleet.read(other))["status"] == "pending"
@@ -136,7 +149,6 @@ async def test_a_hint_alone_brings_a_worker_and_nonsense_changes_nothing(
         process.send_signal(signal.SIGTERM)
         assert await asyncio.to_thread(process.wait, PATIENCE) == 0
         assert not await fleet.house.database.fetchval("SELECT count(*) FROM workers")
-    assert client.llen(QUEUES["fast"]) == 0
 
 
 async def test_many_runs_are_few_messages_and_a_line_that_nobody_takes_from_ends(
@@ -181,7 +193,8 @@ async def test_a_broker_that_is_away_costs_time_and_nothing_else(
 
     assert process.returncode == 0
     assert _times(caplog, "cannot be reached") == _times(caplog, "is back") == 1
-    assert told.count("cannot be reached") == 1
+    # Whether it was up before the broker came back is not for us to say.
+    assert told.count("cannot be reached") <= 1
     assert "Traceback" not in told
 
 

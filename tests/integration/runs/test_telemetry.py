@@ -61,7 +61,9 @@ async def test_a_request_and_its_run_are_told_as_spans_that_point_to_each_other(
     assert int.from_bytes(fired.links[0].span_id) == first_span(UUID(run_id))
     assert fired.links[0].span_id == run.span_id
     # A failure is told by its code.
-    (failed,) = [one for one in spans if one.trace_id.hex() == made.run_id.hex and "run" == one.name]
+    (failed,) = [
+        one for one in spans if one.trace_id.hex() == made.run_id.hex and one.name == "run"
+    ]
     assert attributes(failed)["mainspring.status"] == "failed"
     assert attributes(failed)["error.type"]
     assert failed.status.code == 2

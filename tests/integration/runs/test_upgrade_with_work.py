@@ -29,15 +29,16 @@ LIVE = ("pending", "running", "waiting")
 _WORKER = "INSERT INTO workers (name, lease_until) VALUES ('lost', now()) RETURNING id"
 _RUNS = """
     INSERT INTO runs (workspace_id, id, automation_id, version, trigger_type, queue, status,
-        inputs, worker, claimed_at, started_at, finished_at)
-    SELECT $1, id, $2, 1, 'manual', 'fast', $4, '{}', CASE WHEN $4 = 'running' THEN $5::int END,
+        inputs, fence, worker, claimed_at, started_at, finished_at)
+    SELECT $1, id, $2, 1, 'manual', 'fast', $4, '{}', CASE WHEN $4 = 'pending' THEN 0 ELSE 1 END,
+        CASE WHEN $4 = 'running' THEN $5::int END,
         CASE WHEN $4 = 'running' THEN now() END, CASE WHEN $4 <> 'pending' THEN now() END,
         CASE WHEN $4 IN ('pending', 'running', 'waiting') THEN NULL ELSE now() END
     FROM unnest($3::uuid[]) AS id
 """
 _STEPS = """
     INSERT INTO steps (workspace_id, run_id, fence, ms, attempt, run_attempt, step, status, output)
-    SELECT $1, id, 0, 1, 1, 1, 'a', 'succeeded', '{"noted": true}' FROM unnest($2::uuid[]) AS id
+    SELECT $1, id, 1, 1, 1, 1, 'a', 'succeeded', '{"noted": true}' FROM unnest($2::uuid[]) AS id
 """
 _COLUMNS = "SELECT id, status, finished_at, fence, inputs::text FROM runs WHERE id = ANY($1)"
 

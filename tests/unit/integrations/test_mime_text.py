@@ -105,3 +105,5 @@ def test_what_the_parser_is_given_of_a_mail_that_is_built_to_take_long_is_bounde
 def test_a_header_is_one_line_whatever_it_holds() -> None:
     assert decoded_header("=?utf-8?q?a=0D=0ABcc:_x?=") == "a Bcc: x"
     assert decoded_header("=?utf-8?b?4oCoeA==?=") == "x"
+    # A charset whose name is none.
+    assert decoded_header("=?\ufefff-8?b?SGk=?= there") == "=?\ufefff-8?b?SGk=?= there"

@@ -137,7 +137,11 @@ def _has_unions(text: bytes) -> bool:
 
 
 def _plain(value: Any) -> Any:
-    return dict(value) if isinstance(value, Mapping) and type(value) is not dict else value
+    # The exact type first: nearly every value that is judged is plain JSON.
+    kind = type(value)
+    if kind is dict or kind is list or kind is str:
+        return value
+    return dict(value) if isinstance(value, Mapping) else value
 
 
 def _by_place(finding: Finding) -> list[tuple[int, int, str]]:

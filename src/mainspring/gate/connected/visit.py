@@ -87,7 +87,7 @@ class Visit:
     @property
     def uses(self) -> set[tuple[str, str]]:
         """The secrets that left the house, each with the host that got it."""
-        return set().union(*(way.uses for way in self._ways))
+        return {use for way in self._ways for use in way.uses}
 
     def masked(self, value: Any) -> Any:
         """A JSON value in which no secret used by this call can be read."""

@@ -6,7 +6,7 @@ import asyncio
 import ssl
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from functools import cache
-from typing import Any
+from typing import Any, Final
 
 import httpcore2
 
@@ -182,6 +182,10 @@ class Egress:
         return HttpResponse(response.status, headers, body, errand.shown_url)
 
 
+# Most calls use no secret, and one such serves them all.
+_HIDES_NOTHING: Final = Redactor({})
+
+
 class CallHttp:
     """The way out for one call of a capability.
 
@@ -198,7 +202,7 @@ class CallHttp:
         self._used: dict[str, str] = {}
         # Each secret that was put into a request, with the host it went to.
         self.uses: set[tuple[str, str]] = set()
-        self._redactor = Redactor({})
+        self._redactor = _HIDES_NOTHING
 
     async def send(self, request: HttpRequest) -> HttpResponse:
         """Sends one request; whatever goes wrong comes back as a problem."""

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from email.errors import MessageError
 from email.header import decode_header, make_header
 from email.message import Message
 from email.utils import parsedate_to_datetime
@@ -223,7 +224,7 @@ def _decoded_words(value: str) -> str:
         return value
     try:
         return str(make_header(decode_header(value[:_LONGEST_HEADER])))
-    except (LookupError, UnicodeError, ValueError):
+    except (LookupError, MessageError, ValueError):
         return value
 
 

@@ -85,6 +85,8 @@ class Consumer:
 
         try:
             app = self._broker.listening(ear.hint)
+            # Where a message is taken, Celery asks for the application of this thread.
+            app.set_current()
             app.steps["consumer"].add(connection_step(connected, self._lost))
             self._probe(app)
             controller = app.WorkController(

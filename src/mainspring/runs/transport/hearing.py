@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, Protocol
 
 if TYPE_CHECKING:
-    from mainspring.store.wake import Listener
+    from mainspring.runs.transport.hints import Ear
 
 # How long a worker that is busy sits on a hint: one that waits for work gets the next.
 _BUSY_SECONDS: Final = 0.5
@@ -33,7 +33,7 @@ class Inlet(Protocol):
 class CeleryEar:
     """Hears the broker and Postgres. A hint goes to whoever has nothing to do."""
 
-    def __init__(self, listener: Listener, inlet: Inlet) -> None:
+    def __init__(self, listener: Ear, inlet: Inlet) -> None:
         self._listener = listener
         self._inlet = inlet
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -42,7 +42,7 @@ class CeleryEar:
         # What a worker does when Celery is told from afar to shut it down.
         self.on_shutdown: Callable[[], None] = self.hush
 
-    async def wait(self, seconds: float) -> set[str]:
+    async def wait(self, seconds: float) -> object:
         if self._loop is None:
             self._loop = asyncio.get_running_loop()
             self._inlet.open(self)

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
-from dataclasses import replace
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from mainspring.contracts.errors import Finding, Invalid
 from mainspring.runs.watch import Moment
 from mainspring.surfaces.cli import exits
+from mainspring.surfaces.cli.supervisor import TOGETHER_SECONDS
 
 if TYPE_CHECKING:
     from mainspring.settings import Settings
@@ -21,13 +25,14 @@ _ENDS = {"succeeded": "succeeded", "waiting": "waiting", "pending": "told", "los
 
 
 async def work(desk: Desk, screen: Screen, *, queues: str | None, slots: int | None) -> int:
-    """Runs a worker; the first signal lets its steps finish, and then it goes."""
+    """Runs a worker; the first signal lets its steps finish, and a second one ends it at once."""
     settings = _settings(desk.settings(), queues, slots)
     async with desk.doors.open(settings) as rooms:
         worker = rooms.hire(lambda moment: _tell(moment, screen))
         loop = asyncio.get_running_loop()
+        stopping = _Stopping(worker.stop)
         for sign in (signal.SIGINT, signal.SIGTERM):
-            loop.add_signal_handler(sign, worker.stop)
+            loop.add_signal_handler(sign, stopping.asked)
         screen.say(
             f"Working on {', '.join(settings.queues)} with {settings.slots} slots. "
             "Ctrl-C stops it; what cannot be finished is handed back."
@@ -39,6 +44,23 @@ async def work(desk: Desk, screen: Screen, *, queues: str | None, slots: int | N
                 loop.remove_signal_handler(sign)
     screen.say("The worker has stopped.")
     return exits.DONE
+
+
+@dataclass(slots=True)
+class _Stopping:
+    """Counts the signals; those that were sent together, to a process and its group, are one."""
+
+    stop: Callable[[], None]
+    first: float | None = None
+
+    def asked(self) -> None:
+        now = time.monotonic()
+        if self.first is None:
+            self.first = now
+            self.stop()
+        elif now - self.first > TOGETHER_SECONDS:
+            # The lease gives back what is under way.
+            os._exit(exits.INTERRUPTED)
 
 
 def _settings(settings: Settings, queues: str | None, slots: int | None) -> Settings:

@@ -4,7 +4,8 @@
 
 It writes one JSON line at every change and for everything a part says. A part is steady
 (ends when told to), slow (takes a moment), stubborn (does not end), frail (never gets
-ready) or drained (ends as one that an operator sent away). With a part called "echo" every stop comes twice.
+ready) or drained (ends as one that an operator sent away). With a part called "echo" every
+stop comes twice.
 """
 
 from __future__ import annotations

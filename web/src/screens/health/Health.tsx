@@ -10,6 +10,7 @@ import { Asked, ProblemNote } from "../../kit/Asked";
 import { CopyAs, CopyButton } from "../../kit/Copy";
 import { PageHead } from "../../kit/PageHead";
 import { plain } from "../../kit/words";
+import { Halts, Workers } from "./Operating";
 import {
   healthIn,
   type Numbers,
@@ -86,6 +87,8 @@ export default function Health() {
             </SimpleGrid>
             {numbers.error ? <ProblemNote problem={numbers.error} /> : null}
             {numbers.data ? <LastHour numbers={numbers.data} /> : null}
+            <Halts />
+            <Workers />
             {walls.data ? <WallList walls={walls.data.walls} /> : null}
             <Keeping />
           </Stack>

@@ -1,6 +1,15 @@
 import { expect, test } from "vitest";
 import { Problem } from "../../api/problem";
-import { healthIn, numbersIn, partsIn, partsOf, report, verdict, versionIn } from "./reading";
+import {
+  haltedWords,
+  healthIn,
+  numbersIn,
+  partsIn,
+  partsOf,
+  report,
+  verdict,
+  versionIn,
+} from "./reading";
 
 const METRICS = `# HELP mainspring_due_runs Runs
 mainspring_runs{status="failed"} 2
@@ -32,4 +41,12 @@ test("a red answer is still read, and no answer at all is red", () => {
   expect(parts[0]!.advice).toContain("mainspring worker");
   expect(healthIn(undefined, new Problem(0, null))!.status).toBe("down");
   expect(healthIn(undefined, null)).toBeNull();
+});
+
+test("a halt is called by what stands still", () => {
+  expect(haltedWords({ scope: "workspace", everywhere: false })).toBe("The whole workspace");
+  expect(haltedWords({ scope: "automation", automation: "Digest", everywhere: false }))
+    .toBe("Digest");
+  expect(haltedWords({ scope: "recipe", recipe: "digest", everywhere: true }))
+    .toBe("The recipe digest, in every workspace");
 });

@@ -149,3 +149,17 @@ export function report(parts: Part[], version: string | null, at: Date): string 
   );
   return [`Mainspring ${version ?? ""}, ${at.toISOString()}`, ...lines].join("\n");
 }
+
+/** What a halt holds, as a person calls it. */
+export function haltedWords(
+  halt: {
+    scope: string;
+    automation?: string | null;
+    recipe?: string | null;
+    everywhere: boolean;
+  },
+): string {
+  if (halt.scope === "workspace") return "The whole workspace";
+  if (halt.scope === "automation") return halt.automation ?? "An automation";
+  return `The recipe ${halt.recipe}${halt.everywhere ? ", in every workspace" : ""}`;
+}

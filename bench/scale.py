@@ -1,0 +1,234 @@
+"""What grows with what is stored: nothing should.
+
+python -m bench.scale [--most 1000000]
+
+First finished runs, from a thousand up, over several months' partitions. Then automations,
+schedules and event triggers, ten, a hundred and a thousand times as many. At each size the same
+small work is done, and what it touches is counted in pages of the database, which is the same on
+a busy machine and on an idle one. Beside it stands the processor time of draining some runs, for
+worker and Postgres together, which is not. The last column is the ratio against the smallest.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any, Final
+from uuid import UUID
+
+import uvloop
+
+from bench.engine import cpu_seconds, drain_engine
+from bench.floor import fill
+from bench.stage import fresh_house, plan_of, saved
+from mainspring.runs import queue
+from mainspring.runs.fleet import read_signals
+from mainspring.runs.health import read_vitals
+from mainspring.runs.history import list_runs
+from mainspring.store.partitions import ensure_partitions
+from mainspring.wiring import House, build_scheduler
+
+DRAINED: Final = 300
+TIMES: Final = (1, 10, 100, 1_000)
+BAR: Final = 1.5
+# What a page more or less of a small look would make of a ratio.
+SLACK_PAGES: Final = 40
+
+# A run that is over, with the least that a row can have; its id says when it was made.
+_FINISHED = """
+    INSERT INTO runs (workspace_id, id, automation_id, version, trigger_type, queue, status,
+        due_at, created_at, started_at, finished_at, fence)
+    SELECT $1, (lpad(to_hex((extract(epoch FROM m.at) * 1000)::int8), 12, '0') || '7'
+            || substr(m.noise, 1, 3) || '8' || substr(m.noise, 4, 15))::uuid,
+        $2, $3, 'manual', 'fast', 'succeeded', m.at, m.at, m.at, m.at, 1
+    FROM (
+        SELECT now() - interval '1 hour' - (n::float8 / $4) * interval '80 days' AS at,
+            md5(n::text || $5) AS noise
+        FROM generate_series(1, $4) AS n
+    ) AS m
+"""
+_OVER = "UPDATE runs SET status = 'succeeded', finished_at = now() WHERE finished_at IS NULL"
+# Whole rows again under other names; a table's columns need not be known for that.
+_AUTOMATIONS = """
+    WITH made AS (
+        INSERT INTO automations
+        SELECT (jsonb_populate_record(a, jsonb_build_object('id', gen_random_uuid(),
+            'name', a.name || $3 || n))).*
+        FROM automations a, generate_series(1, $2) AS n WHERE a.id = $1 RETURNING id
+    )
+    INSERT INTO automation_versions
+    SELECT (jsonb_populate_record(v, jsonb_build_object('automation_id', m.id))).*
+    FROM automation_versions v, made m WHERE v.automation_id = $1
+"""
+_TRIGGERS = """
+    INSERT INTO triggers (workspace_id, id, automation_id, slug, type, config, armed_at,
+        next_due_at)
+    SELECT $1, gen_random_uuid(), $2, $3 || '-' || n, $3, $4, now(), $5
+    FROM generate_series(1, $6) AS n
+"""
+
+
+@dataclass(slots=True)
+class Counted:
+    """A connection that counts the pages which its statements touch, and then does them."""
+
+    connection: Any
+    pages: int = 0
+    statements: list[str] = field(default_factory=list)
+
+    async def fetch(self, query: str, *arguments: Any) -> Any:
+        await self._count(query, arguments)
+        return await self.connection.fetch(query, *arguments)
+
+    async def fetchrow(self, query: str, *arguments: Any) -> Any:
+        await self._count(query, arguments)
+        return await self.connection.fetchrow(query, *arguments)
+
+    async def execute(self, query: str, *arguments: Any) -> Any:
+        await self._count(query, arguments)
+        return await self.connection.execute(query, *arguments)
+
+    async def _count(self, query: str, arguments: tuple[Any, ...]) -> None:
+        # What is counted is undone, so that it can be done.
+        undone = self.connection.transaction()
+        await undone.start()
+        try:
+            told = await self.connection.fetchval(
+                f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) {query}", *arguments
+            )
+        finally:
+            await undone.rollback()
+        plan = told[0]["Plan"]
+        self.pages += plan["Shared Hit Blocks"] + plan["Shared Read Blocks"]
+
+
+async def pages_of(house: House, work: Callable[[Any], Awaitable[Any]]) -> int:
+    async with house.database.transaction() as tx:
+        # Once to warm up what a first look leaves behind, such as hints about who is dead.
+        await work(Counted(tx))
+        counted = Counted(tx)
+        await work(counted)
+    return counted.pages
+
+
+async def looks(house: House, worker: int) -> dict[str, float]:
+    """The pages of everything that is asked again and again."""
+    space = house.workspace_id
+
+    async def claim(tx: Any) -> None:
+        await queue.claim(tx, ["fast", "medium", "long"], 32, worker)
+
+    async def suspects(tx: Any) -> None:
+        await queue.claim_suspects(tx, ["fast", "medium", "long"], 1, worker, 32_000)
+
+    async def next_due(tx: Any) -> None:
+        await queue.next_due(tx, ["fast", "medium", "long"])
+
+    async def runs(tx: Any) -> None:
+        await list_runs(tx, space, most=50)
+
+    asked: dict[str, Callable[[Any], Awaitable[Any]]] = {
+        "claim of 32": claim, "claim of suspects": suspects, "next due": next_due,
+        "health": read_vitals, "metrics": read_signals, "list of runs": runs,
+    }  # fmt: skip
+    found: dict[str, float] = {}
+    for name, work in asked.items():
+        found[f"{name}, pages"] = await pages_of(house, work)
+    return found
+
+
+async def figures(house: House, automation: tuple[UUID, int]) -> dict[str, float]:
+    """All that is measured at one size."""
+    await house.database.execute("VACUUM ANALYZE")
+    async with house.database.transaction() as tx:
+        place = queue.Place("scale", "scale", 0, ("fast",), 32)
+        worker = await queue.register(tx, place, 3600)
+    await fill(house, automation, 64)
+    found = await looks(house, worker)
+    async with house.database.transaction() as tx:
+        await tx.execute(_OVER)
+        await queue.leave(tx, worker)
+    scheduler = build_scheduler(house)
+    began = time.process_time()
+    for _ in range(10):
+        await scheduler.once()
+    found["look of the scheduler, CPU ms"] = round((time.process_time() - began) * 100, 2)
+    await fill(house, automation, DRAINED)
+    before = cpu_seconds(house)
+    await drain_engine(house, DRAINED)
+    found["drained run, CPU ms"] = round((cpu_seconds(house) - before) * 1000 / DRAINED, 2)
+    return found
+
+
+async def finished_runs(sizes: list[int]) -> dict[int, dict[str, float]]:
+    """The same work with more and more behind it, in one database that grows."""
+    told: dict[int, dict[str, float]] = {}
+    async with fresh_house() as house:
+        automation = await saved(house, plan_of(1))
+        now, there = house.clock.now(), 0
+        for days in (90, 60, 30, 0):
+            async with house.database.transaction() as tx:
+                await ensure_partitions(tx, now - timedelta(days=days))
+        for size in sizes:
+            more = size - there
+            await house.database.execute(
+                _FINISHED, house.workspace_id, *automation, more, str(size)
+            )
+            there = size
+            told[size] = await figures(house, automation)
+    return told
+
+
+async def stored_things(most: int) -> dict[int, dict[str, float]]:
+    """Automations, schedules and event triggers, ten of each to begin with."""
+    told: dict[int, dict[str, float]] = {}
+    async with fresh_house() as house:
+        automation = await saved(house, plan_of(1))
+        far, there = house.clock.now() + timedelta(days=30), 0
+        cron = {"cron": "0 0 1 1 *", "timezone": "UTC"}
+        for size in (10 * times for times in TIMES if 10 * times <= most):
+            more, slug = size - there, f"{size}"
+            await house.database.execute(_AUTOMATIONS, automation[0], more, f" {size}-")
+            for kind, config, due in (
+                ("schedule", cron, far),
+                ("event", {"event_type": f"never.{slug}"}, None),
+            ):
+                made = _TRIGGERS.replace("$3 || '-'", f"$3 || '-{slug}-'")
+                await house.database.execute(
+                    made, house.workspace_id, automation[0], kind, config, due, more
+                )
+            there = size
+            told[size] = await figures(house, automation)
+    return told
+
+
+def show(title: str, told: dict[int, dict[str, float]]) -> bool:
+    """A trend table; whether every count of pages stayed where it was."""
+    sizes = list(told)
+    print(f"{title:>32} " + " ".join(f"{size:>10,}" for size in sizes) + f" {'ratio':>7}")
+    flat = True
+    for name, first in told[sizes[0]].items():
+        values = [told[size][name] for size in sizes]
+        ratio = values[-1] / first if first else 1.0
+        grows = "pages" in name and ratio > BAR and values[-1] - first > SLACK_PAGES
+        flat = flat and not grows
+        figures_ = " ".join(f"{value:>10,}" for value in values)
+        print(f"{name:>32} {figures_} {ratio:>7.2f}{'   grows' if grows else ''}")
+    return flat
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--most", type=int, default=1_000_000)
+    chosen = parser.parse_args()
+    sizes = [size for size in (1_000, 10_000, 100_000, 1_000_000) if size < chosen.most]
+    flat = show("finished runs", uvloop.run(finished_runs([*sizes, chosen.most])))
+    flat &= show("automations, schedules, events", uvloop.run(stored_things(10_000)))
+    raise SystemExit(0 if flat else 1)
+
+
+if __name__ == "__main__":
+    main()
