@@ -23,9 +23,9 @@ from bench.server import folder
 from mainspring.store.embedded import EmbeddedServer
 
 N8N, NODE_RED = "n8n@2.41.1", "node-red@5.0.7"
-# Its newest release asks for a package that is not there.
+# The newest release of one of its parts asks for a package that is not there.
 _N8N_OVERRIDES: Final = {"linkedom": "0.18.14"}
-_N8N_NATIVE: Final = ("sqlite3", "isolated-vm")
+_N8N_NATIVE: Final = ("sqlite3",)
 CONNECTIONS: Final = 32
 WARM: Final = 40
 _IMPORT_SECONDS: Final = 120.0

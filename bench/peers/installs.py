@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 from typing import Final
 
-PATIENCE: Final = 900.0
+PATIENCE: Final = 1200.0
 _MARK: Final = "installed.txt"
 
 
@@ -54,6 +54,7 @@ def packages_of(
         (place / "package.json").write_text(json.dumps(wanted))
         # Peer dependencies are for those who build on a package; here it is only run.
         quiet = ["--no-audit", "--no-fund", "--loglevel=error", "--legacy-peer-deps"]
+        quiet.append("--prefer-offline")
         _run([*npm(), "install", "--ignore-scripts", *quiet, *pins], place)
         if build:
             _run([*npm(), "rebuild", "--foreground-scripts", *build], place)

@@ -18,7 +18,7 @@ from mainspring.store.binaries import find_binaries
 
 RESULTS: Final = Path(__file__).parent / "results.json"
 PAGE: Final = Path(__file__).parents[2] / "docs" / "explanation" / "peers.md"
-_WORDS: Final = Path(__file__).parent / "peers.md"
+_WORDS: Final = Path(__file__).parent / "page.txt"
 _POSTGRES: Final = (
     "fsync=on, synchronous_commit=on, full_page_writes=on, shared_buffers=128MB, max_wal_size=1GB"
 )
@@ -68,7 +68,7 @@ def save(found: Sequence[Mapping[str, Any]], about: Mapping[str, str], rounds: i
 
 
 def text(found: Sequence[Mapping[str, Any]], about: Mapping[str, str], rounds: int) -> str:
-    """The page: the words that stand in peers.md here, with table and machine put in."""
+    """The page: the words that stand in page.txt, with table and machine put in."""
     versions = {row["version"]: None for row in found if row["version"]}
     lines = [f"| {name} | {value} |" for name, value in about.items()]
     lines.append(f"| peers | {', '.join(versions)} |")

@@ -106,7 +106,7 @@ def verdicts(found: Iterable[Mapping[str, Any]]) -> list[str]:
     """The bars on five steps, and what was seen."""
     said = []
     for row in found:
-        wanted = BARS.get(row["who"])
+        wanted = BARS.get(row["who"].partition(",")[0])
         if wanted and row["steps"] == 5 and "ours_times" in row:
             seen = row["ours_times"]
             word = "held" if seen >= wanted else "MISSED"

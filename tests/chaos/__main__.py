@@ -58,8 +58,9 @@ def chosen(only: str) -> list[Check]:
 async def judged(check: Check, asked: Asked) -> Verdict:
     """The verdict, also about a check that broke off or did not come to an end."""
     seconds = check.patience[asked.full]
+    limit = asyncio.timeout(seconds)
     try:
-        async with asyncio.timeout(seconds) as limit:
+        async with limit:
             return await check.run(asked)
     except Exception as error:
         if limit.expired():

@@ -40,13 +40,13 @@ class Collector:
                 for scope in resource.scope_spans
                 for span in scope.spans
             ]
-            return ExportTraceServiceResponse().SerializeToString()
+            return bytes(ExportTraceServiceResponse().SerializeToString())
         assert path == "/v1/metrics"
         numbers = ExportMetricsServiceRequest.FromString(body)
         for resource in numbers.resource_metrics:
             for scope in resource.scope_metrics:
                 self.metrics |= {metric.name: metric for metric in scope.metrics}
-        return ExportMetricsServiceResponse().SerializeToString()
+        return bytes(ExportMetricsServiceResponse().SerializeToString())
 
 
 def attributes(found: Any) -> dict[str, Any]:

@@ -18,7 +18,7 @@ import sys
 from collections.abc import AsyncIterator, Iterator, Sequence
 from pathlib import Path
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import pytest
 
@@ -224,7 +224,7 @@ def _nonsense(run_id: str) -> Iterator[str]:
     """Doubled, forged, of another task, in another language, and no message at all."""
     headers = {"lang": "py", "task": TASK, "id": run_id, "root_id": run_id, "parent_id": None,
                "group": None, "retries": 0, "eta": None, "expires": None}  # fmt: skip
-    properties = {"correlation_id": run_id, "delivery_mode": 1, "delivery_tag": run_id,
+    properties = {"correlation_id": run_id, "delivery_mode": 1,
                   "delivery_info": {"exchange": "", "routing_key": QUEUES["fast"]},
                   "priority": 0, "body_encoding": "base64"}  # fmt: skip
 
@@ -232,11 +232,12 @@ def _nonsense(run_id: str) -> Iterator[str]:
         text = body if isinstance(body, bytes) else json.dumps(body).encode()
         return json.dumps(
             {"body": base64.b64encode(text).decode(), "content-encoding": "utf-8",
-             "content-type": kind, "headers": {**headers, **more}, "properties": properties}
+             "content-type": kind, "headers": {**headers, **more},
+             "properties": {**properties, "delivery_tag": str(uuid4())}}
         )  # fmt: skip
 
     embed = {"callbacks": None, "errbacks": None, "chain": None, "chord": None}
-    yield from [message([[[run_id]], {}, embed])] * 2
+    yield from (message([[[run_id]], {}, embed]) for _ in range(2))
     yield message([[{"not": "ids"}], {"surprise": 1}, embed])
     yield message([[], {}, embed], task="os.system")
     yield message(b"cos\nsystem\n(S'true'\ntR.", "application/x-python-serialize")

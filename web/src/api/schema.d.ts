@@ -2616,6 +2616,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/admin/size": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show how large the installation is */
+        get: operations["admin_show_size"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/models": {
         parameters: {
             query?: never;
@@ -2825,7 +2842,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/v1/prompts/{name}": {
+    "/api/v1/prompts/{prompt}": {
         parameters: {
             query?: never;
             header?: never;
@@ -2835,22 +2852,6 @@ export interface paths {
         get?: never;
         /** Keep a request to use it again */
         put: operations["save_prompt"];
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/prompts/{id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
         post?: never;
         /** Forget a request that was kept */
         delete: operations["forget_prompt"];
@@ -3097,6 +3098,109 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/halts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List what is halted */
+        get: operations["list_halts"];
+        put?: never;
+        /** Halt a workspace, an automation or a recipe */
+        post: operations["halt_work"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/halts/release": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Let go on what was halted */
+        post: operations["release_work"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/admin/recipes/{recipe}/halt": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Halt a recipe in every workspace */
+        post: operations["admin_halt_recipe"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/admin/recipes/{recipe}/release": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Let a recipe go on in every workspace */
+        post: operations["admin_release_recipe"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/admin/workers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the workers, and what each queue asks of them */
+        get: operations["admin_list_workers"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/admin/workers/drain": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Drain a worker, or all of a machine */
+        post: operations["admin_drain_workers"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/health": {
         parameters: {
             query?: never;
@@ -3121,7 +3225,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Is the database there? */
+        /** Can this process be sent requests? */
         get: operations["read_readiness"];
         put?: never;
         post?: never;
@@ -3471,6 +3575,11 @@ export interface components {
              */
             consent_waiting: boolean;
             /**
+             * Halted
+             * @description Why it stands still by a halt; null: it does not.
+             */
+            halted: string | null;
+            /**
              * Definition
              * @description With its triggers as they are now.
              */
@@ -3573,6 +3682,11 @@ export interface components {
              * @description A person has to agree before it starts.
              */
             consent_waiting: boolean;
+            /**
+             * Halted
+             * @description Why it stands still by a halt; null: it does not.
+             */
+            halted: string | null;
         };
         /**
          * CapabilityDetail
@@ -4908,6 +5022,11 @@ export interface components {
             /** Parent Id */
             parent_id: string | null;
             /**
+             * Halted
+             * @description Why a halt holds it; null: none does.
+             */
+            halted: string | null;
+            /**
              * Due At
              * @description Null while it waits for another run to end.
              */
@@ -5021,6 +5140,11 @@ export interface components {
             mode: "live" | "verify" | "dry_run";
             /** Parent Id */
             parent_id: string | null;
+            /**
+             * Halted
+             * @description Why a halt holds it; null: none does.
+             */
+            halted: string | null;
         };
         /**
          * RunUsage
@@ -14429,6 +14553,56 @@ export interface operations {
             };
         };
     };
+    admin_show_size: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What it answers. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        database_bytes: number;
+                        /** @description What it grows by on a day, what was deleted taken off; null: not known yet. */
+                        bytes_per_day: number | null;
+                        /** Format: date-time */
+                        measured_since: string | null;
+                        /** @description The disk of the embedded database; null: the database is elsewhere. */
+                        disk: {
+                            bytes: number;
+                            free_bytes: number;
+                        } | null;
+                        days_until_full: number | null;
+                        groups: {
+                            name: string;
+                            /** @description With indexes. */
+                            bytes: number;
+                            /** @description Close, not exact. */
+                            rows: number;
+                            /** Format: date-time */
+                            oldest_at: string | null;
+                            /** @description What it grows by on a day, what was deleted taken off; null: not known yet. */
+                            bytes_per_day: number | null;
+                            /** @description Null: kept for good, or each entry says so itself. */
+                            kept_days: number | null;
+                            /**
+                             * Format: date-time
+                             * @description When housekeeping takes the oldest of it.
+                             */
+                            removal_at: string | null;
+                        }[];
+                    };
+                };
+            };
+        };
+    };
     list_models: {
         parameters: {
             query?: never;
@@ -16028,7 +16202,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                name: string;
+                prompt: string;
             };
             cookie?: never;
         };
@@ -16065,7 +16239,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                id: string;
+                prompt: string;
             };
             cookie?: never;
         };
@@ -16743,6 +16917,367 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["VocabularyAnswer"];
+                };
+            };
+        };
+    };
+    list_halts: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What it answers. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        halts: {
+                            /** Format: uuid */
+                            halt_id: string;
+                            /**
+                             * @description What stands still: all of the workspace, one automation, or everything here that came with a recipe.
+                             * @enum {unknown}
+                             */
+                            scope: "workspace" | "automation" | "recipe";
+                            /** Format: uuid */
+                            automation_id?: string | null;
+                            /** @description Its name. */
+                            automation?: string | null;
+                            recipe?: string | null;
+                            /** @description An administrator halted it in every workspace. */
+                            everywhere: boolean;
+                            reason: string;
+                            /** @description The email of whoever did. */
+                            halted_by?: string | null;
+                            /** Format: date-time */
+                            halted_at: string;
+                            /** @description Runs that are due and held; 1,000 stands for more. */
+                            held: number;
+                            /** @description Runs that a worker has not handed back yet. */
+                            under_way: number;
+                        }[];
+                    };
+                };
+            };
+        };
+    };
+    halt_work: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /**
+                     * @description What stands still: all of the workspace, one automation, or everything here that came with a recipe.
+                     * @enum {unknown}
+                     */
+                    scope: "workspace" | "automation" | "recipe";
+                    /**
+                     * Format: uuid
+                     * @description Of the scope automation: which one.
+                     */
+                    automation_id?: string;
+                    /** @description Of the scope recipe: its name in the codex. */
+                    recipe?: string;
+                    /** @description Why, for everybody who finds it standing still. */
+                    reason: string;
+                    /**
+                     * @description Cancel the runs that are there now, instead of holding them. What starts later is held all the same.
+                     * @default false
+                     */
+                    cancel?: boolean;
+                };
+            };
+        };
+        responses: {
+            /** @description What it answers. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        halt: {
+                            /** Format: uuid */
+                            halt_id: string;
+                            /**
+                             * @description What stands still: all of the workspace, one automation, or everything here that came with a recipe.
+                             * @enum {unknown}
+                             */
+                            scope: "workspace" | "automation" | "recipe";
+                            /** Format: uuid */
+                            automation_id?: string | null;
+                            /** @description Its name. */
+                            automation?: string | null;
+                            recipe?: string | null;
+                            /** @description An administrator halted it in every workspace. */
+                            everywhere: boolean;
+                            reason: string;
+                            /** @description The email of whoever did. */
+                            halted_by?: string | null;
+                            /** Format: date-time */
+                            halted_at: string;
+                            /** @description Runs that are due and held; 1,000 stands for more. */
+                            held: number;
+                            /** @description Runs that a worker has not handed back yet. */
+                            under_way: number;
+                        };
+                        /** @description Runs that were cancelled by it. */
+                        cancelled: number;
+                        says: string;
+                    };
+                };
+            };
+        };
+    };
+    release_work: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /**
+                     * @description What stands still: all of the workspace, one automation, or everything here that came with a recipe.
+                     * @enum {unknown}
+                     */
+                    scope: "workspace" | "automation" | "recipe";
+                    /**
+                     * Format: uuid
+                     * @description Of the scope automation: which one.
+                     */
+                    automation_id?: string;
+                    /** @description Of the scope recipe: its name in the codex. */
+                    recipe?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description What it answers. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description Runs that are back in the queue. */
+                        back: number;
+                        says: string;
+                    };
+                };
+            };
+        };
+    };
+    admin_halt_recipe: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                recipe: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description Why, for everybody who finds it standing still. */
+                    reason: string;
+                    /**
+                     * @description Cancel the runs that are there now, instead of holding them. What starts later is held all the same.
+                     * @default false
+                     */
+                    cancel?: boolean;
+                };
+            };
+        };
+        responses: {
+            /** @description What it answers. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        halt: {
+                            /** Format: uuid */
+                            halt_id: string;
+                            /**
+                             * @description What stands still: all of the workspace, one automation, or everything here that came with a recipe.
+                             * @enum {unknown}
+                             */
+                            scope: "workspace" | "automation" | "recipe";
+                            /** Format: uuid */
+                            automation_id?: string | null;
+                            /** @description Its name. */
+                            automation?: string | null;
+                            recipe?: string | null;
+                            /** @description An administrator halted it in every workspace. */
+                            everywhere: boolean;
+                            reason: string;
+                            /** @description The email of whoever did. */
+                            halted_by?: string | null;
+                            /** Format: date-time */
+                            halted_at: string;
+                            /** @description Runs that are due and held; 1,000 stands for more. */
+                            held: number;
+                            /** @description Runs that a worker has not handed back yet. */
+                            under_way: number;
+                        };
+                        /** @description Runs that were cancelled by it. */
+                        cancelled: number;
+                        says: string;
+                    };
+                };
+            };
+        };
+    };
+    admin_release_recipe: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                recipe: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": Record<string, never>;
+            };
+        };
+        responses: {
+            /** @description What it answers. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description Runs that are back in the queue. */
+                        back: number;
+                        says: string;
+                    };
+                };
+            };
+        };
+    };
+    admin_list_workers: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What it answers. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        workers: {
+                            worker_id: number;
+                            name: string;
+                            host?: string | null;
+                            process?: number | null;
+                            queues: string[];
+                            /** @description Runs that it can have under way at a time. */
+                            slots: number;
+                            /** @description Runs it had under way at its last heartbeat. */
+                            in_flight: number;
+                            /** Format: date-time */
+                            started_at: string;
+                            /** Format: date-time */
+                            lease_until: string;
+                            /**
+                             * Format: date-time
+                             * @description Since when it takes nothing new; null: it works as usual.
+                             */
+                            drain_at?: string | null;
+                        }[];
+                        queues: {
+                            /** @enum {unknown} */
+                            queue: "fast" | "medium" | "long";
+                            /** @description Due, and taken by nobody; 100,000 stands for more. */
+                            due_runs: number;
+                            /** @description How long the oldest of them waits. */
+                            oldest_seconds: number;
+                            /** @description Runs that workers have under way. */
+                            in_flight: number;
+                            /** @description Runs that a halt holds. */
+                            held_runs: number;
+                            /** @description What its workers can have under way. */
+                            slots: number;
+                            /** @description Those that take from it and are not drained. */
+                            workers: number;
+                        }[];
+                    };
+                };
+            };
+        };
+    };
+    admin_drain_workers: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": {
+                    /** @description One worker, by its name or its number. */
+                    worker?: string;
+                    /** @description All workers of this machine. */
+                    host?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description What it answers. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        workers: {
+                            worker_id: number;
+                            name: string;
+                            host?: string | null;
+                            process?: number | null;
+                            queues: string[];
+                            /** @description Runs that it can have under way at a time. */
+                            slots: number;
+                            /** @description Runs it had under way at its last heartbeat. */
+                            in_flight: number;
+                            /** Format: date-time */
+                            started_at: string;
+                            /** Format: date-time */
+                            lease_until: string;
+                            /**
+                             * Format: date-time
+                             * @description Since when it takes nothing new; null: it works as usual.
+                             */
+                            drain_at?: string | null;
+                        }[];
+                        says: string;
+                    };
                 };
             };
         };

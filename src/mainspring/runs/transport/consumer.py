@@ -8,6 +8,7 @@ process has one worker.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import importlib
 import logging
 import os
@@ -89,6 +90,8 @@ class Consumer:
             app.set_current()
             app.steps["consumer"].add(connection_step(connected, self._lost))
             self._probe(app)
+            # Celery would go on with the loop of its last life, which is closed.
+            importlib.import_module("kombu.asynchronous").set_event_loop(None)
             controller = app.WorkController(
                 hostname=f"mainspring-{os.getpid()}@{platform.node()}",
                 queues=self._queues,
@@ -104,7 +107,20 @@ class Consumer:
             # Asked for by name, as with `celery control shutdown`.
             self.close()
             ear.shut_down()
+        elif not self._stop.is_set():
+            self._clear(app)
         return reached.is_set()
+
+    def _clear(self, app: Any) -> None:
+        """A message on which Celery breaks is put back by it and would break it again.
+
+        All in line are thrown away: they are hints, and we look when we are connected anew.
+        """
+        log.warning("A message that cannot be read was thrown away, and all others in its line.")
+        with contextlib.suppress(Exception), app.connection_for_read() as connection:
+            connection.connect()
+            for name in self._queues:
+                connection.default_channel.queue_purge(name)
 
     def _probe(self, app: Any) -> None:
         """Celery itself would wait for the broker without a word."""

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from mainspring.contracts.errors import Fault, Problem, for_log
-from mainspring.surfaces.cli import backup_checks, checks, exits
+from mainspring.surfaces.cli import checks, exits
 from mainspring.surfaces.cli.checks import Check
 from mainspring.surfaces.cli.checks_broker import broker
 from mainspring.surfaces.cli.database_checks import (
@@ -21,6 +21,7 @@ from mainspring.surfaces.cli.database_checks import (
 )
 from mainspring.surfaces.cli.desk import finish
 from mainspring.surfaces.cli.screen import Screen, clean
+from mainspring.surfaces.cli.settings_check import settings_file
 
 if TYPE_CHECKING:
     from mainspring.settings import Settings
@@ -74,8 +75,7 @@ def _checks(desk: Desk, settings: Settings) -> list[tuple[str, Callable[[], Chec
         ("address", lambda: checks.address(settings)),
         ("public address", lambda: checks.public_address(settings)),
         ("mail", lambda: checks.mail(settings)),
-        ("settings file", lambda: backup_checks.settings_file(settings)),
-        ("backup", lambda: backup_checks.backup(settings)),
+        ("settings file", lambda: settings_file(settings)),
         ("broker", lambda: broker(settings)),
         ("exposure", lambda: exposure(settings)),
         ("telemetry", lambda: telemetry(settings)),

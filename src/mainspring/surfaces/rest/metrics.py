@@ -40,9 +40,7 @@ def of_runs(recent: Mapping[str, int], ended: Mapping[str, float]) -> Iterator[F
     )
 
 
-def of_house(
-    vitals: Vitals, queues: Sequence[QueueSignals], seconds: float
-) -> Iterator[Family]:
+def of_house(vitals: Vitals, queues: Sequence[QueueSignals], seconds: float) -> Iterator[Family]:
     """Whether the house keeps up."""
     backlog = max(vitals.event_seconds or 0.0, vitals.unheard_seconds or 0.0)
     due = sum(one.due_runs for one in queues)
