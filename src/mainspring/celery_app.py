@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from mainspring.contracts.errors import Invalid, Problem
 from mainspring.runs.transport.broker import QUEUES, broker_of
-from mainspring.runs.transport.consumer import celery_state, connection_step
+from mainspring.runs.transport.consumer import celery_state
 from mainspring.runs.transport.hearing import CeleryEar
 from mainspring.runs.transport.hints import RUNS_CHANNEL
 from mainspring.settings import Settings, read_settings
@@ -47,12 +47,11 @@ def _app() -> Any:
     broker = broker_of(settings)
     assert broker is not None
     tenant = Tenant(settings)
-    app = broker.listening(tenant.hint)
+    app = broker.listening(tenant.hint, tenant.look, lambda: None)
     signals = importlib.import_module("celery.signals")
     signals.worker_ready.connect(tenant.move_in, weak=False)
     signals.worker_shutting_down.connect(tenant.stop, weak=False)
     signals.worker_shutdown.connect(tenant.move_out, weak=False)
-    app.steps["consumer"].add(connection_step(tenant.look, lambda: None))
     return app
 
 

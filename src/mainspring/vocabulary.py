@@ -192,15 +192,12 @@ def build_registry(
         *capabilities,
     )
     return Words(
-        studio,
-        switchboard,
-        reception,
-        automations,
+        studio, switchboard, reception, automations,
         actions=(*_actions(shelf, limits, workshop), *actions),
         capabilities=_with_drafts(known, given),
         triggers=(schedule.TRIGGER, webhook.TRIGGER, event.TRIGGER, *presets.TRIGGERS),
         events=events,
-    )
+    )  # fmt: skip
 
 
 def _events(shelf: Iterable[Integration]) -> tuple[EventType, ...]:

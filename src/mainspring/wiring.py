@@ -196,8 +196,7 @@ def build_house(
     )  # fmt: skip
     versions = Versions(database, words, limits)
     waker = Waker(database)
-    broker = broker_of(settings)
-    hints = LocalHints(waker) if broker is None else CeleryHints(broker)
+    hints = _hints(settings, waker)
     dispatcher = Dispatcher(database, versions, hints, limits)
     if isinstance(words, Words):
         words.studio.open(
@@ -210,14 +209,16 @@ def build_house(
         settings=settings, limits=limits, registry=words, database=database, clock=clock,
         vault=vault, passwords=Passwords(), egress=egress, outside=outside, providers=providers,
         mailer=mailer, blobs=blobs, links=links, gate=gate, versions=versions, waker=waker,
-        hints=hints,
-        dispatcher=dispatcher,
-        control=Control(database, waker, hints),
-        embedder=embedder,
-        workshop=workshop,
-        lines=lines,
+        hints=hints, dispatcher=dispatcher, control=Control(database, waker, hints),
+        embedder=embedder, workshop=workshop, lines=lines,
         telemetry=TelemetryLine(settings.otlp_url),
     )  # fmt: skip
+
+
+def _hints(settings: Settings, waker: Waker) -> Hints:
+    """How workers are told of new runs."""
+    broker = broker_of(settings)
+    return LocalHints(waker) if broker is None else CeleryHints(broker)
 
 
 def _embedder(
@@ -258,7 +259,10 @@ def build_worker(
     recorder = Recorder(house.limits, Herald(house.waker).tell)
     engine = Engine(
         gate=house.gate,
-        writer=GroupWriter(house.database, recorder.flush),
+        # Half of the runs work while the records of the other half are being written.
+        writer=GroupWriter(
+            house.database, recorder.flush, most=min(max(house.settings.slots // 2, 1), 256)
+        ),
         clock=house.clock,
         limits=house.limits,
         watch=watch,

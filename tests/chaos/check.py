@@ -63,16 +63,17 @@ class Check:
     sentence: str
     quick: str
     full: str
-    # Module and function. A check is loaded when it is run: each needs other parts of the product.
+    # Module below tests, and function. A check is loaded when it is run: each needs other parts
+    # of the product.
     place: str
     # Seconds after which a check has failed, whatever it is doing.
     patience: tuple[float, float] = (600.0, 5_400.0)
 
     @property
     def run(self) -> Callable[[Asked], Awaitable[Verdict]]:
-        module, _, name = self.place.partition(".")
+        module, _, name = self.place.rpartition(".")
         found: Callable[[Asked], Awaitable[Verdict]] = getattr(
-            importlib.import_module(f"tests.chaos.{module}"), name
+            importlib.import_module(f"tests.{module}"), name
         )
         return found
 

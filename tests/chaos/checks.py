@@ -13,7 +13,7 @@ CHECKS: Final[tuple[Check, ...]] = (
         "runs that write to an outside ledger.",
         "20 kills, 200 runs, lease 2 s",
         "200 kills, 2,000 runs, lease 30 s",
-        "killing.killed_workers",
+        "chaos.killing.killed_workers",
     ),
     Check(
         "R2",
@@ -21,7 +21,7 @@ CHECKS: Final[tuple[Check, ...]] = (
         "again with the same key.",
         "6 kills, 300 webhooks",
         "100 kills, 5,000 webhooks",
-        "outages.killed_api",
+        "chaos.outages.killed_api",
     ),
     Check(
         "R3",
@@ -29,14 +29,14 @@ CHECKS: Final[tuple[Check, ...]] = (
         "away for up to two seconds.",
         "5 times in about a minute, 300 runs",
         "27 times in about ten minutes, 3,000 runs",
-        "outages.restarted_postgres",
+        "chaos.outages.restarted_postgres",
     ),
     Check(
         "R4",
         "A worker is stopped until its lease has ended and others own its runs, and then woken.",
         "6 times, lease 2 s",
         "50 times for lease + 15 s, lease 5 s",
-        "killing.frozen_workers",
+        "chaos.killing.frozen_workers",
     ),
     Check(
         "R5",
@@ -44,7 +44,7 @@ CHECKS: Final[tuple[Check, ...]] = (
         "minute, first undisturbed, then with a scheduler killed in each minute.",
         "100 schedules, 4 minutes, 20 times faster",
         "300 schedules, 10 minutes, 20 times faster",
-        "moments.many_schedulers",
+        "chaos.moments.many_schedulers",
     ),
     Check(
         "R6",
@@ -52,7 +52,7 @@ CHECKS: Final[tuple[Check, ...]] = (
         "with an oracle that looks at every minute.",
         "3,000 rows",
         "40,000 rows",
-        "moments.cron",
+        "chaos.moments.cron",
     ),
     Check(
         "R7",
@@ -60,7 +60,7 @@ CHECKS: Final[tuple[Check, ...]] = (
         "change, and through clocks that are set back and forward.",
         "4 zones",
         "10 zones",
-        "moments.clocks",
+        "chaos.moments.clocks",
     ),
     Check(
         "R8",
@@ -68,7 +68,7 @@ CHECKS: Final[tuple[Check, ...]] = (
         "and with two windows.",
         "6 cases",
         "6 cases",
-        "moments.silence",
+        "chaos.moments.silence",
     ),
     Check(
         "R9",
@@ -76,7 +76,7 @@ CHECKS: Final[tuple[Check, ...]] = (
         "run is killed in the middle, under each of the three policies.",
         "120 fires per policy, lease 4 s",
         "500 fires per policy, lease 4 s",
-        "killing.lanes",
+        "chaos.killing.lanes",
     ),
     Check(
         "R10",
@@ -84,7 +84,7 @@ CHECKS: Final[tuple[Check, ...]] = (
         "good ones; the same good ones were run without them just before.",
         "200 good runs, lease 2 s",
         "200 good runs of longer steps, lease 30 s",
-        "killing.poisoned",
+        "chaos.killing.poisoned",
     ),
     Check(
         "R11",
@@ -92,7 +92,7 @@ CHECKS: Final[tuple[Check, ...]] = (
         "begun.",
         "30 runs",
         "126 runs",
-        "tries.retries",
+        "chaos.tries.retries",
     ),
     Check(
         "R12",
@@ -100,7 +100,7 @@ CHECKS: Final[tuple[Check, ...]] = (
         "ten, beside another tenant.",
         "other tenant alone for 8 s",
         "other tenant alone for 30 s",
-        "chains.loops",
+        "chaos.chains.loops",
     ),
     Check(
         "R13",
@@ -108,28 +108,28 @@ CHECKS: Final[tuple[Check, ...]] = (
         "the time since the last success.",
         "10 kills, 10 schedules",
         "100 kills, 20 schedules",
-        "moments.windows",
+        "chaos.moments.windows",
     ),
     Check(
         "R14",
         "Matchers are killed while events are told to many triggers.",
         "1,000 events, 200 triggers, 8 kills",
         "10,000 events, 1,000 triggers, 20 kills",
-        "chains.matched",
+        "chaos.chains.matched",
     ),
     Check(
         "R15",
         "A worker with ten short and ten long steps in flight gets SIGTERM.",
         "steps get 3 s",
         "steps get 30 s",
-        "killing.stopped",
+        "chaos.killing.stopped",
     ),
     Check(
         "R16",
         "A transaction is held open while jobs go through the queue.",
         "10,000 jobs in 60 s",
         "200,000 jobs in 10 minutes",
-        "outages.long_transaction",
+        "chaos.outages.long_transaction",
     ),
     Check(
         "R17",
@@ -137,7 +137,7 @@ CHECKS: Final[tuple[Check, ...]] = (
         "paused while it runs.",
         "60 edits and fires",
         "200 edits and fires",
-        "changes.changed",
+        "chaos.changes.changed",
     ),
     Check(
         "R18",
@@ -145,14 +145,14 @@ CHECKS: Final[tuple[Check, ...]] = (
         "again, and workers go on.",
         "25 runs in each of five states",
         "100 runs in each of five states",
-        "carrying.upgraded",
+        "chaos.carrying.upgraded",
     ),
     Check(
         "R19",
         "A backup is taken while schedules fire and runs are under way, and restored elsewhere.",
         "3 minutes of 20 schedules, 20 times faster",
         "10 minutes of 100 schedules, 20 times faster",
-        "carrying.backed_up",
+        "chaos.carrying.backed_up",
     ),
     Check(
         "R20",
@@ -160,7 +160,7 @@ CHECKS: Final[tuple[Check, ...]] = (
         "woken again.",
         "once",
         "three times",
-        "upkeep.watchdog",
+        "chaos.upkeep.watchdog",
     ),
     Check(
         "W4",
@@ -168,13 +168,13 @@ CHECKS: Final[tuple[Check, ...]] = (
         "called 5 times a second.",
         "alone for 10 s before",
         "alone for 30 s before",
-        "neighbours.flood",
+        "chaos.neighbours.flood",
     ),
     Check(
         "S6",
         "Scripts use up all they can get, one after the other, beside an honest one.",
         "10 scripts",
         "every script of the battery",
-        "neighbours.resources",
+        "chaos.neighbours.resources",
     ),
 )

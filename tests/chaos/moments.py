@@ -211,7 +211,8 @@ _COUNTED = """
     SELECT count(f.run_id)::int AS runs,
         coalesce(sum(f.moments) FILTER (WHERE f.run_id IS NOT NULL OR f.reason IS NOT NULL), 0)::int
             AS told
-    FROM firings f JOIN triggers t ON t.id = f.trigger_id WHERE t.slug = $1
+    FROM firings f JOIN triggers t ON t.workspace_id = f.workspace_id AND t.id = f.source_id
+    WHERE t.slug = $1
 """
 
 

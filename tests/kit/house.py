@@ -143,5 +143,6 @@ async def bench(database: Database, database_url: str, tmp_path: Path) -> AsyncI
     finally:
         await workshop.aclose()
         await house.gate.aclose()
+        await house.hints.aclose()
         await house.waker.aclose()
         await house.egress.aclose()

@@ -25,5 +25,6 @@ async def own_house(bench: Bench, **settings: Any) -> AsyncIterator[Bench]:
         yield Bench(made, bench.outside)
     finally:
         await made.gate.aclose()
+        await made.hints.aclose()
         await made.waker.aclose()
         await made.egress.aclose()

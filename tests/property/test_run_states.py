@@ -41,6 +41,8 @@ from mainspring.store.wake import Waker
 from tests.kit.house import document, step
 from tests.kit.postgres import fresh_database
 
+_PLACE = queue.Place("model", "here", 1, ("fast",), 8)
+
 Found = TypeVar("Found")
 LIMITS = Limits()
 QUEUES = ["fast", "medium", "long"]
@@ -104,7 +106,7 @@ class Runs(RuleBasedStateMachine):
         self.workers = [self._registered(), self._registered()]
 
     def _registered(self) -> int:
-        return self.world.do(lambda tx: queue.register(tx, "model", 3600))
+        return self.world.do(lambda tx: queue.register(tx, _PLACE, 3600))
 
     @precondition(lambda self: len(self.expected) < 2)
     @rule()

@@ -20,6 +20,7 @@ from mainspring.contracts.context import RunRef, Transaction
 from mainspring.contracts.errors import Problem
 from mainspring.contracts.ids import new_id
 from mainspring.store.audit import Entry, append_audit
+from mainspring.store.parts import Part
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +80,28 @@ INSERT_CALLS = """
             name)
     ON CONFLICT DO NOTHING
 """
+
+# The same as a part of one statement that writes a step's rows together: $1 and $2 are the
+# workspaces and the runs of it, each row names its own by number, and a column that holds what
+# most calls have is not sent at all. The numbers of the others come from whoever puts it together.
+_PART = """
+    INSERT INTO calls (workspace_id, run_id, step, item, attempt, call, capability, outcome,
+        arguments_hash, arguments, result, error, cost_usd, ms, at, name)
+    SELECT ($1::uuid[])[c.n], ($2::uuid[])[c.n], c.step, coalesce(c.item, ''),
+        coalesce(c.attempt, 1::int2), coalesce(c.call, 1::int2), c.capability, c.outcome,
+        c.arguments_hash, c.arguments::json, c.result::json, c.error::json,
+        coalesce(c.cost_usd, 0), coalesce(c.ms, 0), c.at, nullif(c.name, '')
+    FROM unnest({}::int4[], {}::text[], {}::text[], {}::int2[], {}::int2[], {}::text[],
+        {}::text[], {}::bytea[], {}::text[], {}::text[], {}::text[], {}::numeric[], {}::int4[],
+        {}::timestamptz[], {}::text[])
+        AS c(n, step, item, attempt, call, capability, outcome, arguments_hash, arguments,
+            result, error, cost_usd, ms, at, name)
+"""
+CALLS_PART = Part(
+    _PART,
+    (None, None, "", 1, 1, None, None, None, None, None, None, Decimal(0), 0, None, ""),
+    "ON CONFLICT DO NOTHING",
+)
 
 # A record that was there already was told of then.
 _NEW = "RETURNING run_id, step, item, attempt, call"
@@ -151,6 +174,23 @@ def call_columns(
         for column, value in zip(columns, values, strict=True):
             column.append(value)
     return columns, large
+
+
+def call_row(n: int, record: CallRecord, most_bytes: int) -> tuple[Any, ...] | None:
+    """The row for CALLS_PART; None for a record that leaves more than one row."""
+    run, result = record.run, None
+    if run is None or record.audit:
+        return None
+    if record.result is not None:
+        result, large = _fitted(record, run.id, most_bytes)
+        if large is not None:
+            return None
+    error = None if record.error is None else dumps(record.error.as_dict())
+    return (
+        n, run.step, run.item, run.attempt, record.number, record.capability, record.outcome,
+        record.arguments_hash, dumps(record.arguments), result, error, record.cost, record.ms,
+        record.at, record.name,
+    )  # fmt: skip
 
 
 def _fitted(

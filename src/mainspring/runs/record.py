@@ -16,6 +16,7 @@ from mainspring.runs.events import run_event
 from mainspring.runs.lanes import Lane, lock_lanes, release_lanes
 from mainspring.runs.output import write_output
 from mainspring.runs.rows import End, StepRow, Unit
+from mainspring.runs.together import Together
 from mainspring.store.events import EventRow, append_events
 
 if TYPE_CHECKING:
@@ -102,6 +103,19 @@ class Recorder:
 
     async def flush(self, connection: Connection, units: Sequence[Unit]) -> Sequence[bool]:
         """Writes what still belongs to its owner; answers which units those were."""
+        together = Together(units, self._limits.call_result_bytes)
+        if together.fits and await connection.fetchval(
+            together.statement, *together.parameters()
+        ):
+            if together.ends:
+                self._tell()
+            return [True] * len(units)
+        return await self._one_after_another(connection, units)
+
+    async def _one_after_another(
+        self, connection: Connection, units: Sequence[Unit]
+    ) -> Sequence[bool]:
+        """The longer way: for what is unusual, and where somebody has lost a run."""
         lanes = sorted({lane for lane in map(_left_lane, units) if lane is not None})
         async with connection.transaction():
             await lock_lanes(connection, lanes)
@@ -191,7 +205,7 @@ def end_columns(ends: Sequence[tuple[Unit, End]]) -> list[list[Any]]:
         run = unit.run
         values = (
             run.workspace_id, run.id, run.fence, end.status, end.reason, end.outcome,
-            dumps(end.output), dumps(end.error), end.effects, end.drafts, end.cost_usd,
+            end.output_text or dumps(end.output), dumps(end.error), end.effects, end.drafts, end.cost_usd,
             end.active_ms, end.due_at, end.final,
         )  # fmt: skip
         for column, value in zip(columns, values, strict=True):

@@ -17,12 +17,13 @@ import orjson
 from mainspring.contracts.errors import Missing
 from mainspring.contracts.event import Entry, Event, EventRow, Place, Wanted
 from mainspring.contracts.limits import Limits
+from mainspring.store.parts import Part
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
     from mainspring.store.wake import Waker
 
-__all__ = ["EVENTS_CHANNEL", "EventRow", "EventTable", "Herald", "append_events"]
+__all__ = ["EVENTS_CHANNEL", "EVENTS_PART", "EventRow", "EventTable", "Herald", "append_events"]
 
 EVENTS_CHANNEL = "mainspring_events"
 # What one read may bring into memory, as text; one event always fits. A payload is
@@ -37,6 +38,15 @@ _APPEND = """
     FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::uuid[],
         $7::uuid[]) AS e(workspace_id, id, type, source_id, payload, run_id, replay_of)
 """
+
+# The same as a part of one statement; $1 are workspaces and $2 the runs that tell of something.
+_TOLD = """
+    INSERT INTO events (workspace_id, id, type, source_id, payload, run_id)
+    SELECT ($1::uuid[])[e.n], e.id, e.type, e.source_id, e.payload::jsonb, ($2::uuid[])[e.n]
+    FROM unnest({}::int4[], {}::uuid[], {}::text[], {}::text[], {}::text[])
+        AS e(n, id, type, source_id, payload)
+"""
+EVENTS_PART = Part(_TOLD, (None,) * 5)
 
 # The payload travels as text: one that cannot be read must not hide its neighbours.
 _READ = """

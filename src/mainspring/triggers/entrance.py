@@ -15,6 +15,7 @@ from mainspring.gate.rates import Rate
 from mainspring.store.database import Database
 from mainspring.triggers.callers import Callers, Source
 from mainspring.triggers.knock import Knock, unknown_webhook
+from mainspring.triggers.neighbours import Neighbours
 from mainspring.triggers.patience import SECONDS, patiently, too_late
 from mainspring.triggers.room import too_many
 from mainspring.triggers.signature import is_genuine
@@ -28,6 +29,7 @@ class Entrance:
 
     def __init__(self, database: Database, vault: Vault, limits: Limits) -> None:
         self._rate = Rate(limits.webhook_burst, limits.webhook_per_second)
+        self._neighbours = Neighbours(limits.webhook_per_second)
         # Buckets of their own: nobody spends the limit of a webhook who may not call it.
         self._strangers = Rate(limits.webhook_burst, limits.webhook_per_second)
         self._callers = Callers(database)
@@ -72,7 +74,8 @@ class Entrance:
 
     def charge(self, webhook: Webhook) -> None:
         """Counts a call against the limit of its webhook."""
-        seconds = self._rate.take(webhook.id)
+        seconds = self._neighbours.charge(webhook.workspace_id, webhook.id)
+        seconds = seconds or self._rate.take(webhook.id)
         if seconds:
             raise _too_often(seconds)
 

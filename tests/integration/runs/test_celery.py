@@ -23,8 +23,8 @@ from uuid import UUID, uuid4
 import pytest
 
 from mainspring.runs.arrivals import Request
-from mainspring.runs.transport.broker import MOST_IN_LINE, QUEUES, TASK
-from mainspring.runs.transport.sender import PORTION
+from mainspring.runs.transport.broker import MOST_IN_LINE, QUEUES, TASK, Broker, broker_of
+from mainspring.runs.transport.sender import PORTION, CeleryHints
 from mainspring.workspace.automations import Saved
 from tests.kit.house import Bench, document, step
 from tests.kit.own_house import own_house
@@ -55,10 +55,7 @@ async def fleet(bench: Bench, redis_server: RedisServer) -> AsyncIterator[Bench]
     async with own_house(
         bench, transport="celery", broker_url=redis_server.url, poll_seconds=_SECONDS_OF_POLL
     ) as house:
-        try:
-            yield house
-        finally:
-            await house.house.hints.aclose()
+        yield house
 
 
 @contextlib.asynccontextmanager
@@ -135,13 +132,17 @@ async def test_a_hint_alone_brings_a_worker_and_nonsense_changes_nothing(
 
         # A worker of other queues is not told, and does not take it when it looks.
         [other] = await _fire(fleet, medium)
-        for message in _nonsense(str(first)):
-            client.lpush(QUEUES["fast"], message)
+        client.lpush(QUEUES["fast"], *_nonsense(str(first)))
         async with asyncio.timeout(PATIENCE):
-            while client.llen(QUEUES["fast"]):
+            while client.llen(QUEUES["fast"]) or client.hlen("unacked"):
                 await asyncio.sleep(0.05)
         [second] = await _fire(fleet, sleepy)
         assert (await fleet.until(second, patience=PATIENCE))["status"] == "succeeded"
+        # It connects again after some of these, and looks then; now it has to hear.
+        connected = _ears(client)
+        [third] = await _fire(fleet, quick)
+        assert (await fleet.until(third, patience=PATIENCE))["status"] == "succeeded"
+        assert _ears(client) == connected
         assert (await fleet.read(other))["status"] == "pending"
         assert client.llen(QUEUES["medium"]) == 1
         assert (await fleet.read(first))["attempt"] == 1
@@ -169,7 +170,7 @@ async def test_many_runs_are_few_messages_and_a_line_that_nobody_takes_from_ends
     assert max(map(len, told)) <= PORTION
 
     client.rpush(name, *["{}"] * MOST_IN_LINE)
-    hints = own_sender(fleet)
+    hints = CeleryHints(_broker(fleet))
     hints.due([("fast", runs[0])])
     await hints.aclose()
     assert client.llen(name) == MOST_IN_LINE + len(messages)
@@ -185,14 +186,15 @@ async def test_a_broker_that_is_away_costs_time_and_nothing_else(
             runs = [(await _fire(fleet, saved))[0] for _ in range(3)]
             for run_id in runs:
                 assert (await fleet.until(run_id, patience=PATIENCE))["status"] == "succeeded"
-            await _until_logged(caplog, "cannot be reached", fleet, saved)
+            broker = _broker(fleet)
+            await _until_logged(caplog, broker.gone, fleet, saved)
             redis_server.start()
-            await _until_logged(caplog, "is back", fleet, saved)
+            await _until_logged(caplog, broker.back, fleet, saved)
         process.send_signal(signal.SIGTERM)
         _, told = await asyncio.to_thread(process.communicate, None, PATIENCE)
 
     assert process.returncode == 0
-    assert _times(caplog, "cannot be reached") == _times(caplog, "is back") == 1
+    assert (_times(caplog, broker.gone), _times(caplog, broker.back)) == (1, 1)
     # Whether it was up before the broker came back is not for us to say.
     assert told.count("cannot be reached") <= 1
     assert "Traceback" not in told
@@ -208,16 +210,13 @@ async def _until_logged(
 
 
 def _times(caplog: pytest.LogCaptureFixture, words: str) -> int:
-    return sum(words in record.getMessage() for record in caplog.records)
+    return sum(words == record.getMessage() for record in caplog.records)
 
 
-def own_sender(fleet: Bench) -> Any:
-    from mainspring.runs.transport.broker import broker_of
-    from mainspring.runs.transport.sender import CeleryHints
-
+def _broker(fleet: Bench) -> Broker:
     broker = broker_of(fleet.house.settings)
     assert broker is not None
-    return CeleryHints(broker)
+    return broker
 
 
 def _nonsense(run_id: str) -> Iterator[str]:
@@ -237,10 +236,17 @@ def _nonsense(run_id: str) -> Iterator[str]:
         )  # fmt: skip
 
     embed = {"callbacks": None, "errbacks": None, "chain": None, "chord": None}
-    yield from (message([[[run_id]], {}, embed]) for _ in range(2))
+    fine = [[[run_id]], {}, embed]
+    yield from (message(fine) for _ in range(2))
     yield message([[{"not": "ids"}], {"surprise": 1}, embed])
+    # These Celery answers by itself.
     yield message([[], {}, embed], task="os.system")
     yield message(b"cos\nsystem\n(S'true'\ntR.", "application/x-python-serialize")
-    yield message("just words")
     yield message(b"\xff\xfe{", "application/json")
-    yield "no message"
+    yield message(fine, eta="soon")
+    # These it does not foresee.
+    yield from (message(body) for body in ("just words", 5, None, [1], {"args": 3}))
+    yield from (message(fine, task=task) for task in (None, {}, 7))
+    yield message(fine, id={"a": 1}, retries="many", timelimit=3)
+    # These are no messages.
+    yield from ("no message", "{}", "[]", "5", '{"properties": {"delivery_tag": []}}')

@@ -7,6 +7,7 @@ matters: no results, no retries, and messages that are worth nothing after a min
 from __future__ import annotations
 
 import importlib
+import ssl
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib.util import find_spec
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 from mainspring.contracts.errors import Invalid
+from mainspring.runs.transport.taking import taker
 
 if TYPE_CHECKING:
     from mainspring.settings import Settings
@@ -28,7 +30,16 @@ EXPIRES_SECONDS: Final = 60.0
 MOST_IN_LINE: Final = 1_000
 # How long a broker may take to answer those who send, and those who listen.
 _SEND_SECONDS, _LISTEN_SECONDS = 2.0, 15.0
-_SCHEMES: Final = {"redis": ("redis", 6379), "rediss": ("redis", 6379), "amqp": ("amqp", 5672)}
+_SCHEMES: Final = {
+    "redis": ("redis", 6379),
+    "rediss": ("redis", 6379),
+    "amqp": ("amqp", 5672),
+    "amqps": ("amqp", 5671),
+}
+# What an address may say after its question mark: how TLS is spoken with Redis.
+_TLS_WORDS: Final = frozenset(
+    {"ssl_ca_certs", "ssl_certfile", "ssl_keyfile", "ssl_cert_reqs", "ssl_check_hostname"}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +53,8 @@ class Broker:
     address: str
     # What workers do in the meantime, for the same sentence.
     poll_seconds: float = 1.0
+    # What the libraries are told of TLS, where the address asks for it.
+    tls: Mapping[str, Any] | None = None
 
     @property
     def gone(self) -> str:
@@ -74,7 +87,9 @@ class Broker:
             }
         )
 
-    def listening(self, hint: Callable[..., None]) -> Any:
+    def listening(
+        self, hint: Callable[..., None], connected: Callable[[], None], lost: Callable[[], None]
+    ) -> Any:
         """The application of a worker: its one task is the hint."""
         app = self._app(
             {
@@ -83,6 +98,7 @@ class Broker:
                 else {},
                 "broker_connection_retry_on_startup": True,
                 "broker_connection_max_retries": None,
+                "worker_consumer": taker(connected, lost),
                 # The hint touches our own process, so no other process may run it.
                 "worker_pool": "solo",
                 "worker_concurrency": 1,
@@ -105,6 +121,7 @@ class Broker:
             task_ignore_result=True,
             task_serializer="json",
             accept_content=["json"],
+            **({} if self.tls is None else {"broker_use_ssl": dict(self.tls)}),
             **more,
         )
         return app
@@ -141,12 +158,39 @@ def _read(url: str, poll_seconds: float) -> Broker:
         raise Invalid(
             "MAINSPRING_BROKER_URL is not the address of a broker.",
             code="bad_broker_url",
-            suggestion="Write redis://host:6379/0, rediss://host:6380/0 for Redis with TLS, or "
-            "amqp://user:password@host:5672 for RabbitMQ.",
+            suggestion="Write redis://host:6379/0 or amqp://user:password@host:5672 for RabbitMQ; "
+            "with TLS rediss:// or amqps://.",
         )
+    _check_query(split.scheme, split.query)
     kind, usual = _SCHEMES[split.scheme]
     shown = f"[{host}]" if ":" in host else host
-    return Broker(url, kind, f"{shown}:{port or usual}", poll_seconds)
+    return Broker(url, kind, f"{shown}:{port or usual}", poll_seconds, _tls(split.scheme, host))
+
+
+def _check_query(scheme: str, query: str) -> None:
+    """A word that the libraries do not know would look like a broker that is never there."""
+    words = {word.partition("=")[0] for word in query.split("&") if word}
+    if words <= (_TLS_WORDS if scheme == "rediss" else set()):
+        return
+    raise Invalid(
+        "MAINSPRING_BROKER_URL says something after its question mark that is not understood.",
+        code="bad_broker_url",
+        suggestion=f"With rediss:// there may be {', '.join(sorted(_TLS_WORDS))}; redis://, "
+        "amqp:// and amqps:// have nothing there.",
+    )
+
+
+def _tls(scheme: str, host: str) -> Mapping[str, Any] | None:
+    """Certificates and their names are checked.
+
+    By itself the library for Redis checks neither, and the one for RabbitMQ not the name. What
+    an address of Redis says about it takes the place of this.
+    """
+    if scheme == "rediss":
+        return {"ssl_cert_reqs": ssl.CERT_REQUIRED, "ssl_check_hostname": True}
+    if scheme == "amqps":
+        return {"cert_reqs": ssl.CERT_REQUIRED, "server_hostname": host}
+    return None
 
 
 def _needed(kind: str) -> tuple[str, ...]:

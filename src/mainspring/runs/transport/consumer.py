@@ -8,13 +8,12 @@ process has one worker.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import importlib
 import logging
 import os
 import platform
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final
 
 from mainspring.runs.transport.broker import QUEUES
@@ -85,13 +84,10 @@ class Consumer:
             ear.look()
 
         try:
-            app = self._broker.listening(ear.hint)
+            app = self._broker.listening(ear.hint, connected, self._lost)
             # Where a message is taken, Celery asks for the application of this thread.
             app.set_current()
-            app.steps["consumer"].add(connection_step(connected, self._lost))
             self._probe(app)
-            # Celery would go on with the loop of its last life, which is closed.
-            importlib.import_module("kombu.asynchronous").set_event_loop(None)
             controller = app.WorkController(
                 hostname=f"mainspring-{os.getpid()}@{platform.node()}",
                 queues=self._queues,
@@ -107,20 +103,7 @@ class Consumer:
             # Asked for by name, as with `celery control shutdown`.
             self.close()
             ear.shut_down()
-        elif not self._stop.is_set():
-            self._clear(app)
         return reached.is_set()
-
-    def _clear(self, app: Any) -> None:
-        """A message on which Celery breaks is put back by it and would break it again.
-
-        All in line are thrown away: they are hints, and we look when we are connected anew.
-        """
-        log.warning("A message that cannot be read was thrown away, and all others in its line.")
-        with contextlib.suppress(Exception), app.connection_for_read() as connection:
-            connection.connect()
-            for name in self._queues:
-                connection.default_channel.queue_purge(name)
 
     def _probe(self, app: Any) -> None:
         """Celery itself would wait for the broker without a word."""
@@ -133,20 +116,6 @@ class Consumer:
     def _lost(self) -> None:
         if not self._stop.is_set():
             self._presence.missed()
-
-
-def connection_step(connected: Callable[[], None], lost: Callable[[], None]) -> Any:
-    """A step of Celery's that tells of every connection, made of what Celery is given by name."""
-    bootsteps = importlib.import_module("celery.bootsteps")
-    return type(
-        "Connected",
-        (bootsteps.StartStopStep,),
-        {
-            "requires": ("celery.worker.consumer.tasks:Tasks",),
-            "start": lambda self, parent: connected(),
-            "stop": lambda self, parent: lost(),
-        },
-    )
 
 
 def celery_state() -> Any:

@@ -16,7 +16,7 @@ from mainspring.runs.numbers import HouseNumbers, read_house
 from mainspring.runs.retention import DEFAULT_DAYS
 from mainspring.store.migrate import tables_version
 from mainspring.surfaces.cli.backing_up import last_backup
-from mainspring.surfaces.cli.checks import Check
+from mainspring.surfaces.cli.checks import Check, Verdict
 from mainspring.surfaces.cli.listening import is_loopback
 from mainspring.surfaces.cli.weight import in_bytes
 from mainspring.surfaces.cli.words import count, date_time, hint
@@ -166,7 +166,7 @@ def growth(seen: Seen) -> Check:
     days = size.days_until_full
     if days is None or days > _SOON_DAYS:
         return Check("growth", "ok", f"{told}.")
-    verdict = "wrong" if days < _VERY_SOON_DAYS else "doubtful"
+    verdict: Verdict = "wrong" if days < _VERY_SOON_DAYS else "doubtful"
     suggestion = f"Keep less ({hint('size')} shows what is large), or give it a larger disk."
     return Check("growth", verdict, f"{told}: its disk is full in {days} days.", suggestion)
 
@@ -183,7 +183,7 @@ def backup(seen: Seen, settings: Settings, now: datetime) -> Check:
     young = not oldest or now - min(oldest) < timedelta(days=_BACKUP_DAYS)
     if young or settings.database_url is not None:
         return Check("backup", "ok", told)
-    return Check("backup", "doubtful", told, f"Make one: {hint('backup')}")
+    return Check("backup", "doubtful", told, f"Make one: {hint('backup', 'make', 'FILE')}")
 
 
 def exposure(settings: Settings) -> Check:

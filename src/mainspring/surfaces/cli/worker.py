@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from mainspring.contracts.errors import Finding, Invalid
 from mainspring.runs.watch import Moment
 from mainspring.surfaces.cli import exits
+from mainspring.surfaces.cli.logbook import keep_logbook
 from mainspring.surfaces.cli.supervisor import TOGETHER_SECONDS
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ _ENDS = {"succeeded": "succeeded", "waiting": "waiting", "pending": "told", "los
 async def work(desk: Desk, screen: Screen, *, queues: str | None, slots: int | None) -> int:
     """Runs a worker; the first signal lets its steps finish, and a second one ends it at once."""
     settings = _settings(desk.settings(), queues, slots)
+    keep_logbook("worker", settings.log)
     async with desk.doors.open(settings) as rooms:
         worker = rooms.hire(lambda moment: _tell(moment, screen))
         loop = asyncio.get_running_loop()

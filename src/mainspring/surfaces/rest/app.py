@@ -131,7 +131,7 @@ def build_api(
     )
     app.add_middleware(Beside, surfaces=beside)
     app.add_middleware(Lost, page=page)
-    app.add_middleware(Shell)
+    app.add_middleware(Shell, tally=app.state.requests)
     told = None if rooms.telemetry is None else rooms.telemetry.opened()
     if told is not None:
         app.add_middleware(Traced, telemetry=told)

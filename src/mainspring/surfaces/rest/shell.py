@@ -14,6 +14,7 @@ from starlette.datastructures import MutableHeaders
 from mainspring.contracts.ids import new_id
 from mainspring.contracts.whereabouts import HERE, Whereabouts
 from mainspring.surfaces.rest.problems import send_problem, unexpected
+from mainspring.surfaces.rest.request_tally import RequestTally
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -32,8 +33,9 @@ HEADERS: Final = {
 class Shell:
     """Outermost: whatever happens inside, the caller gets a whole answer."""
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, tally: RequestTally | None = None) -> None:
         self._app = app
+        self._tally = tally or RequestTally()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -61,7 +63,7 @@ class Shell:
             await send_problem(problem, scope, receive, send_with_headers)
         finally:
             HERE.reset(before)
-            scope["app"].state.requests.count(scope, status, time.perf_counter() - began)
+            self._tally.count(scope, status, time.perf_counter() - began)
 
 
 def _asked_id(scope: Scope) -> str | None:

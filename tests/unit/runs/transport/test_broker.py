@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ssl
+
 import pytest
 
 from mainspring.contracts.errors import Invalid
@@ -30,7 +32,8 @@ def test_celery_without_a_broker_says_what_to_set() -> None:
     "url",
     [
         "localhost:6379", "http://localhost", "sqs://x", "redis://", "amqp:///", "memory://x",
-        "redis://host:notaport", "redis://[::1", "filesystem://tmp", "amqps://host",
+        "redis://host:notaport", "redis://[::1", "filesystem://tmp",
+        "redis://host/0?ssl_cert_reqs=none", "rediss://host/0?health=1", "amqps://host?ssl_ca_certs=/a",
     ],
 )  # fmt: skip
 def test_an_address_that_is_no_broker_is_refused_without_repeating_it(url: str) -> None:
@@ -52,6 +55,29 @@ def test_a_broker_is_shown_without_its_password() -> None:
     assert (found.kind, found.address) == ("amqp", "broker.example:5672")
     assert (secured.kind, secured.address) == ("redis", "[fe80::1]:6380")
     assert "hunter2" not in found.gone + found.back + repr(found)
+
+
+@pytest.mark.parametrize("scheme", ["rediss", "amqps"])
+def test_tls_checks_the_certificate_and_its_name(scheme: str) -> None:
+    found = _of(f"{scheme}://broker.example")
+    assert found is not None
+    with found.sending().connection_for_write() as line:
+        told = line.ssl
+
+    required, named = {"rediss": ("ssl_cert_reqs", "ssl_check_hostname"),
+                       "amqps": ("cert_reqs", "server_hostname")}[scheme]  # fmt: skip
+    assert told[required] is ssl.CERT_REQUIRED
+    assert told[named]
+
+
+def test_an_address_of_redis_may_bring_its_own_authority_and_is_still_checked() -> None:
+    found = _of("rediss://broker.example/0?ssl_ca_certs=/etc/ours.pem")
+    assert found is not None
+    with found.sending().connection_for_write() as line:
+        told = line.ssl
+
+    # The library for Redis itself requires a certificate where nothing else is said.
+    assert told == {"ssl_ca_certs": "/etc/ours.pem"}
 
 
 def test_a_missing_extra_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

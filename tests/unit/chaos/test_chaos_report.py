@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from tests.chaos.__main__ import chosen, judged
@@ -22,13 +20,15 @@ from tests.chaos.check import (
 )
 from tests.chaos.checks import CHECKS
 from tests.chaos.report import Result, page, table
+from tests.kit.processes import ROOT
 
 
 async def breaks_off(asked: Asked) -> Verdict:
     raise AssertionError(f"nothing came of {asked.of('a quick', 'a full')} one\nmore")
 
 
-CHECK = Check("R0", "Something is done.", "a little", "a lot", "test_report.breaks_off")
+BREAKS_OFF = "unit.chaos.test_chaos_report.breaks_off"
+CHECK = Check("R0", "Something is done.", "a little", "a lot", BREAKS_OFF)
 
 
 def _result(verdict: Verdict) -> Result:
@@ -65,7 +65,7 @@ def test_the_line_the_table_and_the_page_say_the_same() -> None:
     assert bad.line.endswith(": FAILED")
     *_, last = table([good, bad])
     assert last == "1 of 2 checks passed"
-    other = Check("R9", "Something else.", "some", "all", "test_report.breaks_off")
+    other = Check("R9", "Something else.", "some", "all", BREAKS_OFF)
     earlier = "| R9 | full: all | lost 0 (0) | 9 | 1 | then | PASSED |"
     text = page([bad], [CHECK, other], "the command", f"# Old\n\n{earlier}\n")
     assert "| R0 | quick: a little | a/b 2 (3) | 1 | 7 | " in text
@@ -86,8 +86,8 @@ def test_every_number_has_a_check_and_can_be_chosen() -> None:
     assert numbers == [*(f"R{number}" for number in range(1, 21)), "W4", "S6"]
     for check in CHECKS:
         # Loading all of them would load the whole product for this one question.
-        module, _, name = check.place.partition(".")
-        text = Path(__file__).with_name(f"{module}.py").read_text(encoding="utf-8")
+        *folders, name = check.place.split(".")
+        text = ROOT.joinpath("tests", *folders).with_suffix(".py").read_text(encoding="utf-8")
         assert f"async def {name}(asked: Asked) -> Verdict:" in text
     assert [check.number for check in chosen("r3, W4")] == ["R3", "W4"]
     with pytest.raises(SystemExit, match="R99"):

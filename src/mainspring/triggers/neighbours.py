@@ -1,0 +1,43 @@
+"""How often one webhook may call while other workspaces call too.
+
+A burst is taken in full by a process that has nobody else to serve. It costs more than a process
+can do in that time, though, and whoever calls beside it would wait until it is worked off. While
+calls of another workspace come in, a webhook therefore has its lasting rate and next to no burst:
+what is beyond is refused at once, which is cheap, and the sender comes again.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Final
+from uuid import UUID
+
+from mainspring.gate.rates import Rate
+
+# How long a workspace that has called is reckoned with.
+_SECONDS: Final = 5.0
+# The burst that is left, as a part of what may come in a second.
+_PART: Final = 8
+
+
+class Neighbours:
+    """Counts the calls of webhooks, and minds who else is there."""
+
+    def __init__(self, per_second: int, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._rate = Rate(max(per_second // _PART, 1), per_second, clock=clock)
+        self._clock = clock
+        # The workspace that called last, and the last one that is another, each with its time.
+        self._last: tuple[UUID | None, float] = (None, 0.0)
+        self._other: tuple[UUID | None, float] = (None, 0.0)
+
+    def charge(self, workspace_id: UUID, webhook_id: UUID) -> float:
+        """Zero when the call may go on; else the seconds after which the next one may."""
+        now = self._clock()
+        if workspace_id != self._last[0]:
+            self._other = self._last
+        self._last = (workspace_id, now)
+        # Calls without company count too: who has just sent a flood has used up its share.
+        seconds = self._rate.take(webhook_id)
+        other, at = self._other
+        return seconds if other is not None and now - at < _SECONDS else 0.0
