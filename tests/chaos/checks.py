@@ -73,7 +73,8 @@ CHECKS: Final[tuple[Check, ...]] = (
     Check(
         "R9",
         "An automation is fired again and again while it runs, and the worker that has its "
-        "run is killed in the middle, under each of the three policies.",
+        "run is killed in the middle, under each of the three policies. The next fire may be "
+        "blocked for the lease, and half of it more for the look that finds it over.",
         "120 fires per policy, lease 4 s",
         "500 fires per policy, lease 4 s",
         "chaos.killing.lanes",
@@ -89,7 +90,7 @@ CHECKS: Final[tuple[Check, ...]] = (
     Check(
         "R11",
         "Steps fail some times and then succeed, ask for a pause, fail for good, or cannot be "
-        "begun.",
+        "begun. No pause may be too short; a busy machine may come a second too late.",
         "30 runs",
         "126 runs",
         "chaos.tries.retries",
@@ -134,7 +135,7 @@ CHECKS: Final[tuple[Check, ...]] = (
     Check(
         "R17",
         "An automation is edited while it is fired, and loses grants, is archived and is "
-        "paused while it runs.",
+        "paused while it runs. A call after the pause is kept as skipped, and nothing is done.",
         "60 edits and fires",
         "200 edits and fires",
         "chaos.changes.changed",

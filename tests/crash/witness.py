@@ -16,16 +16,29 @@ from mainspring.store.database import Connection
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
+# The last step and the end of its run are one statement, after which both are noted: what counts
+# is how the run stood before its writer's transaction.
+_WRITES = """
+    SELECT s.*, coalesce(before.was, s.run_status) AS run_stood
+    FROM witness_steps s LEFT JOIN LATERAL (
+        SELECT m.was FROM witness_runs m
+        WHERE m.tx = s.tx AND m.run_id = s.run_id AND m.fence = s.fence
+        ORDER BY m.n LIMIT 1
+    ) AS before ON true
+    ORDER BY s.at, s.n
+"""
+
 _INSTALL = """
 CREATE TABLE witness_runs (
     at timestamptz NOT NULL DEFAULT clock_timestamp(), n bigint GENERATED ALWAYS AS IDENTITY,
     pid integer, run_id uuid, was text, status text, worker integer, fence integer,
-    takeovers integer
+    takeovers integer, tx xid8 NOT NULL DEFAULT pg_current_xact_id()
 );
+CREATE INDEX witness_runs_tx ON witness_runs (tx, run_id);
 CREATE TABLE witness_steps (
     at timestamptz NOT NULL DEFAULT clock_timestamp(), n bigint GENERATED ALWAYS AS IDENTITY,
     pid integer, run_id uuid, step text, item text, status text, fence integer,
-    run_fence integer, run_status text
+    run_fence integer, run_status text, tx xid8 NOT NULL DEFAULT pg_current_xact_id()
 );
 CREATE TABLE witness_workers (
     at timestamptz NOT NULL DEFAULT clock_timestamp(), n bigint GENERATED ALWAYS AS IDENTITY,
@@ -118,10 +131,10 @@ async def read_moves(connection: Connection) -> list[Move]:
 
 
 async def read_writes(connection: Connection) -> list[Written]:
-    rows = await connection.fetch("SELECT * FROM witness_steps ORDER BY at, n")
+    rows = await connection.fetch(_WRITES)
     return [
         Written(ns(row["at"]), row["pid"], row["run_id"], row["step"], row["item"],
-                row["status"], row["fence"], row["run_fence"], row["run_status"])
+                row["status"], row["fence"], row["run_fence"], row["run_stood"])
         for row in rows
     ]  # fmt: skip
 

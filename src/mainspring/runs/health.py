@@ -87,10 +87,11 @@ _VITALS = """
             WHERE (xid, id) > (mark.xid, mark.id) ORDER BY xid, id LIMIT 1
          ) AS e) AS event_seconds,
         -- Triggers listen and nobody has ever read the log for them.
-        (SELECT extract(epoch FROM now() - min(armed_at)) FROM triggers
-         WHERE type IN ('event', 'board_change', 'page_ingested') AND armed_at IS NOT NULL
-           AND NOT EXISTS (SELECT 1 FROM mark))
-            AS unheard_seconds
+        CASE WHEN NOT EXISTS (SELECT 1 FROM mark) THEN (
+            SELECT extract(epoch FROM now() - armed_at) FROM triggers
+            WHERE type IN ('event', 'board_change', 'page_ingested') AND armed_at IS NOT NULL
+            ORDER BY armed_at LIMIT 1
+        ) END AS unheard_seconds
 """
 
 _RUNS_SINCE = """

@@ -22,11 +22,11 @@ COLUMNS = """r.id, a.name AS automation, r.automation_id, r.version, r.status, r
 # The page is picked first, along the ids and no further than it goes; names come to it then.
 _LIST = f"""
     WITH picked AS MATERIALIZED (
-        SELECT r.id FROM runs r WHERE r.workspace_id = $1 AND {{parts}}
+        SELECT r.* FROM runs r WHERE r.workspace_id = $1 AND {{parts}}
         ORDER BY r.id DESC LIMIT $2
     )
     SELECT {COLUMNS}
-    FROM picked p JOIN runs r ON r.workspace_id = $1 AND r.id = p.id
+    FROM picked r
     JOIN automations a ON a.workspace_id = r.workspace_id AND a.id = r.automation_id
     ORDER BY r.id DESC
 """

@@ -147,7 +147,8 @@ async def test_a_hint_alone_brings_a_worker_and_nonsense_changes_nothing(
         assert client.llen(QUEUES["medium"]) == 1
         assert (await fleet.read(first))["attempt"] == 1
 
-        process.send_signal(signal.SIGTERM)
+        # As `celery control shutdown` does.
+        await asyncio.to_thread(_broker(fleet).sending().control.shutdown)
         assert await asyncio.to_thread(process.wait, PATIENCE) == 0
         assert not await fleet.house.database.fetchval("SELECT count(*) FROM workers")
 
@@ -246,7 +247,8 @@ def _nonsense(run_id: str) -> Iterator[str]:
     yield message(fine, eta="soon")
     # These it does not foresee.
     yield from (message(body) for body in ("just words", 5, None, [1], {"args": 3}))
-    yield from (message(fine, task=task) for task in (None, {}, 7))
+    strange: tuple[Any, ...] = (None, {}, 7)
+    yield from (message(fine, task=task) for task in strange)
     yield message(fine, id={"a": 1}, retries="many", timelimit=3)
     # These are no messages.
     yield from ("no message", "{}", "[]", "5", '{"properties": {"delivery_tag": []}}')

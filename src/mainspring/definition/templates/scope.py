@@ -103,13 +103,18 @@ def build_run_context(
     facts: RunFacts,
     *,
     inputs: Mapping[str, Any],
-    trigger: Mapping[str, Any] | None = None,
+    trigger: Any = None,
     steps: Mapping[str, Any] | None = None,
 ) -> Scope:
-    """The scope in which a plan begins, or goes on after the steps already done."""
-    scope = Scope(
-        {"run": facts.as_data(), "inputs": dict(inputs), "trigger": dict(trigger or {})}, {}
-    )
+    """The scope in which a plan begins, or goes on after the steps already done.
+
+    A trigger may have brought any JSON value; it is shown as it came, and nothing as an
+    empty object.
+    """
+    brought = {} if trigger is None else trigger
+    if isinstance(brought, Mapping):
+        brought = dict(brought)
+    scope = Scope({"run": facts.as_data(), "inputs": dict(inputs), "trigger": brought}, {})
     for name, output in (steps or {}).items():
         scope.add(name, output)
     return scope

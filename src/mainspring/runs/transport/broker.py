@@ -7,7 +7,6 @@ matters: no results, no retries, and messages that are worth nothing after a min
 from __future__ import annotations
 
 import importlib
-import ssl
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib.util import find_spec
@@ -183,13 +182,13 @@ def _check_query(scheme: str, query: str) -> None:
 def _tls(scheme: str, host: str) -> Mapping[str, Any] | None:
     """Certificates and their names are checked.
 
-    By itself the library for Redis checks neither, and the one for RabbitMQ not the name. What
-    an address of Redis says about it takes the place of this.
+    By itself Celery checks neither with Redis, and with RabbitMQ the certificate but not its
+    name. What an address of Redis says about it takes the place of this.
     """
     if scheme == "rediss":
-        return {"ssl_cert_reqs": ssl.CERT_REQUIRED, "ssl_check_hostname": True}
+        return {"ssl_cert_reqs": "required", "ssl_check_hostname": True}
     if scheme == "amqps":
-        return {"cert_reqs": ssl.CERT_REQUIRED, "server_hostname": host}
+        return {"server_hostname": host}
     return None
 
 

@@ -14,6 +14,7 @@ import os
 import platform
 import threading
 from collections.abc import Iterable
+from time import monotonic
 from typing import TYPE_CHECKING, Any, Final
 
 from mainspring.runs.transport.broker import QUEUES
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 # Celery looks once a second whether it should stop.
 _CLOSE_SECONDS: Final = 3.0
 _FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 30.0
+# Who has worked for so long did not end by what is wrong from the start.
+_LONG_LIFE: Final = 60.0
 # These tell of every attempt to connect, and repeat what strangers have sent.
 _TALKATIVE: Final = ("celery", "kombu", "amqp")
 
@@ -68,18 +71,17 @@ class Consumer:
             logging.getLogger(name).setLevel(logging.CRITICAL + 1)
         pause = _FIRST_PAUSE
         while not self._stop.is_set():
-            began_well = self._work(ear)
+            began = monotonic()
+            self._work(ear)
             if self._stop.is_set():
                 return
-            pause = _FIRST_PAUSE if began_well else min(pause * 2, _LONGEST_PAUSE)
-            self._stop.wait(pause)
+            pause = _FIRST_PAUSE if monotonic() - began > _LONG_LIFE else pause * 2
+            self._stop.wait(min(pause, _LONGEST_PAUSE))
 
-    def _work(self, ear: CeleryEar) -> bool:
-        """One life of Celery's worker; whether it reached the broker in it."""
-        reached = threading.Event()
+    def _work(self, ear: CeleryEar) -> None:
+        """One life of Celery's worker: it connects again by itself, and should not end."""
 
         def connected() -> None:
-            reached.set()
             self._presence.met()
             ear.look()
 
@@ -98,12 +100,19 @@ class Consumer:
             controller.start()
         except Exception:
             log.exception("The consumer of hints ended by a mistake and begins again.")
-            return reached.is_set()
-        if controller.exitcode not in (None, 0, 1) and not self._stop.is_set():
-            # Asked for by name, as with `celery control shutdown`.
+            return
+        if self._stop.is_set():
+            return
+        if controller.exitcode != 0:
+            log.warning(
+                "The broker at %s refuses us, or Celery has ended; it is tried again. Runs are "
+                "found meanwhile by looking for them.",
+                self._broker.address,
+            )
+        else:
+            # Asked for from afar, as with `celery control shutdown`.
             self.close()
             ear.shut_down()
-        return reached.is_set()
 
     def _probe(self, app: Any) -> None:
         """Celery itself would wait for the broker without a word."""

@@ -3,6 +3,7 @@
 -- lost: standing halts = SELECT count(*) FROM halts WHERE released_at IS NULL
 
 UPDATE runs SET due_at = least(due_at, parked_due_at) WHERE parked_due_at IS NOT NULL;
+DROP INDEX triggers_armed;
 DROP INDEX runs_parked;
 ALTER TABLE runs DROP COLUMN parked_due_at;
 

@@ -61,3 +61,7 @@ $$;
 -- A run that is held is out of the way of every claim; this is when it was due before.
 ALTER TABLE runs ADD COLUMN parked_due_at timestamptz;
 CREATE INDEX runs_parked ON runs (workspace_id, automation_id) WHERE parked_due_at IS NOT NULL;
+
+-- The trigger that has listened longest, for the health: however many there are, one is read.
+CREATE INDEX triggers_armed ON triggers (armed_at)
+    WHERE type IN ('event', 'board_change', 'page_ingested') AND armed_at IS NOT NULL;

@@ -139,3 +139,16 @@ def test_the_words_of_the_language_are_reserved() -> None:
         "if",
         "else",
     } <= RESERVED
+
+
+def test_a_trigger_is_shown_as_it_came() -> None:
+    pairs = [["a", 1], ["b", 2]]
+    for brought in (pairs, [], "text", "", 0, 7, False, {"b": 2}):
+        names = build_run_context(facts(), inputs={}, trigger=brought).names
+        assert names["trigger"] == brought
+        assert type(names["trigger"]) is type(brought)
+    assert build_run_context(facts(), inputs={}).names["trigger"] == {}
+    assert build_run_context(facts(), inputs={}, trigger=None).names["trigger"] == {}
+    given = {"b": 2}
+    build_run_context(facts(), inputs={}, trigger=given).names["trigger"]["c"] = 3
+    assert given == {"b": 2}
