@@ -1,8 +1,8 @@
 """The floor: the rows of a run written by bare asyncpg, in groups, with durable commits.
 
 The rows, the tables and the statements are those of the engine, which sends them as one where
-it can; what is missing is the engine. Each group of runs is claimed in one commit, each step of the group is one commit,
-and the last step shares its commit with the end of the runs.
+it can; what is missing is the engine. Each group of runs is claimed in one commit, each step of
+the group is one commit, and the last step shares its commit with the end of the runs.
 """
 
 from __future__ import annotations

@@ -103,9 +103,12 @@ async def rate(count: int, runs: int = RUNS) -> float:
 def measure(rounds: int) -> dict[str, float]:
     """In turn, so that both meet the same machine."""
     ones, twos = [], []
-    for _ in range(rounds):
+    for number in range(rounds):
         ones.append(uvloop.run(rate(1)))
         twos.append(uvloop.run(rate(2)))
+        # A round takes a while, and says so rather than nothing.
+        said = f"round {number + 1} of {rounds}: {ones[-1]:.1f} and {twos[-1]:.1f} runs a second"
+        print(said, flush=True)
     one, two = statistics.median(ones), statistics.median(twos)
     return {"one": round(one, 1), "two": round(two, 1), "ratio": round(two / one, 2)}
 

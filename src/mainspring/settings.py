@@ -91,7 +91,9 @@ class Settings:
         "local", "How workers hear of new runs: local, through Postgres, or celery, by a broker."
     )
     broker_url: str | None = _setting(
-        None, "The broker of the transport celery: redis://host:6379/0 or amqp://host:5672."
+        None,
+        "The broker of the transport celery: redis://host:6379/0, amqp://host:5672, or either "
+        "with TLS, rediss:// and amqps://.",
     )
     log: str = _setting("text", "How the parts of the server report: text, or json, a line each.")
     otlp_url: str | None = _setting(

@@ -24,10 +24,14 @@ _LIST = f"""
     WITH picked AS MATERIALIZED (
         SELECT r.* FROM runs r WHERE r.workspace_id = $1 AND {{parts}}
         ORDER BY r.id DESC LIMIT $2
+    ), named AS MATERIALIZED (
+        SELECT a.id, a.name
+        FROM (SELECT DISTINCT p.automation_id AS id FROM picked p) AS of_page,
+        LATERAL (SELECT n.id, n.name FROM automations n
+                 WHERE n.workspace_id = $1 AND n.id = of_page.id) AS a
     )
     SELECT {COLUMNS}
-    FROM picked r
-    JOIN automations a ON a.workspace_id = r.workspace_id AND a.id = r.automation_id
+    FROM picked r JOIN named a ON a.id = r.automation_id
     ORDER BY r.id DESC
 """
 # Only what was asked for is written: a plan that must allow for every part reads every run.

@@ -104,9 +104,7 @@ class Recorder:
     async def flush(self, connection: Connection, units: Sequence[Unit]) -> Sequence[bool]:
         """Writes what still belongs to its owner; answers which units those were."""
         together = Together(units, self._limits.call_result_bytes)
-        if together.fits and await connection.fetchval(
-            together.statement, *together.parameters()
-        ):
+        if together.fits and await connection.fetchval(together.statement, *together.parameters()):
             if together.ends:
                 self._tell()
             return [True] * len(units)
@@ -205,7 +203,7 @@ def end_columns(ends: Sequence[tuple[Unit, End]]) -> list[list[Any]]:
         run = unit.run
         values = (
             run.workspace_id, run.id, run.fence, end.status, end.reason, end.outcome,
-            end.output_text or dumps(end.output), dumps(end.error), end.effects, end.drafts, end.cost_usd,
+            dumps(end.output), dumps(end.error), end.effects, end.drafts, end.cost_usd,
             end.active_ms, end.due_at, end.final,
         )  # fmt: skip
         for column, value in zip(columns, values, strict=True):

@@ -86,8 +86,6 @@ class End:
     cost_usd: Decimal = Decimal(0)
     active_ms: int = 0
     due_at: datetime | None = None
-    # The output as JSON, when it has been written out already.
-    output_text: str | None = None
 
     @property
     def final(self) -> bool:

@@ -129,7 +129,7 @@ class Together:
             return False
         self.ends = True
         self._ended.append((
-            n, end.status, end.reason, end.outcome, end.output_text or dumps(end.output),
+            n, end.status, end.reason, end.outcome, dumps(end.output),
             dumps(end.error), end.effects, end.drafts, end.cost_usd, end.active_ms, end.due_at,
             final,
         ))  # fmt: skip
