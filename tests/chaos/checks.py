@@ -41,7 +41,8 @@ CHECKS: Final[tuple[Check, ...]] = (
     Check(
         "R5",
         "Three schedulers and four workers serve schedules that are all due in the same "
-        "minute, first undisturbed, then with a scheduler killed in each minute.",
+        "minute, first undisturbed, then with a scheduler killed in each minute. How late runs "
+        "start is counted from the second minute on, when every process is there.",
         "100 schedules, 4 minutes, 20 times faster",
         "300 schedules, 10 minutes, 20 times faster",
         "chaos.moments.many_schedulers",

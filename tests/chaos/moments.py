@@ -52,7 +52,7 @@ async def many_schedulers(asked: Asked) -> Verdict:
             found += verdict.offences(await verdict.gather(arena), schedulers.SPOTS)
             nexts = await schedulers.waiting_for(arena)
             wanted = len(schedulers.promised(storm.firsts, nexts))
-            late = await schedulers.delays(storm)
+            late = await schedulers.delays(storm, later=True)
         name = "with a scheduler killed each minute" if kills else "undisturbed"
         figures.append(exactly(f"runs {name}", len(arena.runs), wanted))
         figures.append(none_of(f"missed, doubled or wrong {name}", found))

@@ -209,12 +209,16 @@ def gaps(rows: Sequence[Any]) -> list[str]:
     return against
 
 
-async def delays(storm: Storm) -> list[float]:
-    """Seconds from each moment to the start of its run, in order."""
+async def delays(storm: Storm, *, later: bool = False) -> list[float]:
+    """Seconds from each moment to the start of its run, in order.
+
+    The first minute may come while the processes still start; later ones leave it out.
+    """
+    first = min(storm.firsts.values())
     return sorted(
         (row["started_at"] - storm.real(_moment(row, "scheduled_for"))).total_seconds()
         for row in await _runs(storm.arena)
-        if row["started_at"] is not None
+        if row["started_at"] is not None and not (later and _moment(row, "scheduled_for") <= first)
     )
 
 

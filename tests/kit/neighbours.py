@@ -52,6 +52,7 @@ _TOLD: Final[Mapping[tuple[str, str], Any]] = {
     ("sessions", "expires_at"): datetime(2099, 1, 1, tzinfo=UTC),
     # A halt of the workspace itself would keep everything in it from happening.
     ("halts", "scope"): "automation",
+    ("halts", "subject"): "01900000-0000-7000-8000-0000000000a1",
 }
 # Columns that need nothing in them, and are looked for by what they hold.
 _FILLED: Final = {("pages", "source_ref")}
