@@ -16,6 +16,7 @@ const refreshAll = () => refresh("/api/v1/halts", "/api/v1/automations", "/api/v
 
 export function Halts() {
   const asked = api.useQuery("get", "/api/v1/halts", {}, { refetchInterval: EVERY });
+  const problem: unknown = asked.error;
   const may = useMay("operator");
   const halts = asked.data?.halts ?? [];
   const whole = halts.some((one) => one.scope === "workspace");
@@ -25,7 +26,7 @@ export function Halts() {
         <Title order={2} size="h4">Halts</Title>
         {may && asked.data && !whole ? <HaltEverything /> : null}
       </Group>
-      {asked.error ? <ProblemNote problem={asked.error} /> : null}
+      {problem ? <ProblemNote problem={problem} /> : null}
       {asked.data && halts.length === 0
         ? <Text size="sm" c="dimmed">Nothing is halted. Every run that is due is taken.</Text>
         : null}
@@ -94,10 +95,11 @@ export function Workers() {
 
 function WorkerList() {
   const asked = api.useQuery("get", "/api/v1/admin/workers", {}, { refetchInterval: EVERY });
+  const problem: unknown = asked.error;
   return (
     <Card withBorder radius="lg" p="lg">
       <Title order={2} size="h4" mb="sm">Workers</Title>
-      {asked.error ? <ProblemNote problem={asked.error} /> : null}
+      {problem ? <ProblemNote problem={problem} /> : null}
       {asked.data?.workers.length === 0
         ? <Text size="sm" c="dimmed">No worker is alive; runs wait until one is started.</Text>
         : null}
