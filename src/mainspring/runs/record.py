@@ -16,27 +16,21 @@ from mainspring.runs.events import run_event
 from mainspring.runs.lanes import Lane, lock_lanes, release_lanes
 from mainspring.runs.output import write_output
 from mainspring.runs.rows import End, StepRow, Unit
-from mainspring.runs.together import Together
+from mainspring.runs.together import ONCE_RECORDED, STILL_OWNED, Together
 from mainspring.store.events import EventRow, append_events
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
     from mainspring.store.database import Connection
 
-_HOLD = """
+_HOLD = f"""
     SELECT u.n
     FROM unnest($1::uuid[], $2::uuid[], $3::int4[]) WITH ORDINALITY
         AS u(workspace_id, run_id, fence, n),
-    LATERAL (
-        SELECT 1 FROM runs r
-        WHERE r.workspace_id = u.workspace_id AND r.id = u.run_id AND r.fence = u.fence
-          AND r.status = 'running'
-        FOR KEY SHARE
-    ) AS held
+    {STILL_OWNED}
 """
 
-# A waiting step is the one record that changes: it becomes done when its time has come.
-INSERT_STEPS = """
+INSERT_STEPS = f"""
     INSERT INTO steps (workspace_id, run_id, fence, run_attempt, step, item, attempt, status,
         ms, output, error, until, finished_at)
     SELECT s.workspace_id, s.run_id, s.fence, s.run_attempt, s.step, s.item, s.attempt,
@@ -46,11 +40,7 @@ INSERT_STEPS = """
         $13::timestamptz[])
         AS s(workspace_id, run_id, fence, run_attempt, step, item, attempt, status, ms,
             output, error, until, finished_at)
-    ON CONFLICT (workspace_id, run_id, step, item, attempt) DO UPDATE
-        SET status = excluded.status, ms = excluded.ms, output = excluded.output,
-            error = excluded.error, until = excluded.until, fence = excluded.fence,
-            finished_at = excluded.finished_at
-        WHERE steps.status = 'waiting'
+    {ONCE_RECORDED}
 """
 
 END_RUNS = """

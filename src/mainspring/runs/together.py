@@ -18,16 +18,23 @@ from mainspring.runs.rows import End, Unit
 from mainspring.store.events import EVENTS_PART
 from mainspring.store.parts import Part
 
-# The same lock as on the longer way: a takeover comes before it or after the commit.
-_HELD = """
-    SELECT count(*) = cardinality($1::uuid[]) AS yes
-    FROM unnest($1::uuid[], $2::uuid[], $3::int4[]) AS u(workspace_id, run_id, fence),
-    LATERAL (
+# A takeover comes before this lock or after the commit; the longer way takes the same.
+STILL_OWNED: Final = """LATERAL (
         SELECT 1 FROM runs r
         WHERE r.workspace_id = u.workspace_id AND r.id = u.run_id AND r.fence = u.fence
           AND r.status = 'running'
         FOR KEY SHARE
-    ) AS held
+    ) AS held"""
+# A waiting step is the one record that changes: it becomes done when its time has come.
+ONCE_RECORDED: Final = """ON CONFLICT (workspace_id, run_id, step, item, attempt) DO UPDATE
+        SET status = excluded.status, ms = excluded.ms, output = excluded.output,
+            error = excluded.error, until = excluded.until, fence = excluded.fence,
+            finished_at = excluded.finished_at
+        WHERE steps.status = 'waiting'"""
+_HELD = f"""
+    SELECT count(*) = cardinality($1::uuid[]) AS yes
+    FROM unnest($1::uuid[], $2::uuid[], $3::int4[]) AS u(workspace_id, run_id, fence),
+    {STILL_OWNED}
 """
 _STEPS = """
     INSERT INTO steps (workspace_id, run_id, fence, run_attempt, step, item, attempt, status,
@@ -42,11 +49,7 @@ _STEPS = """
 _STEPS_PART: Final = Part(
     _STEPS,
     (None, None, "", 1, "succeeded", 0, None, None, None, None),
-    """ON CONFLICT (workspace_id, run_id, step, item, attempt) DO UPDATE
-        SET status = excluded.status, ms = excluded.ms, output = excluded.output,
-            error = excluded.error, until = excluded.until, fence = excluded.fence,
-            finished_at = excluded.finished_at
-        WHERE steps.status = 'waiting'""",
+    ONCE_RECORDED,
 )
 _ENDS = """
     UPDATE runs r
