@@ -7,8 +7,7 @@ say nothing new.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from mainspring.contracts.errors import Finding, Missing
@@ -83,15 +82,6 @@ MEANINGS: Final = {
 async def read_signals(tx: Transaction) -> list[QueueSignals]:
     """The numbers of every queue, in one look."""
     return [QueueSignals(**dict(row)) for row in await tx.fetch(_SIGNALS)]
-
-
-def metric_lines(signals: Sequence[QueueSignals]) -> Iterator[str]:
-    """The same for Prometheus: ``mainspring_queue_due_runs{queue="fast"} 3`` and so on."""
-    for name, meaning in MEANINGS.items():
-        yield f"# HELP mainspring_queue_{name} {meaning}"
-        yield f"# TYPE mainspring_queue_{name} gauge"
-        for one in signals:
-            yield f'mainspring_queue_{name}{{queue="{one.queue}"}} {asdict(one)[name]}'
 
 
 async def list_workers(tx: Transaction) -> list[dict[str, Any]]:
