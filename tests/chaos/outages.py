@@ -13,6 +13,7 @@ from uuid import UUID
 import asyncpg
 
 from mainspring.runs import queue
+from mainspring.runs.turns import Turns
 from tests.chaos.check import (
     Asked,
     Verdict,
@@ -175,6 +176,7 @@ async def _timed_claims(arena: Arena) -> AsyncIterator[list[float]]:
     place = queue.Place("probe/0", "probe", 0, queues, _CLAIMED)
     async with database.transaction() as tx:
         worker = await queue.register(tx, place, 3_600)
+    turns, clock = Turns(queues, _CLAIMED), time.monotonic
 
     async def probe() -> None:
         while True:
@@ -182,9 +184,12 @@ async def _timed_claims(arena: Arena) -> AsyncIterator[list[float]]:
                 undone = connection.transaction()
                 await undone.start()
                 try:
-                    began = time.perf_counter()
-                    await queue.claim(connection, queues, _CLAIMED, worker)
-                    found.append((time.perf_counter() - began) * 1000)
+                    now = await connection.fetchval("SELECT now()")
+                    began = clock()
+                    look = turns.look({}, _CLAIMED, began)
+                    taken = await queue.claim(connection, queues, _CLAIMED, worker, look)
+                    found.append((clock() - began) * 1000)
+                    turns.took(look, taken, now, clock(), clock() - began)
                 finally:
                     await undone.rollback()
             await asyncio.sleep(0.1)

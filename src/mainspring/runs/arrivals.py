@@ -116,6 +116,8 @@ _KNOWN = """
     LEFT JOIN runs r ON r.workspace_id = f.workspace_id AND r.id = f.run_id
 """
 
+# Due from the moment it is written: it becomes visible soon after, however long the
+# transaction has been going on, and claims count on that.
 _RUNS = """
     INSERT INTO runs (workspace_id, id, automation_id, version, trigger_id, trigger_type, queue,
         status, reason, outcome, error, payload, inputs, lane, arrival, root_id, parent_id, depth,
@@ -125,7 +127,7 @@ _RUNS = """
         n.inputs::json, n.lane,
         CASE WHEN n.lane IS NULL THEN NULL ELSE nextval('lane_arrivals') END,
         n.root_id, n.parent_id, n.depth, n.replay_of, n.mode, n.rehearsal_id, n.rehearses,
-        CASE WHEN n.behind THEN 'infinity' ELSE now() END,
+        CASE WHEN n.behind THEN 'infinity' ELSE clock_timestamp() END,
         CASE WHEN n.status <> 'pending' THEN now() END
     FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::int4[], $5::uuid[], $6::text[],
         $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[],

@@ -19,6 +19,7 @@ from uuid import UUID
 
 from mainspring.contracts.limits import Limits
 from mainspring.runs.rows import ClaimedRun
+from mainspring.runs.turns import Look, everything
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
@@ -36,25 +37,36 @@ _ME = """
         WHERE id = $3 AND lease_until > now() AND drain_at IS NULL FOR KEY SHARE
 """
 
-_CLAIM = f"""
-    WITH me AS MATERIALIZED ({_ME}), picked AS MATERIALIZED (
-        SELECT p.workspace_id, p.id, p.held
-        FROM me, unnest($1::text[]) AS q(queue),
+# First what is due of everybody else, then what is due of those who hold much already; see
+# turns.py. Whose it is must not lead the way to the rows: the due time does.
+_ARM = """
+        SELECT p.* FROM unnest($1::text[], $4::timestamptz[], $5::timestamptz[])
+            AS q(queue, floor, crowd_floor),
         LATERAL (
-            SELECT r.workspace_id, r.id, {HALTED} AS held FROM runs r
+            SELECT r.workspace_id, r.id, r.queue, r.due_at, {halted} AS held FROM runs r
             WHERE r.queue = q.queue AND r.status IN ('pending', 'waiting')
-              AND r.due_at <= now() AND r.takeovers = 0
-            ORDER BY r.due_at LIMIT $2
+              AND r.due_at <= now() AND r.due_at >= q.{floor} AND r.takeovers = 0
+              AND coalesce(r.workspace_id = ANY($6::uuid[]), false) = {crowded}
+            ORDER BY r.due_at LIMIT {most}
             FOR UPDATE SKIP LOCKED
         ) AS p
-        LIMIT $2
+        WHERE EXISTS (SELECT FROM me) LIMIT {most}
+"""
+_OTHERS = _ARM.format(halted=HALTED, floor="floor", crowded="false", most="$2")
+_CROWD = _ARM.format(halted=HALTED, floor="crowd_floor", crowded="true", most="$7")
+
+_CLAIM = f"""
+    WITH me AS MATERIALIZED ({_ME}), picked AS MATERIALIZED (
+        SELECT * FROM (
+            SELECT * FROM ({_OTHERS}) AS others UNION ALL SELECT * FROM ({_CROWD}) AS crowd
+        ) AS both_arms LIMIT $2
     )
 """
 
 # Runs whose worker was lost are claimed apart: see Suspects in worker.py.
 _CLAIM_SUSPECTS = f"""
     WITH me AS MATERIALIZED ({_ME}), picked AS MATERIALIZED (
-        SELECT r.workspace_id, r.id, {HALTED} AS held FROM runs r
+        SELECT r.workspace_id, r.id, r.queue, r.due_at, {HALTED} AS held FROM runs r
         WHERE EXISTS (SELECT 1 FROM me)
           AND r.status IN ('pending', 'waiting') AND r.takeovers > 0 AND r.takeovers <= $4
           AND r.due_at <= now() AND r.queue = ANY($1::text[])
@@ -77,7 +89,8 @@ _TAKE = f"""
     WHERE r.workspace_id = p.workspace_id AND r.id = p.id
     RETURNING p.held, r.workspace_id, r.id, r.automation_id, r.version, r.trigger_id,
         r.trigger_type, r.fence, r.attempt, r.takeovers, r.lane, r.inputs, r.payload, r.started_at,
-        r.active_ms, r.cost_usd, r.cancel_at IS NOT NULL AS cancelled, r.mode, r.rehearsal_id
+        r.active_ms, r.cost_usd, r.cancel_at IS NOT NULL AS cancelled, r.mode, r.rehearsal_id,
+        p.queue, p.due_at
 """
 
 _REGISTER = """
@@ -178,14 +191,21 @@ class Heartbeat:
     draining: bool
 
 
-async def claim(tx: Transaction, queues: Sequence[str], most: int, worker: int) -> list[ClaimedRun]:
-    """Takes up to ``most`` due runs that no one holds, oldest first.
+async def claim(
+    tx: Transaction, queues: Sequence[str], most: int, worker: int, look: Look | None = None
+) -> list[ClaimedRun]:
+    """Takes up to ``most`` due runs that no one holds, oldest first; a look says who waits.
 
     Where it came upon runs that a halt holds, it looks once more for others: those are parked.
     """
+    look = look or everything(queues, most)
     taken: list[ClaimedRun] = []
     while len(taken) < most:
-        rows = await tx.fetch(_CLAIM + _TAKE, list(queues), most - len(taken), worker)
+        crowd = sum(run.workspace_id in look.crowded for run in taken)
+        rows = await tx.fetch(
+            _CLAIM + _TAKE, list(queues), most - len(taken), worker, list(look.floors),
+            list(look.crowd_floors), list(look.crowded), max(look.crowd_most - crowd, 0),
+        )  # fmt: skip
         taken += _claimed(rows)
         if not any(row["held"] for row in rows):
             break
@@ -208,7 +228,7 @@ def _claimed(rows: Sequence[Any]) -> list[ClaimedRun]:
             row["takeovers"], row["lane"], row["inputs"] or {},
             {} if row["payload"] is None else row["payload"],
             row["started_at"], row["active_ms"], row["cost_usd"], row["cancelled"],
-            row["mode"], row["rehearsal_id"],
+            row["queue"], row["due_at"], row["mode"], row["rehearsal_id"],
         )
         for row in rows
         if not row["held"]

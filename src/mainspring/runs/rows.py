@@ -44,6 +44,8 @@ class ClaimedRun:
     active_ms: int
     cost_usd: Decimal
     cancelled: bool
+    queue: str
+    due_at: datetime
     mode: Mode = "live"
     # The rehearsal that it belongs to: its definition and grants are that one's.
     rehearsal_id: UUID | None = None

@@ -13,6 +13,7 @@ import logging
 import os
 import platform
 import random
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import TypeVar
@@ -28,6 +29,7 @@ from mainspring.runs.journal import RunJournal, read_journal
 from mainspring.runs.rescue import rescue, return_strays, undecodable
 from mainspring.runs.rows import ClaimedRun
 from mainspring.runs.transport.hints import Ear
+from mainspring.runs.turns import Turns
 from mainspring.runs.versions import Versions
 from mainspring.settings import Settings
 from mainspring.store.clock import DatabaseClock
@@ -84,6 +86,9 @@ class Worker:
         # Claimed, and not yet executing: its version or its journal is being read.
         self._starting: dict[Claim, int] = {}
         self._strays: set[Claim] = set()
+        # How many of each workspace are in hand, and whose turn it is.
+        self._holding: Counter[UUID] = Counter()
+        self._turns = Turns(settings.queues, settings.slots)
         self._tasks: set[asyncio.Task[None]] = set()
         self._freed = asyncio.Event()
         self._stop = asyncio.Event()
@@ -174,11 +179,18 @@ class Worker:
         self._engine.hook("claim.before")
         async with self._database.transaction() as tx:
             claimed = await self._claim_suspects(tx, free)
-            left = free - len(claimed)
-            if left:
-                claimed += await queue.claim(tx, self._settings.queues, left, self._id)
+            if len(claimed) < free:
+                claimed += await self._claim_in_turn(tx, free - len(claimed))
         self._engine.hook("claim.after")
         return claimed
+
+    async def _claim_in_turn(self, tx: Connection, most: int) -> list[ClaimedRun]:
+        now, began = self._clock.now(), self._clock.monotonic()
+        look = self._turns.look(self._holding, most, began)
+        taken = await queue.claim(tx, self._settings.queues, most, self._id, look)
+        ended = self._clock.monotonic()
+        self._turns.took(look, taken, now, ended, ended - began)
+        return taken
 
     async def _claim_suspects(self, tx: Connection, free: int) -> list[ClaimedRun]:
         """Suspects come first, as they have waited longest, and never take more than half."""
@@ -207,6 +219,7 @@ class Worker:
     def _begin(self, run: ClaimedRun) -> None:
         claim = (run.id, run.fence)
         self._starting[claim] = run.takeovers
+        self._holding[run.workspace_id] += 1
         task = asyncio.create_task(self._execute(run), name=f"run-{run.id}")
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -250,12 +263,19 @@ class Worker:
         claim = (run.id, run.fence)
         found = self._running.pop(claim, None)
         self._starting.pop(claim, None)
+        self._holding[run.workspace_id] -= 1
+        if not self._holding[run.workspace_id]:
+            del self._holding[run.workspace_id]
         self._freed.set()
         asleep = found is not None and found[0].asleep
-        if asleep or run.takeovers or run.lane is not None:
-            # A sleeper may be the next to wake up, suspects come a few at a time, and the
-            # next run in a lane was let go just now: the claim loop looks before its poll.
+        if asleep or run.takeovers or run.lane is not None or self._has_room_for_more():
+            # A sleeper may be the next to wake up, suspects come a few at a time, a crowd was
+            # kept waiting, and the next run in a lane was let go just now: the claim loop
+            # looks before its poll.
             self._listener.nudge()
+
+    def _has_room_for_more(self) -> bool:
+        return self._turns.holds_back(self._holding, self._clock.monotonic())
 
     # --- the lease
 
@@ -267,6 +287,8 @@ class Worker:
         asked = self._clock.monotonic()
         async with self._database.transaction() as tx:
             number = await queue.register(tx, self._place, self._settings.lease_seconds)
+            # Where the queue is looked at depends on the database's time from the first claim on.
+            self._clock.sync(await tx.fetchval("SELECT now()"))
         self._lease_end = asked + self._settings.lease_seconds
         return number
 

@@ -1,0 +1,191 @@
+"""Whose turn it is: where a claim begins to look, and who has to wait for others.
+
+Runs are taken by their due times, oldest first. Two things would make that unfair or slow.
+
+One workspace may have thousands waiting, and whoever comes after it would wait for all of them.
+So a workspace that holds half of a worker's slots, or had half of what was taken lately, is a
+crowd: everybody else is served before it, and while others are about it leaves half of the slots
+to them.
+
+And while somebody keeps a transaction open for long, Postgres cannot forget the places in the
+queue that are long empty; a claim would walk past each of them. So a worker remembers how far it
+has come, and begins there. What may have come in behind it, such as the run of a transaction
+that took its time, is found by a look at everything, which is taken as often as it is cheap.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Final, Protocol
+from uuid import UUID
+
+LONG_AGO: Final = datetime(1970, 1, 1, tzinfo=UTC)
+# What is handed in becomes visible a moment after its due time: when its transaction ends.
+_SLACK: Final = timedelta(seconds=1)
+# A look at everything takes at most this share of the time, and comes at least so often.
+_SHARE: Final = 0.01
+_SECONDS_BETWEEN: Final = 3.0
+# How long others count as being about after their last run was taken, and what was taken as lately.
+_COMPANY_SECONDS: Final = 2.0
+
+
+class Taken(Protocol):
+    """What a claim brought, as far as this room minds."""
+
+    @property
+    def workspace_id(self) -> UUID: ...
+    @property
+    def queue(self) -> str: ...
+    @property
+    def due_at(self) -> datetime: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """One claim: how many of whom, and from which due time in each queue."""
+
+    most: int
+    floors: tuple[datetime, ...]
+    crowded: tuple[UUID, ...] = ()
+    crowd_most: int = 0
+    crowd_floors: tuple[datetime, ...] = ()
+    whole: bool = True
+
+
+def everything(queues: Sequence[str], most: int) -> Look:
+    """A look without memory."""
+    longest = (LONG_AGO,) * len(queues)
+    return Look(most, longest, (), 0, longest)
+
+
+class Turns:
+    """What one worker remembers from claim to claim."""
+
+    def __init__(self, queues: Sequence[str], slots: int) -> None:
+        self._queues = tuple(queues)
+        self._slots = slots
+        # How far everybody's runs are taken, and those of workspaces that were a crowd.
+        self._rest = dict.fromkeys(self._queues, LONG_AGO)
+        self._apart: dict[UUID, dict[str, datetime]] = {}
+        self._crowded: frozenset[UUID] = frozenset()
+        self._held = 0
+        # Whose the last runs were, as many as there are slots.
+        self._lately: deque[UUID] = deque(maxlen=slots)
+        self._lately_at = 0.0
+        # Whether there was more of a crowd than it was given.
+        self._kept_waiting = False
+        self._company_until = 0.0
+        self._whole_at = 0.0
+
+    def look(self, holding: Mapping[UUID, int], free: int, at: float) -> Look:
+        """The next claim, for a worker that holds so many runs of each workspace."""
+        self._reckon(holding, at)
+        whole = at >= self._whole_at
+        return Look(
+            free,
+            self._floors(whole, [one for one in self._apart if one not in self._crowded]),
+            tuple(self._crowded),
+            self._room(free, at),
+            self._floors(whole, self._crowded, of_rest=False),
+            whole,
+        )
+
+    def took(
+        self, look: Look, taken: Sequence[Taken], now: datetime, at: float, cost: float
+    ) -> None:
+        """What came of it: taken at a time of the database, for so many seconds."""
+        self._lately.extend(one.workspace_id for one in taken)
+        self._lately_at = at
+        ours = [one for one in taken if one.workspace_id not in look.crowded]
+        theirs = [one for one in taken if one.workspace_id in look.crowded]
+        if look.crowded and ours:
+            self._company_until = at + _COMPANY_SECONDS
+        reached = self._reached(ours, len(ours) < look.most, now)
+        _move(self._rest, reached, look.whole)
+        for one, floors in self._apart.items():
+            if one not in look.crowded:
+                _move(floors, reached, look.whole)
+        room = min(look.crowd_most, look.most - len(ours))
+        self._kept_waiting = bool(look.crowded) and room < look.most and len(theirs) == room
+        if room:
+            few = len(theirs) < room
+            reached = self._reached(theirs, few, now)
+            for one in look.crowded:
+                _move(self._apart[one], reached, look.whole)
+        if look.whole:
+            self._whole_at = at + min(cost / _SHARE, _SECONDS_BETWEEN)
+
+    def holds_back(self, holding: Mapping[UUID, int], at: float) -> bool:
+        """Whether a crowd is kept waiting and could now have some more."""
+        if not self._kept_waiting:
+            return False
+        self._reckon(holding, at)
+        return self._room(1, at) > 0
+
+    def _reckon(self, holding: Mapping[UUID, int], at: float) -> None:
+        """A crowd stays one until it has little: it must not fill all slots in between."""
+        many, few = max(self._slots // 2, 1), max(self._slots // 4, 1)
+        if at >= self._lately_at + _COMPANY_SECONDS:
+            self._lately.clear()
+        lately = Counter(self._lately)
+        crowded = {
+            one
+            for one in holding.keys() | lately.keys()
+            if (count := max(holding.get(one, 0), lately[one])) >= many
+            or (count >= few and one in self._crowded)
+        }
+        for one in crowded - self._apart.keys():
+            self._apart[one] = dict(self._rest)
+        for one in [*self._apart]:
+            if one not in crowded and self._is_level(one):
+                del self._apart[one]
+        self._crowded = frozenset(crowded)
+        self._held = sum(holding.get(one, 0) for one in crowded)
+        if crowded and not crowded.issuperset(holding):
+            self._company_until = at + _COMPANY_SECONDS
+
+    def _is_level(self, one: UUID) -> bool:
+        return all(self._apart[one][name] >= self._rest[name] for name in self._queues)
+
+    def _room(self, free: int, at: float) -> int:
+        """What a crowd may take. Among others it waits for some room: a claim is a commit."""
+        if not self._crowded or at >= self._company_until:
+            return free
+        left = self._slots // 2 - self._held
+        return left if left >= max(self._slots // 8, 1) else 0
+
+    def _floors(
+        self, whole: bool, of: Sequence[UUID] | frozenset[UUID], of_rest: bool = True
+    ) -> tuple[datetime, ...]:
+        if whole or not (of or of_rest):
+            return (LONG_AGO,) * len(self._queues)
+        known = [self._apart[one] for one in of]
+        if of_rest:
+            known.append(self._rest)
+        return tuple(min(floors[name] for floors in known) for name in self._queues)
+
+    def _reached(
+        self, taken: Sequence[Taken], all_taken: bool, now: datetime
+    ) -> dict[str, datetime]:
+        """Up to where nothing is left in each queue. Queues are gone through one by one: where
+        there was more than could be taken, those after the last one were not looked at.
+        """
+        if all_taken:
+            return dict.fromkeys(self._queues, now - _SLACK)
+        reached: dict[str, datetime] = {}
+        last = max((self._queues.index(one.queue) for one in taken), default=-1)
+        for place, name in enumerate(self._queues[: last + 1]):
+            until = now
+            if place == last:
+                until = max(one.due_at for one in taken if one.queue == name)
+            reached[name] = min(until, now) - _SLACK
+        return reached
+
+
+def _move(floors: dict[str, datetime], reached: Mapping[str, datetime], whole: bool) -> None:
+    """Forward; and back, if a look at everything found more than it could take far behind."""
+    for name, until in reached.items():
+        floors[name] = until if whole else max(floors[name], until)

@@ -1,0 +1,106 @@
+"""Whose turn it is: crowds wait for others, nobody is forgotten, and old places are not gone
+through again and again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from uuid import UUID, uuid4
+
+from mainspring.runs.turns import LONG_AGO, Look, Turns
+
+A, B = UUID(int=1), UUID(int=2)
+START = datetime(2026, 1, 1, tzinfo=UTC)
+QUEUES = ("fast", "slow")
+
+
+@dataclass(frozen=True)
+class _Run:
+    workspace_id: UUID
+    queue: str
+    due_at: datetime
+
+
+def _at(seconds: float) -> datetime:
+    return START + timedelta(seconds=seconds)
+
+
+def _runs(count: int, space: UUID | None, seconds: float, queue: str = "fast") -> list[_Run]:
+    """So many of one workspace, or each of another one."""
+    return [_Run(space or uuid4(), queue, _at(seconds)) for _ in range(count)]
+
+
+def _looked(turns: Turns, found: list[_Run], now: float, *, holding: dict[UUID, int]) -> Look:
+    """A claim that brought this at that second, and cost a lot."""
+    look = turns.look(holding, 8, now)
+    turns.took(look, found, _at(now), now, 1.0)
+    return look
+
+
+def test_the_first_look_is_at_everything_and_the_next_ones_begin_where_it_ended() -> None:
+    turns = Turns(QUEUES, 8)
+    first = _looked(turns, _runs(2, A, 9.0), 10.0, holding={})
+    assert first.floors == (LONG_AGO, LONG_AGO)
+    # There was less than could have been taken: nothing is left from before that moment.
+    then = _looked(turns, [], 11.0, holding={})
+    assert then.floors == (_at(9.0), _at(9.0))
+    # Whatever came in behind it is found by another look at everything before long.
+    assert turns.look({}, 8, 14.0).floors == (LONG_AGO, LONG_AGO)
+
+
+def test_a_look_that_takes_all_it_may_says_nothing_of_what_comes_after() -> None:
+    turns = Turns(QUEUES, 8)
+    _looked(turns, _runs(8, None, 4.0), 10.0, holding={})
+    # Taken up to second four in the first queue; the second was not looked at.
+    then = _looked(turns, [*_runs(3, None, 6.0), *_runs(5, None, 2.0, "slow")], 11.0, holding={})
+    assert then.floors == (_at(3.0), LONG_AGO)
+    assert turns.look({}, 8, 12.0).floors == (_at(10.0), _at(1.0))
+
+
+def test_more_than_can_be_taken_far_behind_is_taken_bit_by_bit() -> None:
+    turns = Turns(QUEUES, 8)
+    _looked(turns, [], 10.0, holding={})
+    behind = _looked(turns, _runs(8, None, 2.0), 14.0, holding={})
+    assert behind.whole
+    assert turns.look({}, 8, 14.5).floors[0] == _at(1.0)
+
+
+def test_whoever_holds_half_of_the_slots_waits_for_others_and_leaves_them_room() -> None:
+    turns = Turns(QUEUES, 8)
+    alone = turns.look({A: 4}, 8, 1.0)
+    assert (alone.crowded, alone.crowd_most) == ((A,), 8)
+    # Somebody else comes: while they are about, half of the slots are theirs.
+    turns.took(alone, [*_runs(1, B, 1.0), *_runs(3, A, 0.5)], _at(1.0), 1.0, 0.0)
+    beside = turns.look({A: 7, B: 1}, 8, 1.1)
+    assert (beside.crowded, beside.crowd_most) == ((A,), 0)
+    assert turns.look({A: 3}, 8, 2.0).crowd_most == 1
+    # Nobody came for a while, and all of it is the crowd's again.
+    assert turns.look({A: 3}, 8, 5.0).crowd_most == 8
+    # One that holds little is none.
+    assert turns.look({A: 1}, 8, 5.1).crowded == ()
+
+
+def test_a_crowd_that_is_kept_waiting_is_looked_at_when_its_runs_end() -> None:
+    turns = Turns(QUEUES, 8)
+    look = turns.look({A: 6, B: 1}, 8, 1.0)
+    turns.took(look, _runs(1, B, 1.0), _at(1.0), 1.0, 0.0)
+    assert not turns.holds_back({A: 6}, 1.1)
+    assert turns.holds_back({A: 3}, 1.2)
+    # All that there was of it came along: there is nothing to look for.
+    look = turns.look({A: 3}, 8, 5.0)
+    turns.took(look, _runs(2, A, 1.0), _at(5.0), 5.0, 0.0)
+    assert not turns.holds_back({A: 3}, 5.1)
+
+
+def test_others_are_looked_for_behind_the_crowd_only_and_what_it_left_is_not_lost() -> None:
+    turns = Turns(QUEUES, 8)
+    _looked(turns, _runs(8, A, 1.0), 10.5, holding={})
+    # Everybody else's are taken up to now, the crowd's up to second two.
+    _looked(turns, [*_runs(1, B, 9.0), *_runs(7, A, 2.0)], 11.0, holding={A: 8})
+    then = turns.look({A: 7, B: 1}, 8, 12.0)
+    assert then.floors == (_at(10.0), _at(10.0))
+    assert then.crowd_floors[0] == _at(1.0)
+    # No crowd any more, and its own are still looked for from where they were left.
+    after = turns.look({A: 1}, 8, 13.2)
+    assert after.crowded == ()
+    assert after.floors[0] == _at(1.0)
