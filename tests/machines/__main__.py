@@ -63,6 +63,8 @@ def plan(ledger: str) -> dict[str, Any]:
             for number in range(STEPS)
         ],
         "grants": [{"capability": "http_fetch", "params": {"hosts": [host]}}],
+        # One after the other, the machine that has just ended one would take the next.
+        "execution": {"concurrency": "allow_parallel"},
     }
 
 

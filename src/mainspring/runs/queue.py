@@ -20,6 +20,7 @@ from uuid import UUID
 from mainspring.contracts.limits import Limits
 from mainspring.runs.rows import ClaimedRun
 from mainspring.runs.turns import Look, everything
+from mainspring.store.database import HOST_LETTERS
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
@@ -105,6 +106,20 @@ _BEAT = """
 
 # A worker that stopped in good order has no runs left; its row goes at once.
 _LEAVE = "DELETE FROM workers WHERE id = $1"
+
+# Postgres ends a transaction that stands idle, but not one whose client froze in the middle of a
+# statement: its locks would keep everybody from the runs of that worker. A worker that has come
+# back under the same name keeps its sessions.
+_END_SESSIONS = f"""
+    SELECT pg_terminate_backend(a.pid)
+    FROM workers w JOIN pg_stat_activity a
+        ON split_part(a.application_name, ':', 2) = w.process::text
+        AND split_part(a.application_name, ':', 3) = left(w.host, {HOST_LETTERS})
+    WHERE w.lease_until < now()
+      AND NOT EXISTS (SELECT FROM workers o WHERE o.name = w.name AND o.lease_until >= now())
+      AND a.datname = current_database() AND a.usename = current_user
+      AND a.xact_start < now() - interval '1 second' AND a.pid <> pg_backend_pid()
+"""
 
 _LOST_WORKERS = """
     SELECT id, name FROM workers WHERE lease_until < now()
@@ -265,6 +280,11 @@ async def put_back(
     """Returns the runs of workers to the queue, or ends the ones that are poison."""
     runs = None if only is None else list(only)
     return await tx.fetch(_PUT_BACK, list(workers), limits.takeovers, evidence, runs, limits.losses)
+
+
+async def end_sessions(tx: Transaction) -> None:
+    """Ends what workers whose lease has run out still have open in the database."""
+    await tx.execute(_END_SESSIONS)
 
 
 async def lost_workers(tx: Transaction) -> list[tuple[int, str]]:

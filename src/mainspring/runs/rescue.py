@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 async def rescue(database: Database, limits: Limits) -> int:
     """One round: lost workers, then lanes that wait for nobody, then what halts let go."""
+    async with database.acquire() as connection:
+        await queue.end_sessions(connection)
     async with database.transaction() as tx:
         lost = await queue.lost_workers(tx)
         gone = {number for number, _ in lost} | set(await queue.orphaned(tx))

@@ -14,6 +14,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import platform
 import random
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping
@@ -55,6 +56,8 @@ _FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 0.5
 # What the driver may raise in the middle of a break; on an open connection it means misuse.
 _WHEN_CLOSED = (ConnectionError, asyncpg.InterfaceError)
 _NONE: Mapping[str, str] = MappingProxyType({})
+# As much of a machine's name as a session's name has room for.
+HOST_LETTERS = 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +67,11 @@ class PoolUse:
     used: int
     idle: int
     most: int
+
+
+def session_name(name: str) -> str:
+    """What a session of this process is called in the database: also by whom it may be ended."""
+    return f"{name}:{os.getpid()}:{platform.node()[:HOST_LETTERS]}"
 
 
 class Database(Asking):
@@ -106,7 +114,7 @@ class Database(Asking):
         await source.open()
         database = cls(
             source,
-            name=f"{name}:{os.getpid()}",
+            name=session_name(name),
             pool_size=pool_size,
             idle_seconds=settings.lease_seconds,
         )

@@ -6,6 +6,10 @@ import asyncio
 from typing import Any
 from uuid import UUID
 
+import asyncpg
+import pytest
+
+from mainspring.runs import queue
 from mainspring.runs.rescue import rescue
 from tests.kit.dying import Dead
 from tests.kit.house import Bench, document, step
@@ -151,6 +155,38 @@ async def test_a_worker_that_wakes_up_too_late_drops_its_runs_and_starts_afresh(
         later = await bench.dispatch(document(step("x", "test.echo"), name="later"))
         assert (await bench.until(later.run_id))["status"] == "succeeded"
         await bench.until_idle(worker)
+
+
+async def test_a_worker_that_froze_inside_a_transaction_holds_up_nobody(
+    bench: Bench, database_url: str
+) -> None:
+    """Postgres itself would wait for the rest of a statement for as long as that takes."""
+    database = bench.house.database
+    made = await bench.dispatch(document(step("a", "test.note", {"mark": "a"})))
+    async with database.transaction() as tx:
+        place = queue.Place("elsewhere/4242", "elsewhere", 4242, ("fast",), 1)
+        worker = await queue.register(tx, place, 3600)
+        assert [run.id for run in await queue.claim(tx, ["fast"], 1, worker)] == [made.run_id]
+    asleep = {"idle_in_transaction_session_timeout": "0"}
+    frozen, other = [
+        await asyncpg.connect(database_url, server_settings={**asleep, "application_name": name})
+        for name in ("mainspring:4242:elsewhere", "mainspring:4242:here")
+    ]
+    try:
+        for session in (frozen, other):
+            await session.execute("BEGIN; SELECT pg_current_xact_id()")
+        await frozen.execute("SELECT FROM workers FOR KEY SHARE; SELECT FROM runs FOR UPDATE")
+        await database.execute(HELD)
+        async with asyncio.timeout(20):
+            while (await bench.read(made.run_id))["status"] != "pending":
+                await rescue(database, bench.house.limits)
+        with pytest.raises((asyncpg.PostgresError, asyncpg.InterfaceError)):
+            await frozen.execute("SELECT 1")
+        # A process of the same number on another machine is none of its business.
+        assert await other.fetchval("SELECT 1") == 1
+    finally:
+        frozen.terminate()
+        other.terminate()
 
 
 async def test_a_run_that_loses_three_workers_without_progress_is_dead_with_evidence(

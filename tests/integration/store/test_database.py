@@ -19,7 +19,7 @@ import pytest_asyncio
 from mainspring.contracts.errors import Clash, Invalid, Missing, Problem, Upstream
 from mainspring.settings import Settings
 from mainspring.store.codecs import as_json
-from mainspring.store.database import Connection, Database, is_lost_connection
+from mainspring.store.database import Connection, Database, is_lost_connection, session_name
 from tests.kit.processes import first_line, is_running, module_process
 from tests.kit.runaway import RUNAWAY
 
@@ -101,7 +101,7 @@ async def test_money_is_exact_and_ids_are_ids(database: Database) -> None:
 async def test_sessions_speak_utc_and_have_no_statement_timeout(database: Database) -> None:
     assert await database.fetchval("SHOW timezone") == "UTC"
     assert await database.fetchval("SHOW statement_timeout") == "0"
-    assert await database.fetchval("SHOW application_name") == f"mainspring:{os.getpid()}"
+    assert await database.fetchval("SHOW application_name") == session_name("mainspring")
 
 
 async def test_a_transaction_is_kept_whole_or_not_at_all(database: Database) -> None:
