@@ -131,7 +131,8 @@ def tell(story: Story, runs: int) -> list[str]:
     story.url, broker = start_postgres(story.keepers), start_redis(story.keepers)
     said = story.house("move", "--database-url", story.url, "--broker-url", broker)
     for line in said.strip().splitlines():
-        say("   | " + re.sub(r"//\S+@", "//…@", line))
+        told = line.replace(str(story.first.home.parent), "…")
+        say("   | " + re.sub(r"//\S+@", "//…@", told))
 
     say("3. mainspring up again, and a worker on a second machine.")
     server = story.up()
