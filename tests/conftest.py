@@ -31,6 +31,7 @@ LONGEST: Final = (
     "browser/test_codex.py",
     "browser/test_connect.py",
     "browser/test_connections.py",
+    "browser/test_halts.py",
     "browser/test_house.py",
     "browser/test_words_to_proposal.py",
     "browser/test_workflows.py",

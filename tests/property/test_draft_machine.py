@@ -1,9 +1,9 @@
 """Drafts as a state machine: whatever order people answer in, a letter leaves at most once.
 
 Letters are drafted, edited, confirmed with the hash that was shown and with others, discarded,
-run out, drafted again, answered in sets, and left in doubt by whoever was lost at the send. A
-naive model beside the database says what must have left by now: the words that somebody was
-shown when they agreed, once, and nothing else.
+run out, drafted again, answered in sets, and left in doubt by whoever was lost at the send. In
+some houses two people have to agree, to the same words. A naive model beside the database says
+what must have left by now: the words that those were shown who agreed, once, and nothing else.
 """
 
 from __future__ import annotations
@@ -32,6 +32,8 @@ from mainspring.contracts.capability import Capability
 from mainspring.contracts.context import CallContext
 from mainspring.contracts.errors import Problem
 from mainspring.contracts.limits import Limits
+from mainspring.contracts.roles import Role
+from mainspring.gate.direct import Visitor
 from mainspring.settings import Settings
 from mainspring.store.database import Database
 from mainspring.store.embedded import EmbeddedServer
@@ -54,7 +56,9 @@ BAD_EDITS = st.sampled_from(
     [{"seal": "blue"}, {"input": {}}, {"body": ""}, {"body": None}, {"to": ["nobody"]},
      {"body": "x", "seal": "blue"}]
 )  # fmt: skip
-SEEN = st.sampled_from(["none", "now", "first", "wrong"])
+SEEN = st.sampled_from(["none", "now", "now", "now", "first", "wrong"])
+# Whoever wrote the letters, and somebody else.
+WHO = st.sampled_from(["owner", "other"])
 _STANDS: Final = """
     SELECT id, revision, encode(bound_hash, 'hex') AS hash, outcome,
         CASE WHEN status = 'pending' AND expires_at <= now() THEN 'expired' ELSE status END
@@ -76,6 +80,8 @@ class Expected:
     first: str = ""
     # What somebody was answered when it had ended: the same for ever after.
     told: Any = None
+    # To which words each person has agreed last.
+    agreed: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -84,11 +90,13 @@ class World:
 
     runner: asyncio.Runner
     box: LetterBox
+    other: Visitor
     lost: list[asyncio.Task[Any]] = field(default_factory=list)
 
-    def ask(self, capability: str, given: Mapping[str, Any]) -> Any:
+    def ask(self, capability: str, given: Mapping[str, Any], who: str = "owner") -> Any:
         """The answer, or the problem."""
-        return self.runner.run(self._answer(self.box.ask(capability, given)))
+        visitor = self.other if who == "other" else None
+        return self.runner.run(self._answer(self.box.ask(capability, given, visitor)))
 
     def do(self, query: str, *values: Any) -> Any:
         return self.runner.run(self.box.house.database.fetch(query, *values))
@@ -132,14 +140,20 @@ class Drafts(RuleBasedStateMachine):
         super().__init__()
         self.drafts: list[Expected] = []
         self.left: list[dict[str, Any]] = []
+        self.needed = 1
 
-    @initialize()
-    def start(self) -> None:
+    @initialize(needed=st.sampled_from([1, 2]))
+    def start(self, needed: int) -> None:
         self.world.do("TRUNCATE drafts, draft_revisions, draft_approvals, draft_attachments")
         self.world.box.sent.clear()
+        self.needed = needed
+        policy = self.world.ask("set_approval_policy", {"approvers": needed})
+        assert policy["approvers"] == needed
 
     def _one(self, data: st.DataObject) -> Expected:
-        return data.draw(st.sampled_from(self.drafts))
+        """Any of them, and more often one with which something may still happen."""
+        lively = [one for one in self.drafts if one.state in ("pending", "lost")]
+        return data.draw(st.sampled_from([*lively, *lively, *self.drafts]))
 
     def _seen(self, draft: Expected, seen: str) -> dict[str, str]:
         shown = {"now": draft.hash, "first": draft.first, "wrong": WRONG}
@@ -188,13 +202,15 @@ class Drafts(RuleBasedStateMachine):
             assert isinstance(answer, Problem)
 
     @precondition(lambda self: self.drafts)
-    @rule(data=st.data(), seen=SEEN, edits=st.none() | EDITS)
-    def confirm(self, data: st.DataObject, seen: str, edits: Mapping[str, Any] | None) -> None:
+    @rule(data=st.data(), seen=SEEN, edits=st.none() | EDITS, who=WHO)
+    def confirm(
+        self, data: st.DataObject, seen: str, edits: Mapping[str, Any] | None, who: str
+    ) -> None:
         draft = self._one(data)
         given = self._seen(draft, seen)
         more = {} if edits is None else {"edits": edits}
-        answer = self.world.ask("confirm_action", {"draft_id": draft.id, **given, **more})
-        self._confirmed(draft, given, edits, answer)
+        answer = self.world.ask("confirm_action", {"draft_id": draft.id, **given, **more}, who)
+        self._confirmed(draft, given, edits, answer, who)
 
     def _confirmed(
         self,
@@ -202,7 +218,12 @@ class Drafts(RuleBasedStateMachine):
         given: Mapping[str, str],
         edits: Mapping[str, Any] | None,
         answer: Any,
+        who: str,
     ) -> None:
+        if who == "other" and (self.needed == 1 or edits is not None):
+            # What somebody wrote themselves is sent by them alone, and in no words of others.
+            assert isinstance(answer, Problem) or "error" in answer
+            return
         if draft.state in ("sent", "refused", "doubt"):
             assert draft.told is None or answer == draft.told
             draft.told = answer
@@ -212,6 +233,15 @@ class Drafts(RuleBasedStateMachine):
             return
         if edits is not None:
             self._reworded(draft, edits)
+        [row] = self.world.do(_STANDS + " WHERE id = $1", UUID(draft.id))
+        draft.hash = draft.agreed[who] = row["hash"]
+        so_far = sum(words == draft.hash for words in draft.agreed.values())
+        if so_far < self.needed:
+            assert (answer["status"], answer.get("approvals")) == ("approved", so_far)
+            return
+        self._sent(draft, answer)
+
+    def _sent(self, draft: Expected, answer: Any) -> None:
         if draft.words["body"] == "Boom":
             draft.state = "refused"
             assert answer["outcome"] == "not_sent"
@@ -219,12 +249,10 @@ class Drafts(RuleBasedStateMachine):
             draft.state = "lost" if draft.words["body"] == "Vanish" else "sent"
             self.left.append(draft.words)
         draft.told = answer
-        [row] = self.world.do(_STANDS + " WHERE id = $1", UUID(draft.id))
-        draft.hash = row["hash"]
 
     @precondition(lambda self: self.drafts)
-    @rule(data=st.data())
-    def confirm_several(self, data: st.DataObject) -> None:
+    @rule(data=st.data(), who=WHO)
+    def confirm_several(self, data: st.DataObject, who: str) -> None:
         # Whoever sends one that vanishes is lost with the rest of the set.
         calm = [one for one in self.drafts if one.words["body"] != "Vanish"]
         some = data.draw(st.lists(st.sampled_from(calm or self.drafts), min_size=1, max_size=4,
@@ -234,10 +262,10 @@ class Drafts(RuleBasedStateMachine):
         seen = {one.id: self._seen(one, data.draw(SEEN)) for one in some}
         hashes = {name: given["hash"] for name, given in seen.items() if given}
         asked = {"draft_ids": [one.id for one in some], **({"hashes": hashes} if hashes else {})}
-        results = self.world.ask("confirm_actions", asked)["results"]
+        results = self.world.ask("confirm_actions", asked, who)["results"]
         assert [one["draft_id"] for one in results] == asked["draft_ids"]
         for draft, answer in zip(some, results, strict=True):
-            self._confirmed(draft, seen[draft.id], None, answer)
+            self._confirmed(draft, seen[draft.id], None, answer, who)
 
     @precondition(lambda self: self.drafts)
     @rule(data=st.data(), several=st.booleans())
@@ -316,7 +344,8 @@ def test_whatever_order_people_answer_in_a_letter_leaves_once_in_the_words_they_
         try:
             making = fresh_database(postgres_server, migrated_template)
             url = runner.run(stack.enter_async_context(making))
-            Drafts.world = World(runner, runner.run(_box(stack, url, tmp_path)))
+            box = runner.run(_box(stack, url, tmp_path))
+            Drafts.world = World(runner, box, runner.run(box.member(Role.OWNER)))
             run_state_machine_as_test(
                 Drafts,
                 settings=settings(

@@ -10,7 +10,8 @@ import os
 import pytest
 
 from scripts.fuzz.mutate import mutated
-from scripts.fuzz.targets import SAYS, Target, targets
+from scripts.fuzz.target import SAYS, Target
+from scripts.fuzz.targets import targets
 from scripts.fuzz_parsers import explore
 
 # A whole check goes further; see tests/conftest.py.

@@ -8,6 +8,7 @@ fence, and accept a record from the owner and from no one else.
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -46,6 +47,8 @@ _PLACE = queue.Place("model", "here", 1, ("fast",), 8)
 Found = TypeVar("Found")
 LIMITS = Limits()
 QUEUES = ["fast", "medium", "long"]
+EXAMPLES = int(os.environ.get("STATE_EXAMPLES", "40"))
+STEPS = int(os.environ.get("STATE_STEPS", "40"))
 WORKERS = st.sampled_from([0, 1])
 
 
@@ -263,7 +266,7 @@ def test_any_order_of_events_keeps_every_run_with_one_owner_and_one_record_per_s
             run_state_machine_as_test(
                 Runs,
                 settings=settings(
-                    max_examples=40, stateful_step_count=40, deadline=None,
+                    max_examples=EXAMPLES, stateful_step_count=STEPS, deadline=None,
                     suppress_health_check=list(HealthCheck),
                 ),
             )  # fmt: skip

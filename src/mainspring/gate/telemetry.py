@@ -98,7 +98,11 @@ def check_telemetry(settings: Settings) -> None:
     """Refuses a collector that could never be told anything."""
     if settings.otlp_url is None:
         return
-    shown = urlsplit(settings.otlp_url)
+    try:
+        shown = urlsplit(settings.otlp_url)
+    except ValueError:
+        # Such as a bracket that is never closed.
+        shown = urlsplit("")
     if shown.scheme not in ("http", "https") or not shown.hostname:
         raise Invalid(
             "MAINSPRING_OTLP_URL is not the address of a collector.",

@@ -95,6 +95,8 @@ def next_moves(run: Mapping[str, Any]) -> list[str]:
 
 
 def _headline(run: Mapping[str, Any]) -> str:
+    if run.get("halted") is not None and run["status"] not in FINAL:
+        return "It is held, and goes on when the halt is released."
     title = _TITLES[run["status"]]
     came_to = sentence(run["outcome"], run.get("output"))
     return f"{title}. {came_to}" if run["status"] == "succeeded" and came_to else f"{title}."
@@ -104,6 +106,8 @@ def _because(run: Mapping[str, Any]) -> str | None:
     error = run.get("error")
     if error:
         return str(error.get("detail", ""))
+    if run.get("halted") is not None and run["status"] not in FINAL:
+        return str(run["halted"])
     return REASONS.get(run["reason"] or "")
 
 

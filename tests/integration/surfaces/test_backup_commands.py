@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import zipfile
+from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, cast
@@ -13,7 +14,7 @@ import asyncpg
 import pytest
 import pytest_asyncio
 
-from mainspring.contracts.errors import Clash, Invalid, Problem
+from mainspring.contracts.errors import Clash, Invalid, Problem, Upstream
 from mainspring.contracts.ids import new_id
 from mainspring.gate.artifacts.blobs import blob_key
 from mainspring.settings import Settings, read_settings, settings_file
@@ -29,6 +30,7 @@ from mainspring.workspace.automations import FIRST_MEMBER
 from mainspring.workspace.master_key import create_key
 from mainspring.workspace.vault import Drawer
 from tests.kit.postgres import fresh_database
+from tests.kit.redis import RedisServer, running_redis
 
 PLAIN = "the-plain-value-of-a-secret"
 KEPT = b"what a run has saved"
@@ -49,6 +51,12 @@ async def rows(url: str, query: str) -> Any:
         return await connection.fetchval(query)
     finally:
         await connection.close()
+
+
+@pytest.fixture
+def redis_server() -> Iterator[RedisServer]:
+    with running_redis() as server:
+        yield server
 
 
 @pytest_asyncio.fixture
@@ -132,7 +140,7 @@ async def test_a_backup_is_restored_elsewhere_with_the_right_key_alone(
 
 
 async def test_everything_moves_to_an_outside_database_by_one_command(
-    lived_in: Path, postgres_server: EmbeddedServer
+    lived_in: Path, postgres_server: EmbeddedServer, redis_server: RedisServer
 ) -> None:
     for bad in ("mysql://x/y", "", "postgresql", "postgresql://x/y\nMAINSPRING_HOST=0.0.0.0"):
         with pytest.raises(Invalid, match="must begin with postgresql://"):
@@ -152,14 +160,18 @@ async def test_everything_moves_to_an_outside_database_by_one_command(
         await foreign.execute("DROP TABLE of_others")
         await foreign.close()
 
-        place = read_place(url, "redis://127.0.0.1:6379/0")
+        # A broker that is not there is heard of before anything is done.
+        with pytest.raises(Upstream, match="does not answer, so nothing was moved"):
+            await move(desk(lived_in), quiet(), read_place(url, "redis://127.0.0.1:1/0"))
+        assert not settings_file(lived_in).exists()
+        place = read_place(url, redis_server.url)
         assert await move(desk(lived_in), quiet(), place) == 0
 
         file = settings_file(lived_in)
         assert file.stat().st_mode & 0o777 == 0o600
         settings = read_settings({"MAINSPRING_HOME": str(lived_in)})
         assert (settings.database_url, settings.transport) == (url, "celery")
-        assert settings.broker_url == "redis://127.0.0.1:6379/0"
+        assert settings.broker_url == redis_server.url
         assert await rows(url, "SELECT count(*) FROM secrets") == 1
         with pytest.raises(Clash, match="already"):
             await move(desk(lived_in), quiet(), place)

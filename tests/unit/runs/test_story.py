@@ -23,6 +23,13 @@ def test_a_success_says_what_it_came_to() -> None:
     assert "because" not in story
 
 
+def test_a_run_that_a_halt_holds_says_so_and_one_that_ended_does_not() -> None:
+    story = tell(run("pending", halted="The list is wrong."))
+    assert story["headline"] == "It is held, and goes on when the halt is released."
+    assert story["because"] == "The list is wrong."
+    assert "because" not in tell(run("succeeded", halted="The list is wrong."))
+
+
 def test_a_failure_names_its_step_and_its_reason() -> None:
     error = {"detail": "The server said no."}
     rows = [

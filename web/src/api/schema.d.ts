@@ -7626,6 +7626,20 @@ export interface operations {
                 };
                 content: {
                     "application/octet-stream": unknown;
+                    "application/json": unknown;
+                    "application/pdf": unknown;
+                    "application/zip": unknown;
+                    "audio/mpeg": unknown;
+                    "audio/ogg": unknown;
+                    "audio/wav": unknown;
+                    "audio/webm": unknown;
+                    "image/gif": unknown;
+                    "image/jpeg": unknown;
+                    "image/png": unknown;
+                    "image/webp": unknown;
+                    "text/csv": unknown;
+                    "text/markdown": unknown;
+                    "text/plain": unknown;
                 };
             };
         };

@@ -15,7 +15,7 @@ export function Status({ value, words }: { value: string; words?: string }) {
       radius="sm"
       tt="none"
       fw={600}
-      miw="fit-content"
+      miw="max-content"
     >
       {words ?? plain(value)}
     </Badge>

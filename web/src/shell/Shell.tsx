@@ -31,6 +31,7 @@ import { Person } from "./Person";
 import { goAndSignIn } from "./wanted";
 
 const SignedOut = lazy(() => import("./SignedOut"));
+const HeldWorkspace = lazy(() => import("../screens/health/Halting"));
 
 export function Shell() {
   const session = api.useQuery("get", "/api/v1/session", {}, { staleTime: 60_000 });
@@ -153,6 +154,12 @@ function Inside({ who }: { who: Who }) {
         </AppShell.Navbar>
         <AppShell.Main id="content" key={who.workspace.id} tabIndex={-1}>
           <Box maw={1240} mx="auto" py={{ base: 0, sm: "sm" }} data-path={path}>
+            {/* The screen of the halts shows it with the others. */}
+            {path === "/health" ? null : (
+              <Suspense>
+                <HeldWorkspace />
+              </Suspense>
+            )}
             <Outlet />
           </Box>
         </AppShell.Main>

@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import hmac
+import re
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
@@ -27,6 +28,7 @@ _PURPOSE = b"mainspring artifact links v1"
 _ATTACHMENT = "attachment"
 # A moment beyond the year 5000 is no moment that was signed here.
 _MOST_MOMENT = 10**11
+_MOMENT = re.compile(r"[0-9]{1,12}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +85,13 @@ class Links:
         text = f"{workspace_id}\n{artifact_id}\n{expires}\n{_ATTACHMENT}"
         digest = hmac.new(key, text.encode(), hashlib.sha256).digest()
         return base64.urlsafe_b64encode(digest).decode().rstrip("=")
+
+
+def read_expiry(text: str) -> int:
+    """The moment that an address names. One that is no number was never signed here."""
+    if not _MOMENT.fullmatch(text):
+        raise no_artifact()
+    return int(text)
 
 
 def _check_seconds(seconds: int) -> None:

@@ -243,7 +243,8 @@ def _last_run(run: Mapping[str, Any] | None, screen: Screen) -> str:
 def state_words(row: Mapping[str, Any]) -> str:
     """The state, and why when nobody asked for it."""
     reason = row["paused_reason"]
-    return f"{row['state']} ({reason})" if reason and row["state"] == "paused" else row["state"]
+    words = f"{row['state']} ({reason})" if reason and row["state"] == "paused" else row["state"]
+    return f"{words}, halted" if row["halted"] is not None else words
 
 
 # --- show
@@ -290,6 +291,9 @@ def _lines(
     head.append(state_words(whole), style=STATE_COLOURS[whole["state"]])
     lines = [head, Text(f"  {one_line(definition.goal)}"), Text(f"  id {whole['id']}")]
     lines.append(Text(f"  {step_counts(definition, words)}"))
+    if whole["halted"] is not None:
+        told = f"halted: {one_line(whole['halted'], 300)} Its runs are held; see {hint('halts')}"
+        lines.append(Text(f"  {told}", style="red"))
     if whole["failures"]:
         lines.append(Text(f"  {count(whole['failures'], 'failure')} in a row", style="red"))
     if whole["last_run"] is not None:

@@ -33,6 +33,7 @@ from mainspring.store.snapshot import nothing_there
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.screen import Screen, clean
 from mainspring.surfaces.cli.standing import make_data_folder, refuse_second
+from mainspring.surfaces.cli.weight import in_bytes
 from mainspring.surfaces.cli.words import count, date_time, hint
 from mainspring.workspace.keyring import Keyring
 from mainspring.workspace.private_file import write_private
@@ -67,7 +68,7 @@ async def make(desk: Desk, screen: Screen, path: Path) -> int:
     if screen.for_programs:
         screen.answer({"file": str(path), "bytes": size, **_told(made)})
         return exits.DONE
-    screen.say(f"The backup is in {clean(str(path))}, {_megabytes(size)}:", *_lines(made))
+    screen.say(f"The backup is in {clean(str(path))}, {in_bytes(size)}:", *_lines(made))
     return exits.DONE
 
 
@@ -230,7 +231,7 @@ def _told(backup: Backup) -> dict[str, Any]:
 def _lines(backup: Backup) -> list[str]:
     filed = backup.files
     files = (
-        f"{count(filed.count, 'file')}, {_megabytes(filed.size)}"
+        f"{count(filed.count, 'file')}, {in_bytes(filed.size)}"
         + (f"; {filed.missing} were gone already" if filed.missing else "")
         if filed.kept
         else "none; they are in the store of MAINSPRING_ARTIFACTS_URL"
@@ -245,7 +246,3 @@ def _lines(backup: Backup) -> list[str]:
         f"  files       {files}",
         f"  secrets     {clean(keys)}",
     ]
-
-
-def _megabytes(size: int) -> str:
-    return f"{size / 1_000_000:,.1f} MB"

@@ -5,13 +5,13 @@ What was seen is a value, and each check judges it without asking anybody again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
-from mainspring.runs.fleet import list_workers
+from mainspring.runs.fleet import QueueSignals, list_workers, read_signals
 from mainspring.runs.numbers import HouseNumbers, read_house
 from mainspring.runs.retention import DEFAULT_DAYS
 from mainspring.store.migrate import tables_version
@@ -63,6 +63,8 @@ class Seen:
     # Tables with too many rows that are gone, and how many those are.
     dead: Mapping[str, int] = field(default_factory=dict)
     kept_days: int = DEFAULT_DAYS
+    # What each queue asks of the workers.
+    queues: Sequence[QueueSignals] = ()
 
 
 async def look(database: Database, settings: Settings, limits: Limits) -> Seen:
@@ -71,6 +73,7 @@ async def look(database: Database, settings: Settings, limits: Limits) -> Seen:
     async with database.acquire() as connection:
         house = await read_house(connection)
         workers = await list_workers(connection)
+        queues = await read_signals(connection)
         dead = await connection.fetch(_DEAD)
         kept = await connection.fetchval(_LONGEST_KEPT, DEFAULT_DAYS)
     machines: dict[str, int] = {}
@@ -80,6 +83,7 @@ async def look(database: Database, settings: Settings, limits: Limits) -> Seen:
     return Seen(
         await tables_version(database), house, size, machines,
         {row["name"]: row["dead"] for row in dead}, max(int(kept), DEFAULT_DAYS),
+        queues,
     )  # fmt: skip
 
 
@@ -92,6 +96,7 @@ def database_checks(seen: list[Seen], settings: Settings) -> list[tuple[str, Cal
 
     return [
         judged("tables", tables),
+        judged("workers", workers),
         judged("connections", lambda found: connections(found, settings)),
         judged("transactions", transactions),
         judged("dead rows", dead_rows),
@@ -103,6 +108,23 @@ def database_checks(seen: list[Seen], settings: Settings) -> list[tuple[str, Cal
 
 def tables(seen: Seen) -> Check:
     return Check("tables", "ok", f"They have had migration {seen.tables}, the last there is.")
+
+
+def workers(seen: Seen) -> Check:
+    """Whether somebody takes what is due; without a server none is expected."""
+    alive = sum(seen.machines.values())
+    unmanned = [one for one in seen.queues if one.due_runs and not one.workers]
+    if unmanned:
+        due = sum(one.due_runs for one in unmanned)
+        names = " and ".join(one.queue for one in unmanned)
+        return Check(
+            "workers", "doubtful", f"{count(due, 'run')} due in {names}, and no worker takes them.",
+            f"Start one: {hint('up')}, or {hint('worker')} alone.",
+        )  # fmt: skip
+    if not alive:
+        return Check("workers", "ok", "None is alive, and no run waits for one.")
+    places = ", ".join(f"{number} on {host}" for host, number in sorted(seen.machines.items()))
+    return Check("workers", "ok", f"At work: {places}.")
 
 
 def connections(seen: Seen, settings: Settings) -> Check:

@@ -82,6 +82,7 @@ async def watch_run(desk: Desk, screen: Screen, text: str, seconds: float | None
         run = await _read(rooms, run_id)
         words = f"{one_line(run['automation'])} (version {run['version']}) is run {run_id}."
         screen.say(paint(Line("told", "", words=words), screen))
+        _tell_if_held(screen, run["halted"])
         if run["status"] not in FINAL and not await has_worker(rooms, patient=False):
             _tell_of_nobody(screen)
         return await _close(rooms, screen, await Watching(rooms, run_id, screen).until_end(seconds))
@@ -101,6 +102,8 @@ async def _hand_over(
     """Leaves the run to a worker, and stays to see it through if that is wanted."""
     if made.status in FINAL:
         return await _close(rooms, screen, await _read(rooms, made.run_id))
+    held = (await _read(rooms, made.run_id))["halted"]
+    _tell_if_held(screen, held)
     at_work = await has_worker(rooms, patient=wait)
     if not at_work:
         _tell_of_nobody(screen)
@@ -108,7 +111,8 @@ async def _hand_over(
         run = await Watching(rooms, made.run_id, screen).until_end(seconds)
         return await _close(rooms, screen, run)
     if screen.for_programs:
-        screen.answer({"id": made.run_id, "status": made.status, "worker": at_work})
+        told = {"id": made.run_id, "status": made.status, "worker": at_work}
+        screen.answer(told if held is None else {**told, "halted": held})
     elif wait:
         # Nobody is there to wait for.
         screen.say("", f"The run {made.run_id} is {made.status}; it starts when there is a worker.")
@@ -116,6 +120,13 @@ async def _hand_over(
     elif at_work:
         screen.say(f"  {hint('logs', '-f', made.run_id)}")
     return exits.UNFINISHED if wait else exits.DONE
+
+
+def _tell_if_held(screen: Screen, reason: str | None) -> None:
+    """A run that stands still by somebody's wish is not one that hangs."""
+    if reason is not None:
+        words = f"A halt holds it: {one_line(reason, 300)} It goes on when that is released."
+        screen.say(paint(Line("warning", "", words=words), screen), f"  {hint('halts')}")
 
 
 def _tell_of_nobody(screen: Screen) -> None:

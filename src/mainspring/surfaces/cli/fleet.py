@@ -5,11 +5,12 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from mainspring.contracts.errors import Finding, Invalid
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.columns import columns, moment
 from mainspring.surfaces.cli.proposals import call
 from mainspring.surfaces.cli.screen import Screen, one_line
-from mainspring.surfaces.cli.words import duration
+from mainspring.surfaces.cli.words import duration, hint
 
 if TYPE_CHECKING:
     from mainspring.surfaces.cli.desk import Desk
@@ -23,7 +24,7 @@ async def show_workers(desk: Desk, screen: Screen) -> int:
         screen.answer(found)
         return exits.DONE
     if not found["workers"]:
-        screen.say("No worker is alive.")
+        screen.say(f"No worker is alive. {hint('worker')} starts one here.")
     else:
         titles = ("Worker", "Name", "Queues", "Slots", "In flight", "Since", "Lease until", "")
         rows = [_row(one, screen) for one in found["workers"]]
@@ -42,6 +43,11 @@ async def show_workers(desk: Desk, screen: Screen) -> int:
 
 async def drain_workers(desk: Desk, screen: Screen, worker: str | None, host: str | None) -> int:
     """Takes nothing new from the moment of the answer on; it leaves at its next heartbeat."""
+    if (worker is None) == (host is None):
+        detail = "Name one worker, or a machine with --host."
+        suggestion = f"{hint('workers')} lists them."
+        finding = Finding("/worker", detail, "worker_or_host", suggestion)
+        raise Invalid(detail, code="not_named", suggestion=suggestion, findings=[finding])
     given = {"worker": worker, "host": host}
     async with desk.doors.open(desk.settings()) as rooms:
         named = {name: value for name, value in given.items() if value is not None}
@@ -49,7 +55,14 @@ async def drain_workers(desk: Desk, screen: Screen, worker: str | None, host: st
     if screen.for_programs:
         screen.answer(found)
     else:
-        screen.say(found["says"])
+        # There is no way back from here, and nobody should look for one.
+        screen.say(
+            found["says"],
+            "  What is under way may finish for MAINSPRING_STOP_SECONDS; the rest is handed back.",
+            "  It is not called back: start a worker anew. One of `up` stays down until that "
+            "server is started anew.",
+            f"  {hint('workers')}",
+        )
     return exits.DONE
 
 

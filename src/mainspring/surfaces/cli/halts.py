@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from mainspring.contracts.errors import Finding, Invalid
+from mainspring.contracts.errors import Finding, Invalid, Missing
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.columns import columns, moment
 from mainspring.surfaces.cli.finding import find_automation
@@ -55,7 +55,14 @@ async def release(desk: Desk, screen: Screen, wish: Wish) -> int:
     wish.check()
     async with desk.doors.open(desk.settings()) as rooms:
         name = "admin_release_recipe" if wish.everywhere else "release_work"
-        told = await call(rooms, name, await _named(rooms, wish))
+        try:
+            told = await call(rooms, name, await _named(rooms, wish))
+        except Missing as problem:
+            if problem.code != "not_halted" or wish.automation is None:
+                raise
+            detail = f"{wish.automation!r} is not halted by itself."
+            suggestion = f"{hint('halts')} lists what stands still."
+            raise Missing(detail, code="not_halted", suggestion=suggestion) from problem
     return _answer(screen, told)
 
 

@@ -99,6 +99,8 @@ def _table(runs: list[dict[str, Any]], screen: Screen) -> Table:
 
 
 def _status(run: Mapping[str, Any]) -> str:
+    if run["halted"] is not None:
+        return f"{run['status']} (held)"
     reason = f" ({run['reason']})" if run["reason"] and run["status"] == "skipped" else ""
     return f"{run['status']}{reason}"
 
@@ -173,6 +175,8 @@ def _head(run: Mapping[str, Any], screen: Screen) -> list[Text]:
         facts.append(f"round {run['attempt']}")
     if run["takeovers"]:
         facts.append(f"lost its worker {count(run['takeovers'], 'time')}")
+    if run["halted"] is not None:
+        facts.append(f"held by a halt: {one_line(run['halted'], 300)}")
     name = Text(f"{one_line(run['automation'])} (version {run['version']})", style="bold")
     lines = [name, *(Text.assemble("  ", (sign, colour), f" {fact}") for fact in facts)]
     return lines + (output_lines("inputs", run["inputs"]) if run["inputs"] else [])

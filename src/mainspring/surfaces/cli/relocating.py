@@ -10,7 +10,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
-from mainspring.contracts.errors import Clash, Invalid, Problem
+from mainspring.contracts.errors import Clash, Invalid, Problem, Upstream
+from mainspring.runs.transport.broker import broker_of
+from mainspring.runs.transport.reaching import reach
 from mainspring.settings import is_in_environment, read_settings_file, settings_file
 from mainspring.store.database import Database
 from mainspring.store.loading import is_same, load
@@ -73,6 +75,7 @@ async def move(desk: Desk, screen: Screen, place: Place) -> int:
     settings = desk.settings()
     refuse_second(settings.home)
     refuse_nothing(settings)
+    _refuse_silent(settings, place)
     if settings.database_url == place.database_url:
         if place.broker_url is None or settings.broker_url == place.broker_url:
             raise Clash("That is the database in use already.", code="already_there")
@@ -94,6 +97,20 @@ async def move(desk: Desk, screen: Screen, place: Place) -> int:
         screen.say(f"The database before stays in {clean(str(settings.home / 'postgres'))}")
     screen.say(f"Next: {hint('up')}")
     return exits.DONE
+
+
+def _refuse_silent(settings: Settings, place: Place) -> None:
+    """A broker that cannot be used is heard of now, not from every part after the move."""
+    if place.broker_url is None:
+        return
+    broker = broker_of(replace(settings, transport="celery", broker_url=place.broker_url))
+    if broker is not None and not reach(broker):
+        raise Upstream(
+            f"The broker at {broker.address} does not answer, so nothing was moved.",
+            code="broker_away",
+            suggestion="Start it, see whether its user and password are right, or leave "
+            "--broker-url out: workers then hear of runs through Postgres.",
+        )
 
 
 async def _carry(settings: Settings, place: Place) -> int:

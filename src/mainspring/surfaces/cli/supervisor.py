@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from mainspring.contracts.errors import Fault, Problem
+from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.children import SENT_AWAY, Child, Part, split_off
 from mainspring.surfaces.cli.signals import STOPPING, Signals
 
@@ -175,9 +176,12 @@ class Supervisor:
         if now - child.began > _WELL_SECONDS:
             kept.pause = _FIRST_PAUSE
         kept.due, kept.falls = now + kept.pause, kept.falls + 1
-        log.warning(
-            "The %s (process %d) ended unexpectedly (%s) and is started again in %.1f s.",
-            kept.part.name, child.pid, _how(code), kept.pause,
+        # Somebody told it to stop, such as Celery's remote control, and it did so in order.
+        in_order = code == exits.DONE
+        log.log(
+            logging.INFO if in_order else logging.WARNING,
+            "The %s (process %d) %s and is started again in %.1f s.",
+            kept.part.name, child.pid, how_it_ended(code), kept.pause,
         )  # fmt: skip
         kept.pause = min(kept.pause * 2, _LONGEST_PAUSE)
 
@@ -249,8 +253,12 @@ class Supervisor:
             kept.child = None
 
 
-def _how(code: int) -> str:
-    return f"signal {-code}" if code < 0 else f"exit code {code}"
+def how_it_ended(code: int) -> str:
+    """Its end in words: one in order is nothing to be alarmed about."""
+    if code == exits.DONE:
+        return "was told to stop from elsewhere, ended in order,"
+    cause = f"signal {-code}" if code < 0 else f"exit code {code}"
+    return f"ended unexpectedly ({cause})"
 
 
 def _does_not_stand(name: str) -> Fault:

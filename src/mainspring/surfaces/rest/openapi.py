@@ -103,11 +103,10 @@ def _complete(operation: dict[str, Any], endpoint: Callable[..., Any] | None) ->
     places = {entry["in"] for entry in operation.get("parameters", ())}
     if not is_open:
         operation["security"] = [{"bearer": []}]
-        statuses.add(401)
+        # Whatever a route asks for, a token may be one that works elsewhere alone.
+        statuses |= {401, 403}
     permission = asked_of(endpoint)
     operation["x-permission"] = permission or ("open" if is_open else "known")
-    if permission is not None:
-        statuses.add(403)
     if "path" in places:
         statuses.add(404)
     if "requestBody" in operation:

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 # Where an answer says that the run is which it has started.
 _RUN: Final = re.compile(rb".*/runs/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})")
 _ERRORS: Final = 500
+# Of a header that names a trace. The library writes a line into the log for each longer one.
+_LONGEST: Final = 512
 
 
 class Traced:
@@ -73,7 +75,8 @@ def _sent_with(scope: Scope) -> Context:
     from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
     found = [value for name, value in scope["headers"] if name == b"traceparent"]
-    carried = {"traceparent": found[0].decode("latin-1")} if len(found) == 1 else {}
+    read = len(found) == 1 and len(found[0]) <= _LONGEST
+    carried = {"traceparent": found[0].decode("latin-1")} if read else {}
     return TraceContextTextMapPropagator().extract(carried, Context())
 
 

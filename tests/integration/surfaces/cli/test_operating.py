@@ -14,9 +14,12 @@ import pytest
 from mainspring.contracts.errors import Invalid, Missing
 from mainspring.runs.fleet import read_signals
 from mainspring.surfaces.cli import exits
+from mainspring.surfaces.cli.automations import show_automation
 from mainspring.surfaces.cli.desk import Desk
+from mainspring.surfaces.cli.firing import fire
 from mainspring.surfaces.cli.fleet import drain_workers, show_workers
 from mainspring.surfaces.cli.halts import Wish, halt, release, show_halts
+from mainspring.surfaces.cli.reading import show_logs, show_runs
 from mainspring.surfaces.cli.screen import Screen
 from tests.kit.house import Bench, document, step
 from tests.kit.processes import ROOT
@@ -43,11 +46,22 @@ async def test_halting_by_command(
         await halt(desk, people, Wish(automation="nobody"), "why", cancel=False)
     with pytest.raises(Missing):
         await release(desk, people, Wish(whole=True))
+    with pytest.raises(Missing, match="'Digest' is not halted by itself"):
+        await release(desk, people, Wish(automation="Digest"))
     await show_halts(desk, people)
     assert "Nothing is halted." in capsys.readouterr().out
 
     assert await halt(desk, people, Wish(automation="Digest"), "Wrong list.", cancel=False) == 0
     assert "It stands still." in capsys.readouterr().out
+    # Whoever comes upon it is told, at the automation and at its runs.
+    await fire(desk, people, "Digest", (), None, wait=False, seconds=None)
+    assert "A halt holds it: Wrong list." in capsys.readouterr().out
+    await show_automation(desk, people, "Digest")
+    assert "halted: Wrong list." in capsys.readouterr().out
+    await show_runs(desk, people, status=None, automation=None, most=5)
+    assert "(held)" in capsys.readouterr().out
+    await show_logs(desk, people, "last", calls=False)
+    assert "held by a halt: Wrong list." in capsys.readouterr().out
     await halt(desk, screen, Wish(whole=True), "Everything.", cancel=True)
     assert _answer(capsys)["halt"]["scope"] == "workspace"
     await show_halts(desk, people)
@@ -66,6 +80,8 @@ async def test_a_drained_worker_finishes_what_it_has_and_takes_nothing_new(
     people = Screen()
     await show_workers(desk, people)
     assert "No worker is alive." in capsys.readouterr().out
+    with pytest.raises(Invalid, match="Name one worker"):
+        await drain_workers(desk, people, None, None)
     plan = document(
         step("a", "test.hang"), step("b", "test.echo"),
         execution={"concurrency": "allow_parallel"},
@@ -85,6 +101,9 @@ async def test_a_drained_worker_finishes_what_it_has_and_takes_nothing_new(
         assert (queue["slots"], queue["workers"], queue["due_runs"]) == (2, 1, 0)
         await drain_workers(desk, screen, str(one["worker_id"]), None)
         assert _answer(capsys)["workers"][0]["drain_at"] is not None
+        # Asked twice it is the same, and people are told that there is no way back.
+        await drain_workers(desk, people, str(one["worker_id"]), None)
+        assert "It is not called back" in capsys.readouterr().out
         second = await bench.dispatch(plan)
         async with asyncio.timeout(20):
             while not worker.drained:

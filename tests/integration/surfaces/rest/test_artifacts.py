@@ -23,6 +23,7 @@ from mainspring.gate.artifacts.folder import FolderStore
 from mainspring.gate.artifacts.links import Links
 from mainspring.gate.artifacts.rows import Artifact, keep
 from mainspring.gate.artifacts.save import artifacts_capability
+from mainspring.surfaces.rest.openapi import describe
 from tests.kit.api import Api, served
 from tests.kit.artifacts import Call
 from tests.kit.house import Bench
@@ -125,6 +126,10 @@ async def test_content_comes_as_a_file_that_no_browser_runs(shelf: Shelf) -> Non
     answer = await shelf.api.client.get(f"{BASE}/{one.id}/content")
     assert answer.content == b"hello"
     assert answer.headers["content-type"] == "text/plain; charset=utf-8"
+    described = describe(shelf.api.app)["paths"][f"{BASE}/{{artifact_id}}/content"]["get"]
+    assert "403" in described["responses"], "for a token that works elsewhere alone"
+    kinds = described["responses"]["200"]["content"].keys()
+    assert {"text/plain", "application/octet-stream"} <= kinds
     assert answer.headers["content-disposition"] == (
         'attachment; filename="Gr__e _100__ _.txt"; '
         "filename*=UTF-8''Gr%C3%B6%C3%9Fe%20%22100%25%22%20%E2%82%AC.txt"

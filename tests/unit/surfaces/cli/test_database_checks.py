@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from mainspring.contracts.errors import Invalid
+from mainspring.runs.fleet import QueueSignals
 from mainspring.runs.numbers import HouseNumbers
 from mainspring.settings import Settings
 from mainspring.surfaces.cli import database_checks as checks
@@ -40,6 +41,7 @@ def test_a_database_that_carries_little_is_well(tmp_path: Path) -> None:
         for check in (
             checks.tables(SEEN), checks.connections(SEEN, settings), checks.transactions(SEEN),
             checks.dead_rows(SEEN), checks.housekeeping(SEEN, NOW), checks.growth(SEEN),
+            checks.workers(SEEN),
         )
     }  # fmt: skip
 
@@ -56,6 +58,9 @@ def test_what_cannot_go_on_is_doubtful_and_says_what_to_do(tmp_path: Path) -> No
         checks.housekeeping(_oldest(93), NOW),
         checks.growth(_days(10)),
         checks.backup(SEEN, settings, NOW),
+        checks.workers(
+            replace(SEEN, machines={"a": 1}, queues=[QueueSignals("long", 2, 9.0, 0, 0, 0, 0)])
+        ),
     ]
 
     assert [check.verdict for check in found] == ["doubtful"] * len(found)

@@ -20,7 +20,7 @@ from mainspring.surfaces.cli.doctor import examine
 from mainspring.surfaces.cli.listening import is_loopback
 from mainspring.surfaces.cli.screen import Screen, one_line
 from mainspring.surfaces.cli.standing import take_place
-from mainspring.surfaces.cli.supervisor import Change
+from mainspring.surfaces.cli.supervisor import Change, how_it_ended
 from mainspring.surfaces.cli.up import Shown
 from mainspring.surfaces.cli.versions import values_beside
 from mainspring.surfaces.cli.words import given_home, hint, zoned
@@ -265,3 +265,9 @@ def test_a_mail_server_that_cannot_be_is_no_fault_of_the_database(
     assert told["mail"]["verdict"] == "wrong"
     assert told["database"]["detail"] == "Nobody is at home."
     assert [settings.smtp_url for settings in asked] == [None]
+
+
+def test_a_part_that_ended_in_order_is_not_called_unexpected() -> None:
+    assert "in order" in how_it_ended(0)
+    assert how_it_ended(3) == "ended unexpectedly (exit code 3)"
+    assert how_it_ended(-9) == "ended unexpectedly (signal 9)"

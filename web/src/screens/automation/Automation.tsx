@@ -8,6 +8,7 @@ import { Asked } from "../../kit/Asked";
 import { Empty } from "../../kit/Empty";
 import { PageHead } from "../../kit/PageHead";
 import { useRunsRefresh } from "../../kit/refreshing";
+import { HeldAutomation } from "../health/Halting";
 import { statusOf, useAutomation } from "./asking";
 import { Grants } from "./Grants";
 import { Head } from "./Head";
@@ -62,6 +63,7 @@ function Whole({ automation, tab }: { automation: Detail; tab: string }) {
   return (
     <>
       <Head automation={automation} />
+      <HeldAutomation id={automation.id} reason={automation.halted} />
       <Tabs value={shown.name} onChange={go} keepMounted={false}>
         <ScrollArea type="never" mb="lg">
           <Tabs.List style={{ flexWrap: "nowrap" }}>

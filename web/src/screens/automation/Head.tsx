@@ -2,7 +2,7 @@
 
 import { Button, Menu } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
-import { MessageSquareText, Pause, Pencil, Play, Power } from "lucide-react";
+import { MessageSquareText, OctagonPause, Pause, Pencil, Play, Power } from "lucide-react";
 import { useState } from "react";
 import { client } from "../../api/client";
 import { useMay } from "../../api/session";
@@ -10,6 +10,7 @@ import { useAct } from "../../kit/acting";
 import { CopyAs } from "../../kit/Copy";
 import { PageHead } from "../../kit/PageHead";
 import { Status } from "../../kit/Status";
+import { HaltModal, useHalts } from "../health/Halting";
 import { ActivateModal } from "./Activate";
 import { refreshAll } from "./asking";
 import { RunNowModal } from "./RunNow";
@@ -40,6 +41,16 @@ const operations = (id: string) => {
     },
     { label: "Activate", operation: { method: "POST" as const, path: `${one}/activate` } },
     { label: "Pause", operation: { method: "POST" as const, path: `${one}/pause` } },
+    {
+      label: "Halt",
+      operation: {
+        method: "POST" as const,
+        path: "/api/v1/halts",
+        body: { scope: "automation", ...given, reason: "It writes to the wrong list." },
+        tool: "halt_work",
+        arguments: { scope: "automation", ...given, reason: "It writes to the wrong list." },
+      },
+    },
   ];
 };
 
@@ -71,6 +82,26 @@ function Switch({ automation }: { automation: Detail }) {
           </Button>
         )}
       {open ? <ActivateModal id={automation.id} close={() => setOpen(false)} /> : null}
+    </>
+  );
+}
+
+/** The kill switch; once it is thrown, the banner has the way back. */
+function Stop({ automation }: { automation: Detail }) {
+  const [open, setOpen] = useState(false);
+  const { data } = useHalts();
+  if (!data || data.halts.some((one) => one.automation_id === automation.id)) return null;
+  return (
+    <>
+      <Button
+        variant="light"
+        color="red"
+        leftSection={<OctagonPause size={16} />}
+        onClick={() => setOpen(true)}
+      >
+        Halt…
+      </Button>
+      {open ? <HaltModal automation={automation} close={() => setOpen(false)} /> : null}
     </>
   );
 }
@@ -130,6 +161,7 @@ export function Head({ automation }: { automation: Detail }) {
                 </Button>
               )
               : null}
+            {operate ? <Stop automation={automation} /> : null}
             {operate ? <Switch automation={automation} /> : null}
           </>
         }

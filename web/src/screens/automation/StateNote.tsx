@@ -107,17 +107,6 @@ function Waiting({ automation }: { automation: Detail }) {
   );
 }
 
-function Halted({ reason }: { reason: string }) {
-  return (
-    <Alert color="red" variant="light" icon={<CircleAlert size={16} />} title="It is halted">
-      <Text size="sm">{reason} Its runs are held until the halt is released.</Text>
-      <Button mt="xs" size="compact-sm" variant="default" component={Link} to="/health">
-        Go to the halts
-      </Button>
-    </Alert>
-  );
-}
-
 /** Scripts that are held by one wall alone are worth a word before they are set going. */
 function Walls() {
   const { data } = api.useQuery("get", "/api/v1/health/scripts", {}, { retry: false });
@@ -130,7 +119,6 @@ function Walls() {
 export function StateNotes({ automation }: { automation: Detail }) {
   return (
     <>
-      {automation.halted ? <Halted reason={automation.halted} /> : null}
       {automation.paused_reason === "consent" ? <Consenting id={automation.id} /> : null}
       {automation.failures > 0 ? <Failing automation={automation} /> : null}
       <Waiting automation={automation} />

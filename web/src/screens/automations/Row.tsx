@@ -16,6 +16,7 @@ export function notes(automation: Summary): string[] {
   const { paused_reason: why, failures, drafts_waiting: drafts, approvals_waiting: questions } =
     automation;
   return [
+    automation.halted ? "halted" : "",
     why === "failures" ? `stopped after ${count(failures, "failure")}` : "",
     automation.consent_waiting || why === "consent" ? "waits for consent" : "",
     why !== "failures" && failures > 0 ? `${failures} failed in a row` : "",

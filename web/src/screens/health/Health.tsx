@@ -10,8 +10,10 @@ import { Asked, ProblemNote } from "../../kit/Asked";
 import { CopyAs, CopyButton } from "../../kit/Copy";
 import { PageHead } from "../../kit/PageHead";
 import { plain } from "../../kit/words";
+import { useHalts } from "./Halting";
 import { Halts, Workers } from "./Operating";
 import {
+  haltsPart,
   healthIn,
   type Numbers,
   numbersIn,
@@ -39,11 +41,13 @@ export default function Health() {
   });
   const walls = api.useQuery("get", "/api/v1/health/scripts", {}, { staleTime: Infinity });
   const numbers = useNumbers();
+  const halts = useHalts();
   const live = useConnected();
   const health = healthIn(asked.data, asked.error);
   const parts: Part[] = [
     ...(health ? partsOf(health) : []),
     ...(numbers.data ? partsIn(numbers.data) : []),
+    ...(halts.data?.halts.length ? [haltsPart(halts.data.halts)] : []),
     ...(walls.data ? [wallsPart(walls.data)] : []),
     {
       name: "Live stream of this tab",
@@ -85,9 +89,9 @@ export default function Health() {
             <SimpleGrid cols={{ base: 1, sm: 2, lg: 3 }}>
               {parts.map((one) => <PartCard key={one.name} part={one} />)}
             </SimpleGrid>
+            <Halts />
             {numbers.error ? <ProblemNote problem={numbers.error} /> : null}
             {numbers.data ? <LastHour numbers={numbers.data} /> : null}
-            <Halts />
             <Workers />
             {walls.data ? <WallList walls={walls.data.walls} /> : null}
             <Keeping />

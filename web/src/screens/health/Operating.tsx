@@ -1,21 +1,38 @@
-// What an operator does in an emergency: halt everything and release it; and the workers at work.
+// What an operator does in an emergency: halt everything and release it, send a worker away.
 
-import { Badge, Button, Card, Group, Stack, Table, Text, Title } from "@mantine/core";
+import {
+  Anchor,
+  Badge,
+  Button,
+  Card,
+  Group,
+  Stack,
+  Table,
+  Text,
+  Title,
+  Tooltip,
+  VisuallyHidden,
+} from "@mantine/core";
+import { Link } from "@tanstack/react-router";
+import { useState } from "react";
 import { type Answer, api, client, refresh } from "../../api/client";
 import { useMay, useWho } from "../../api/session";
-import { useAct } from "../../kit/acting";
+import { sayDone, useAct } from "../../kit/acting";
 import { ProblemNote } from "../../kit/Asked";
 import { useConfirm } from "../../kit/Confirm";
 import { Moment } from "../../kit/Moment";
+import { count, span } from "../../kit/words";
+import { type Halt, HaltModal, ReleaseButton, useHalts } from "./Halting";
 import { haltedWords } from "./reading";
 
-export type Halt = Answer<"list_halts">["halts"][number];
+type Worker = Answer<"admin_list_workers">["workers"][number];
+type Queue = Answer<"admin_list_workers">["queues"][number];
 
 const EVERY = 10_000;
-const refreshAll = () => refresh("/api/v1/halts", "/api/v1/automations", "/api/v1/runs");
+const WORKERS = "/api/v1/admin/workers";
 
 export function Halts() {
-  const asked = api.useQuery("get", "/api/v1/halts", {}, { refetchInterval: EVERY });
+  const asked = useHalts();
   const problem: unknown = asked.error;
   const may = useMay("operator");
   const halts = asked.data?.halts ?? [];
@@ -31,58 +48,45 @@ export function Halts() {
         ? <Text size="sm" c="dimmed">Nothing is halted. Every run that is due is taken.</Text>
         : null}
       <Stack gap="md">
-        {halts.map((one) => <HaltRow key={one.halt_id} halt={one} may={may} />)}
+        {halts.map((one) => <HaltRow key={one.halt_id} halt={one} />)}
       </Stack>
     </Card>
   );
 }
 
 function HaltEverything() {
-  const confirm = useConfirm();
-  const { busy, act } = useAct();
-  const halt = async () => {
-    const sure = await confirm({
-      title: "Halt everything in this workspace?",
-      words: "Runs under way are interrupted and held with what they did; whatever fires " +
-        "meanwhile is held too. Nothing is lost, and nothing goes on until you release it.",
-      yes: "Halt everything",
-      dangerous: true,
-    });
-    if (!sure) return;
-    const body = { scope: "workspace", reason: "Halted by hand on the page." } as const;
-    await act(() => client.POST("/api/v1/halts", { body }), "The workspace stands still.");
-    await refreshAll();
-  };
+  const [open, setOpen] = useState(false);
   return (
-    <Button variant="light" color="red.9" loading={busy} onClick={halt}>Halt everything</Button>
+    <>
+      <Button variant="light" color="red" onClick={() => setOpen(true)}>
+        Halt everything…
+      </Button>
+      {open ? <HaltModal close={() => setOpen(false)} /> : null}
+    </>
   );
 }
 
-function HaltRow({ halt, may }: { halt: Halt; may: boolean }) {
-  const { busy, act } = useAct();
-  const release = async () => {
-    const body = {
-      scope: halt.scope,
-      ...(halt.automation_id ? { automation_id: halt.automation_id } : {}),
-      ...(halt.recipe ? { recipe: halt.recipe } : {}),
-    };
-    await act(() => client.POST("/api/v1/halts/release", { body }), "It goes on.");
-    await refreshAll();
-  };
+function HaltRow({ halt }: { halt: Halt }) {
   return (
     <Group justify="space-between" wrap="nowrap" align="flex-start">
       <div style={{ minWidth: 0 }}>
-        <Text fw={600} className="wrap-anywhere">{haltedWords(halt)}</Text>
+        <Text fw={600} className="wrap-anywhere">
+          {halt.automation_id
+            ? (
+              <Anchor component={Link} to={`/automations/${halt.automation_id}`} inherit>
+                {haltedWords(halt)}
+              </Anchor>
+            )
+            : haltedWords(halt)}
+        </Text>
         <Text size="sm" className="wrap-anywhere">{halt.reason}</Text>
-        <Text size="sm" c="dimmed" component="div">
+        <Text size="sm" c="dimmed" component="div" className="wrap-anywhere">
           <Moment at={halt.halted_at} />
-          {halt.halted_by ? ` by ${halt.halted_by}` : ""} · {halt.held} held
+          {halt.halted_by ? ` by ${halt.halted_by}` : ""} · {count(halt.held, "run")} held
           {halt.under_way ? ` · ${halt.under_way} not stopped yet` : ""}
         </Text>
       </div>
-      {may && !halt.everywhere
-        ? <Button variant="default" loading={busy} onClick={release}>Release</Button>
-        : null}
+      <ReleaseButton halt={halt} />
     </Group>
   );
 }
@@ -90,45 +94,141 @@ function HaltRow({ halt, may }: { halt: Halt; may: boolean }) {
 /** For whoever looks after the installation: the machines are not a workspace's own. */
 export function Workers() {
   const who = useWho();
-  return who.user.administrator ? <WorkerList /> : null;
+  return who.user.administrator ? <Fleet /> : null;
 }
 
-function WorkerList() {
-  const asked = api.useQuery("get", "/api/v1/admin/workers", {}, { refetchInterval: EVERY });
+function Fleet() {
+  const asked = api.useQuery("get", WORKERS, {}, { refetchInterval: EVERY });
   const problem: unknown = asked.error;
+  const workers = asked.data?.workers ?? [];
   return (
     <Card withBorder radius="lg" p="lg">
       <Title order={2} size="h4" mb="sm">Workers</Title>
       {problem ? <ProblemNote problem={problem} /> : null}
-      {asked.data?.workers.length === 0
+      {asked.data && !workers.length
         ? <Text size="sm" c="dimmed">No worker is alive; runs wait until one is started.</Text>
         : null}
-      <Table.ScrollContainer minWidth={480}>
-        <Table aria-label="Workers">
-          <Table.Thead>
-            <Table.Tr>
-              <Table.Th>Worker</Table.Th>
-              <Table.Th>Queues</Table.Th>
-              <Table.Th>In flight</Table.Th>
-              <Table.Th>Since</Table.Th>
-            </Table.Tr>
-          </Table.Thead>
-          <Table.Tbody>
-            {asked.data?.workers.map((one) => (
-              <Table.Tr key={one.worker_id}>
-                <Table.Td className="wrap-anywhere">
-                  {one.name} {one.drain_at ? <Badge color="yellow.9">draining</Badge> : null}
-                </Table.Td>
-                <Table.Td>{one.queues.join(", ")}</Table.Td>
-                <Table.Td className="numbers">{one.in_flight} of {one.slots}</Table.Td>
-                <Table.Td>
-                  <Moment at={one.started_at} />
-                </Table.Td>
-              </Table.Tr>
-            ))}
-          </Table.Tbody>
-        </Table>
-      </Table.ScrollContainer>
+      {workers.length ? <WorkerList workers={workers} /> : null}
+      {asked.data
+        ? (
+          <>
+            <Title order={3} size="h5" mt="md" mb="xs">What each queue asks of them</Title>
+            <QueueList queues={asked.data.queues} />
+            <Text size="sm" c="dimmed" mt="xs">
+              Add workers where the oldest run waits for more than a few seconds. What is held waits
+              for a release, not for a worker.
+            </Text>
+          </>
+        )
+        : null}
     </Card>
+  );
+}
+
+function WorkerList({ workers }: { workers: Worker[] }) {
+  return (
+    <Table.ScrollContainer minWidth={520} type="native">
+      <Table aria-label="Workers">
+        <Table.Thead>
+          <Table.Tr>
+            <Table.Th>Worker</Table.Th>
+            <Table.Th>Queues</Table.Th>
+            <Table.Th>In flight</Table.Th>
+            <Table.Th>Started</Table.Th>
+            <Table.Th>
+              <VisuallyHidden>What can be done</VisuallyHidden>
+            </Table.Th>
+          </Table.Tr>
+        </Table.Thead>
+        <Table.Tbody>
+          {workers.map((one) => (
+            <Table.Tr key={one.worker_id}>
+              <Table.Td className="wrap-anywhere">{one.name}</Table.Td>
+              <Table.Td>{one.queues.join(", ")}</Table.Td>
+              <Table.Td className="numbers">{one.in_flight} of {one.slots}</Table.Td>
+              <Table.Td>
+                <Moment at={one.started_at} />
+              </Table.Td>
+              <Table.Td ta="right">
+                {one.drain_at ? <Leaving /> : <Drain name={one.name} />}
+              </Table.Td>
+            </Table.Tr>
+          ))}
+        </Table.Tbody>
+      </Table>
+    </Table.ScrollContainer>
+  );
+}
+
+function Leaving() {
+  return (
+    <Tooltip label="It takes nothing new, and leaves when what it has is done or handed back.">
+      <Badge color="yellow" variant="light" radius="sm" tt="none" miw="fit-content">
+        draining
+      </Badge>
+    </Tooltip>
+  );
+}
+
+function Drain({ name }: { name: string }) {
+  const confirm = useConfirm();
+  const { busy, act } = useAct();
+  const drain = async () => {
+    const sure = await confirm({
+      title: `Drain the worker ${name}?`,
+      words: "It takes nothing new from now on, finishes or hands back what it has, and ends. " +
+        "It cannot be called back: it stays away until somebody starts it again, and one of " +
+        "“mainspring up” until that server is started again.",
+      yes: "Drain it",
+      dangerous: true,
+    });
+    if (!sure) return;
+    await act(async () => {
+      const { data } = await client.POST(`${WORKERS}/drain`, { body: { worker: name } });
+      await refresh(WORKERS);
+      sayDone(data!.says);
+    });
+  };
+  return (
+    <Button
+      size="compact-sm"
+      variant="default"
+      aria-label={`Drain ${name}`}
+      loading={busy}
+      onClick={drain}
+    >
+      Drain…
+    </Button>
+  );
+}
+
+function QueueList({ queues }: { queues: Queue[] }) {
+  return (
+    <Table.ScrollContainer minWidth={520} type="native">
+      <Table aria-label="Queues">
+        <Table.Thead>
+          <Table.Tr>
+            {["Queue", "Due", "Oldest", "In flight", "Held", "Slots", "Workers"].map((head) => (
+              <Table.Th key={head}>{head}</Table.Th>
+            ))}
+          </Table.Tr>
+        </Table.Thead>
+        <Table.Tbody>
+          {queues.map((one) => (
+            <Table.Tr key={one.queue}>
+              <Table.Td>{one.queue}</Table.Td>
+              <Table.Td className="numbers">{one.due_runs.toLocaleString("en")}</Table.Td>
+              <Table.Td className="numbers">
+                {one.due_runs ? span(one.oldest_seconds) : "—"}
+              </Table.Td>
+              <Table.Td className="numbers">{one.in_flight.toLocaleString("en")}</Table.Td>
+              <Table.Td className="numbers">{one.held_runs.toLocaleString("en")}</Table.Td>
+              <Table.Td className="numbers">{one.slots.toLocaleString("en")}</Table.Td>
+              <Table.Td className="numbers">{one.workers}</Table.Td>
+            </Table.Tr>
+          ))}
+        </Table.Tbody>
+      </Table>
+    </Table.ScrollContainer>
   );
 }

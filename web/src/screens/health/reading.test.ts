@@ -2,11 +2,15 @@ import { expect, test } from "vitest";
 import { Problem } from "../../api/problem";
 import {
   haltedWords,
+  haltsPart,
   healthIn,
+  heldWords,
+  holdingIn,
   numbersIn,
   partsIn,
   partsOf,
   report,
+  sinceWords,
   verdict,
   versionIn,
 } from "./reading";
@@ -49,4 +53,32 @@ test("a halt is called by what stands still", () => {
     .toBe("Digest");
   expect(haltedWords({ scope: "recipe", recipe: "digest", everywhere: true }))
     .toBe("The recipe digest, in every workspace");
+});
+
+test("a banner says since when, by whom, and what is held", () => {
+  const halt = {
+    scope: "automation",
+    automation_id: "a1",
+    everywhere: false,
+    halted_at: "2026-11-16T12:00:00Z",
+    halted_by: "ada@example.com",
+    reason: "It writes to the wrong list.",
+  };
+  expect(sinceWords(halt)).toMatch(/^Held since .*2026.* by ada@example\.com$/);
+  expect(sinceWords({ ...halt, scope: "workspace", halted_by: null }))
+    .toMatch(/^The whole workspace: held since [^b]*$/);
+  const held = { held: 2, under_way: 1, everywhere: true };
+  expect(heldWords(held)).toMatch(/^2 runs held\. 1 run not stopped yet\. .*An administrator/);
+  expect(heldWords({ held: 0, under_way: 0, everywhere: false })).toMatch(/^No run is held yet\./);
+
+  const whole = { scope: "workspace", reason: "Night.", everywhere: false };
+  expect(haltsPart([halt]).words).toBe("1 halt stands.");
+  expect(haltsPart([halt, whole]).words).toBe("The whole workspace stands still.");
+  expect(verdict([haltsPart([halt, whole])]).tone).toBe("warning");
+  const recipe = { scope: "recipe", reason: "Its mails are wrong." };
+  const others = { scope: "automation", automation_id: "a2", reason: "Another." };
+  const all = [halt, whole, recipe, others];
+  expect(holdingIn(all, "a1", halt.reason)).toEqual([halt]);
+  expect(holdingIn(all, "a3", recipe.reason)).toEqual([recipe]);
+  expect(holdingIn(all, "a3", whole.reason)).toEqual([]);
 });

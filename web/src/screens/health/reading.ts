@@ -2,7 +2,7 @@
 
 import { Problem } from "../../api/problem";
 import type { Schemas } from "../../api/client";
-import { count, span } from "../../kit/words";
+import { count, moment, span } from "../../kit/words";
 
 export type HealthAnswer = Schemas["HealthAnswer"];
 export type Tone = "ok" | "warning" | "failed";
@@ -150,16 +150,60 @@ export function report(parts: Part[], version: string | null, at: Date): string 
   return [`Mainspring ${version ?? ""}, ${at.toISOString()}`, ...lines].join("\n");
 }
 
+type Named = {
+  scope: string;
+  automation?: string | null;
+  recipe?: string | null;
+  everywhere: boolean;
+};
+
 /** What a halt holds, as a person calls it. */
-export function haltedWords(
-  halt: {
-    scope: string;
-    automation?: string | null;
-    recipe?: string | null;
-    everywhere: boolean;
-  },
-): string {
+export function haltedWords(halt: Named): string {
   if (halt.scope === "workspace") return "The whole workspace";
   if (halt.scope === "automation") return halt.automation ?? "An automation";
   return `The recipe ${halt.recipe}${halt.everywhere ? ", in every workspace" : ""}`;
+}
+
+/** Something that a person wanted to stand still is no fault, and still not to be forgotten. */
+export const haltsPart = (halts: readonly Named[]): Part => ({
+  name: "Halts",
+  tone: "warning",
+  words: halts.some((one) => one.scope === "workspace")
+    ? "The whole workspace stands still."
+    : `${count(halts.length, "halt")} ${halts.length > 1 ? "stand" : "stands"}.`,
+  advice: "What is held goes on when it is released, below.",
+});
+
+/** Since when it stands still and who wanted it so; of an automation its own page knows the name. */
+export function sinceWords(
+  halt: Named & { halted_at: string; halted_by?: string | null },
+): string {
+  const since = `since ${moment(halt.halted_at)}${halt.halted_by ? ` by ${halt.halted_by}` : ""}`;
+  return halt.scope === "automation" ? `Held ${since}` : `${haltedWords(halt)}: held ${since}`;
+}
+
+/** How much of it stands still by now. */
+export function heldWords(halt: { held: number; under_way: number; everywhere: boolean }): string {
+  return [
+    halt.held ? `${count(halt.held, "run")} held.` : "No run is held yet.",
+    halt.under_way ? `${count(halt.under_way, "run")} not stopped yet.` : "",
+    "Whatever fires is held as well, until it is released.",
+    halt.everywhere ? "An administrator releases it." : "",
+  ].filter(Boolean).join(" ");
+}
+
+/**
+ * The halts that hold one automation, besides one of the whole workspace. Which recipe it came with
+ * the server knows: it names the reason of the oldest halt that holds it.
+ */
+export function holdingIn<
+  Halt extends { scope: string; automation_id?: string | null; reason: string },
+>(
+  halts: readonly Halt[],
+  automationId: string,
+  reason: string | null,
+): Halt[] {
+  return halts.filter((one) =>
+    one.automation_id === automationId || (one.scope === "recipe" && one.reason === reason)
+  );
 }

@@ -13,6 +13,7 @@ import { CopyAs } from "../../kit/Copy";
 import { PageHead } from "../../kit/PageHead";
 import { Status } from "../../kit/Status";
 import { capital, count, isOver, modeWords, moment, plain, span, usd } from "../../kit/words";
+import { HeldAutomation } from "../health/Halting";
 import type { Followed } from "./following";
 import { Needed, questionOf } from "./Needed";
 import { Replay } from "./Replay";
@@ -201,7 +202,11 @@ export function RunHead(
   const { story } = run;
   // The step that broke off tells its problem itself while it is shown.
   const apart = run.error && (!story.step || chosen !== story.step);
-  const headline = questionOf(run) ? "It waits for a person's answer." : story.headline;
+  const headline = run.halted && run.status !== "running"
+    ? "It is held."
+    : questionOf(run)
+    ? "It waits for a person's answer."
+    : story.headline;
   const words = [headline, story.trial, apart ? null : story.because].filter(Boolean).join(
     " ",
   );
@@ -229,6 +234,7 @@ export function RunHead(
         right={<Deeds run={run} />}
       />
       <Text mb="md" fz="lg" fw={500} className="wrap-anywhere" role="status">{words}</Text>
+      {run.halted ? <HeldAutomation id={run.automation_id} reason={run.halted} /> : null}
       <Needed run={run} />
       {apart
         ? (

@@ -29,7 +29,13 @@ export type Choosing = { chosen: Set<string>; choose: (run: RunSummary, on: bool
 type LineProps = { run: RunSummary; named: boolean; choosing?: Choosing };
 
 function What({ run, named }: LineProps) {
-  const became = run.outcome ? outcomeWords(run.outcome) : run.reason ? plain(run.reason) : "";
+  const became = run.halted
+    ? `held: ${run.halted}`
+    : run.outcome
+    ? outcomeWords(run.outcome)
+    : run.reason
+    ? plain(run.reason)
+    : "";
   return (
     <Stack gap={2} style={{ flex: "1 1 14rem", minWidth: 0 }}>
       <Anchor

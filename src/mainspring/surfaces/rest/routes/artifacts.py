@@ -6,7 +6,6 @@ written by anybody, and it must not act in the name of this server in a browser.
 
 from __future__ import annotations
 
-import re
 from datetime import datetime
 from typing import Annotated, Any, Final
 from urllib.parse import quote
@@ -17,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
 from mainspring.contracts.roles import Permission
-from mainspring.gate.artifacts.links import DEFAULT_SECONDS, MOST_SECONDS
+from mainspring.gate.artifacts.links import DEFAULT_SECONDS, MOST_SECONDS, read_expiry
 from mainspring.gate.artifacts.rows import (
     Artifact,
     Kind,
@@ -51,7 +50,7 @@ _SAFE: Final = frozenset(
         "text/csv", "text/markdown", "text/plain",
     }
 )  # fmt: skip
-_MOMENT: Final = re.compile(r"[0-9]{1,12}")
+_SENT: Final = (_BINARY, *sorted(_SAFE))
 
 
 class ArtifactShown(BaseModel):
@@ -189,8 +188,8 @@ def _content(made: APIRouter, rooms: Rooms) -> None:
         summary="Fetch an artifact, with a token or by a signed link",
         response_class=Response,
         responses={
-            200: {"description": "The file.", "content": {_BINARY: {}}},
-            **problems(401, 404, 410, 422, 502),
+            200: {"description": "The file.", "content": {kind: {} for kind in _SENT}},
+            **problems(401, 403, 404, 410, 422, 502),
         },
     )
     @public
@@ -216,12 +215,11 @@ def _content(made: APIRouter, rooms: Rooms) -> None:
 
 
 async def _linked(rooms: Rooms, artifact_id: UUID, expires: str, signature: str) -> Walled:
-    """The workspace of a link that was signed here. A moment that is no number never was."""
-    if not _MOMENT.fullmatch(expires):
-        raise no_artifact()
+    """The workspace of a link that was signed here."""
+    moment = read_expiry(expires)
     async with rooms.database.acquire() as connection:
         home = await home_of(connection, artifact_id) or rooms.workspace_id
-    await rooms.links.check(home, artifact_id, int(expires), signature, rooms.clock.now())
+    await rooms.links.check(home, artifact_id, moment, signature, rooms.clock.now())
     return Walled(rooms.database, home)
 
 

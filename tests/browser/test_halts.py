@@ -1,0 +1,71 @@
+"""The kill switch at the page: an automation is halted, its run is held, released, and goes on."""
+
+from __future__ import annotations
+
+import re
+
+from playwright.sync_api import Page, expect
+
+from tests.kit.browsers import House, violations
+from tests.kit.house import document, step
+
+WHY = "It writes to the wrong list."
+NIGHT = "We look at what happened last night."
+
+
+def _runs_for_real(page: Page) -> str:
+    """Starts it by hand; answers the id of its run, which the page then shows."""
+    page.get_by_role("button", name="Run now…").click()
+    form = page.get_by_role("dialog")
+    form.get_by_role("radio", name="For real").check()
+    form.get_by_role("checkbox", name="Yes, run it for real.").check()
+    form.get_by_role("button", name="Run it for real").click()
+    expect(page).to_have_url(re.compile(r"/runs/[0-9a-f-]{36}"))
+    return page.url.rpartition("/")[2].partition("?")[0]
+
+
+def test_an_automation_is_halted_its_run_is_held_and_goes_on_when_released(house: House) -> None:
+    made = house.saved(document(step("a", "transform_data", {"output": 1}), name="Wind the clock"))
+    other = house.saved(document(step("a", "transform_data", {"output": 1}), name="Ring the bell"))
+    page = house.open(f"/automations/{made}")
+    page.get_by_role("button", name="Halt…").click()
+    form = page.get_by_role("dialog")
+    yes = form.get_by_role("button", name="Halt it")
+    # Without a reason there is no halt: somebody will find it standing still, and ask.
+    expect(yes).to_be_disabled()
+    form.get_by_role("textbox", name="Why").fill(WHY)
+    assert violations(page) == []
+    yes.click()
+    banner = page.get_by_role("alert").filter(has_text="Held since")
+    expect(banner).to_contain_text("by owner@localhost")
+    expect(banner).to_contain_text(WHY)
+    expect(page.get_by_role("button", name="Halt…")).to_have_count(0)
+    assert violations(page) == []
+
+    run_id = _runs_for_real(page)
+    expect(page.get_by_text("It is held.")).to_be_visible()
+    expect(banner).to_contain_text("1 run held.")
+    assert house.run(run_id)["status"] == "pending"
+    page.goto("/automations")
+    expect(page.get_by_role("row", name=re.compile("Wind the clock"))).to_contain_text("halted")
+
+    # The whole workspace: every screen says so, and both halts have to be released.
+    page.goto("/health")
+    page.get_by_role("button", name="Halt everything…").click()
+    form.get_by_role("textbox", name="Why").fill(NIGHT)
+    form.get_by_role("button", name="Halt everything").click()
+    expect(page.get_by_text("The whole workspace stands still.")).to_be_visible()
+    expect(page.get_by_role("table", name="Workers").get_by_role("row")).not_to_have_count(1)
+    assert violations(page) == []
+    page.goto(f"/automations/{other}")
+    whole = page.get_by_role("alert").filter(has_text="The whole workspace: held since")
+    expect(whole).to_contain_text(NIGHT)
+    whole.get_by_role("button", name="Release").click()
+    expect(whole).to_have_count(0)
+    assert house.run(run_id)["halted"] == WHY
+
+    page.goto(f"/runs/{run_id}")
+    banner.get_by_role("button", name="Release").click()
+    expect(page.get_by_text("It reached the end of its plan.")).to_be_visible()
+    expect(banner).to_have_count(0)
+    assert house.run(run_id)["status"] == "succeeded"
