@@ -2,13 +2,17 @@
 
 python -m bench            the tables, beside the last committed result
 python -m bench --save     the same, kept as bench/results.json
+python -m bench --long     also what takes long: a second worker, scale, the peers, the soak
+
+The long ones are commands of their own (python -m bench.soak), kept in the same file.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
-from pathlib import Path
+import subprocess
+import sys
+from typing import Final
 
 from bench import (
     boards,
@@ -16,6 +20,7 @@ from bench import (
     form,
     gate,
     ingestion,
+    kept,
     language,
     live,
     matcher,
@@ -27,16 +32,52 @@ from bench import (
     start,
     webhooks,
 )
+from bench.leaving import leave_in_order
 
-RESULTS = Path(__file__).parent / "results.json"
+# By the name of their module. Each is a command of its own and takes the machine for itself.
+LONG: Final = {
+    "two_workers": "A second worker",
+    "scale": "What is stored costs nothing",
+    "peers": "Peers",
+    "soak": "Staying up",
+}
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--save", action="store_true")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--long", action="store_true", help="also what takes long")
+    kept.add_options(parser)
     chosen = parser.parse_args()
-    before = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+    leave_in_order()
+    short(chosen)
+    # All of them are run, also after one that did not hold.
+    held = [long(name, chosen) for name in LONG] if chosen.long else []
+    if not all(held):
+        raise SystemExit(1)
+
+
+def long(name: str, chosen: argparse.Namespace) -> bool:
+    """One of the long ones; whether it held what it promises."""
+    print(f"\n{LONG[name]}", flush=True)
+    words = [sys.executable, "-m", f"bench.{name}"]
+    if chosen.save:
+        # The peers have a page and a file of their own.
+        words += ["--save"] if name == "peers" else ["--save", "--into", str(chosen.into)]
+    process = subprocess.Popen(words)
+    try:
+        return process.wait() == 0
+    finally:
+        # Asked to leave, it ends what it has started; nothing else would.
+        process.terminate()
+        process.wait()
+
+
+def short(chosen: argparse.Namespace) -> None:
+    """Everything that takes minutes at most."""
+    before = kept.before(chosen.into)
     found = engine.measure_all(chosen.rounds)
     print("Engine against the floor")
     engine.show(found, before)
@@ -78,8 +119,7 @@ def main() -> None:
     print("\nA step that somebody watches")
     found["live"] = live.measure()
     live.show(found["live"])
-    if chosen.save:
-        RESULTS.write_text(json.dumps(found, indent=2) + "\n")
+    kept.keep(chosen, found)
 
 
 if __name__ == "__main__":

@@ -17,6 +17,8 @@ from typing import Any
 
 import uvloop
 
+# Whoever does not answer is not waited for until the end of days.
+MOST_SECONDS = 600.0
 BODY = b'{"say":"hello","n":1}'
 
 
@@ -88,7 +90,7 @@ def run(load: Load) -> dict[str, Any]:
     ]
     done = subprocess.run(
         [sys.executable, "-m", "bench.load", *map(str, words)],
-        check=True, capture_output=True, text=True,
+        check=True, capture_output=True, text=True, timeout=MOST_SECONDS,
     )  # fmt: skip
     found: dict[str, Any] = json.loads(done.stdout)
     return found

@@ -1,6 +1,6 @@
 """What grows with what is stored: nothing should.
 
-python -m bench.scale [--most 1000000]
+python -m bench.scale [--most 1000000] [--save]
 
 First finished runs, from a thousand up, over several months' partitions. Then automations,
 schedules and event triggers, ten, a hundred and a thousand times as many. At each size the same
@@ -23,8 +23,10 @@ from uuid import UUID
 
 import uvloop
 
+from bench import kept
 from bench.engine import cpu_seconds, drain_engine
 from bench.floor import fill
+from bench.leaving import leave_in_order
 from bench.stage import fresh_house, plan_of, saved
 from mainspring.runs import queue
 from mainspring.runs.arrivals import Request
@@ -253,10 +255,15 @@ def show(title: str, told: dict[int, dict[str, float]]) -> bool:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--most", type=int, default=1_000_000)
+    kept.add_options(parser)
     chosen = parser.parse_args()
+    leave_in_order()
     sizes = [size for size in (1_000, 10_000, 100_000, 1_000_000) if size < chosen.most]
-    flat = show("finished runs", uvloop.run(finished_runs([*sizes, chosen.most])))
-    flat &= show("automations, schedules, events", uvloop.run(stored_things(10_000)))
+    runs = uvloop.run(finished_runs([*sizes, chosen.most]))
+    flat = show("finished runs", runs)
+    things = uvloop.run(stored_things(10_000))
+    flat &= show("automations, schedules, events", things)
+    kept.keep(chosen, {"scale": {"finished runs": runs, "automations and triggers": things}})
     raise SystemExit(0 if flat else 1)
 
 

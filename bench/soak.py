@@ -1,13 +1,14 @@
 """A steady load for a long time: does anything grow that should not?
 
-python -m bench.soak [--minutes 30] [--rate 20]
+python -m bench.soak [--minutes 30] [--rate 20] [--save]
 
 A whole server, as a person has it, is given runs of several kinds: one step and five, one that
 fails, one that sleeps, and one that an event starts. Every few seconds the memory of each of its
-processes is looked at, its open files and threads, and what its tables hold that is dead. The
-first half is for warming up; a straight line through the second half says what an hour would add.
+processes is looked at, its open files and threads, and what its tables hold that is dead; each
+minute says a line. The first fifth is for warming up. Of what follows, the median of the first
+third stands against the median of the last: what lies between is what an hour would add.
 Memory is what a process has to itself: pages of files and of the database's shared buffers are
-left out, for they are bounded by what they are. The command fails when a line rises.
+left out, for they are bounded by what they are. The command fails when something rises.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
+import statistics
 import sys
 import time
 import urllib.error
@@ -25,14 +27,25 @@ from itertools import count, cycle
 from pathlib import Path
 from typing import Any, Final
 
+from bench import kept
+from bench.leaving import leave_in_order
 from bench.server import Server, family, folder, up
 from bench.webhooks import OPEN, ask, database_of, definition
 
+NAME: Final = "soak"
+MINUTES: Final = 30.0
+RATE: Final = 20.0
 SAMPLE_SECONDS: Final = 10.0
+SAID_SECONDS: Final = 60.0
+WARMING: Final = 0.2
 # Less than this in an hour cannot be told from the allocator's own coming and going.
 MOST_MB_PER_HOUR: Final = 12.0
 MOST_FILES_PER_HOUR: Final = 20.0
+# Nor can less than this at all, however short the time was.
+LEAST_MB, LEAST_FILES = 2.0, 4.0
 POSTGRES: Final = "Postgres, all of it"
+# One kind fails every time, and is not to be paused for it.
+UNPAUSED: Final = {**OPEN, "MAINSPRING_LIMIT_FAILURES_IN_ROW": "1000000"}
 
 DEAD = """
     SELECT coalesce(sum(n_dead_tup), 0)::int8 AS dead, coalesce(sum(n_live_tup), 0)::int8 AS live,
@@ -52,20 +65,28 @@ class Track:
     files: list[int] = field(default_factory=list)
     threads: list[int] = field(default_factory=list)
 
-    def per_hour(self, values: Sequence[float]) -> float:
-        """The slope of a straight line through the second half."""
-        half = len(values) // 2
-        return slope(self.moments[half:], values[half:]) * 3600
+    def gain(self, values: Sequence[float]) -> Gain:
+        """From the middle of the first third after warming up to that of the last."""
+        cold = int(len(values) * WARMING)
+        warm, moments = values[cold:], self.moments[cold:]
+        third = len(warm) // 3
+        if not third:
+            return Gain(values[0], values[-1], 0.0)
+        first, last = statistics.median(warm[:third]), statistics.median(warm[-third:])
+        apart = statistics.median(moments[-third:]) - statistics.median(moments[:third])
+        return Gain(first, last, (last - first) * 3600 / apart)
 
 
-def slope(moments: Sequence[float], values: Sequence[float]) -> float:
-    """Least squares; nothing for fewer than three points."""
-    if len(moments) < 3:
-        return 0.0
-    middle, mean = sum(moments) / len(moments), sum(values) / len(values)
-    spread = sum((moment - middle) ** 2 for moment in moments)
-    both = zip(moments, values, strict=True)
-    return sum((moment - middle) * (value - mean) for moment, value in both) / spread
+@dataclass(frozen=True, slots=True)
+class Gain:
+    """What was there at first and at last, and what an hour would add."""
+
+    first: float
+    last: float
+    per_hour: float
+
+    def rises(self, most_per_hour: float, least: float) -> bool:
+        return self.per_hour > most_per_hour and self.last - self.first > least
 
 
 def plans() -> list[dict[str, Any]]:
@@ -111,6 +132,9 @@ def fire(server: Server, hook: tuple[str, str]) -> int:
             return int(answer.status)
     except urllib.error.HTTPError as refused:
         return int(refused.code)
+    except OSError:
+        # No answer at all; it is counted, and the load goes on.
+        return 0
 
 
 def look(server: Server, tracks: dict[str, Track], moment: float) -> None:
@@ -137,81 +161,129 @@ def _status(pid: int) -> dict[str, str]:
     return {name: value.strip() for name, _, value in (line.partition(":") for line in lines)}
 
 
-def soak(minutes: float, rate: float) -> dict[str, Any]:
+@dataclass(slots=True)
+class Seen:
+    """Everything that a soak has found so far."""
+
+    tracks: dict[str, Track] = field(default_factory=dict)
+    statuses: dict[int, int] = field(default_factory=dict)
+    dead: list[Mapping[str, Any]] = field(default_factory=list)
+    ends: dict[str, int] = field(default_factory=dict)
+
+    def line(self, moment: float) -> str:
+        """Where it stands, in one line."""
+        processes = ", ".join(
+            f"{track.name} {track.megabytes[-1]:.1f}"
+            for track in self.tracks.values()
+            if track.moments[-1] >= moment
+        )
+        fired, size = sum(self.statuses.values()), self.dead[-1]["bytes"] / 1_048_576
+        return f"{moment / 60:5.1f} min  {fired:>7,} fired  database {size:.0f} MB  MB: {processes}"
+
+
+def soak(minutes: float, rate: float) -> Seen:
     """The whole of it: load, samples, and what became of the runs."""
-    tracks: dict[str, Track] = {}
-    statuses: dict[int, int] = {}
-    dead: list[Mapping[str, Any]] = []
-    with folder() as made, up(made / "home", **OPEN) as server:
+    seen = Seen()
+    with folder() as made, up(made / "home", **UNPAUSED) as server:
         made_listener = server.call("POST", "/automations", listener("hears"))
         server.call("POST", f"/automations/{made_listener['id']}/activate")
         targets, url = cycle(list(hooks(server))), database_of(server)
-        began, sampled = time.monotonic(), float("-inf")
+        began, sampled, said = time.monotonic(), float("-inf"), 0.0
         for number in count():
-            now = time.monotonic()
-            if now - began > minutes * 60:
+            now = time.monotonic() - began
+            if now > minutes * 60:
                 break
             if now - sampled >= SAMPLE_SECONDS:
                 sampled = now
-                look(server, tracks, now - began)
-                dead.append(dict(ask(url, DEAD)[0]))
+                look(server, seen.tracks, now)
+                seen.dead.append(dict(ask(url, DEAD)[0]))
+                if now - said >= SAID_SECONDS - SAMPLE_SECONDS / 2:
+                    said = now
+                    print(seen.line(now), flush=True)
             status = fire(server, next(targets))
-            statuses[status] = statuses.get(status, 0) + 1
+            seen.statuses[status] = seen.statuses.get(status, 0) + 1
             time.sleep(max(0.0, began + (number + 1) / rate - time.monotonic()))
         time.sleep(5)
-        ends = {row["status"]: row["runs"] for row in ask(url, ENDS)}
-    return {"tracks": tracks, "statuses": statuses, "dead": dead, "ends": ends}
+        seen.ends = {row["status"]: row["runs"] for row in ask(url, ENDS)}
+    return seen
 
 
 def rows(tracks: Mapping[str, Track]) -> Iterator[dict[str, Any]]:
-    """Every process that was there for the whole second half, and what an hour adds to it."""
+    """Every process that was there nearly all the time, and what an hour adds to it."""
     longest = max(len(track.moments) for track in tracks.values())
     for track in tracks.values():
         if len(track.moments) < longest * 0.9:
             continue
-        half = len(track.megabytes) // 2
+        memory, files = track.gain(track.megabytes), track.gain(track.files)
+        grows = memory.rises(MOST_MB_PER_HOUR, LEAST_MB)
+        grows = grows or files.rises(MOST_FILES_PER_HOUR, LEAST_FILES)
         yield {
             "process": track.name,
-            "middle MB": round(track.megabytes[half], 1),
-            "last MB": round(track.megabytes[-1], 1),
-            "MB/h": round(track.per_hour(track.megabytes), 1),
-            "files/h": round(track.per_hour(track.files), 1),
+            "first MB": round(memory.first, 1),
+            "last MB": round(memory.last, 1),
+            "MB/h": round(memory.per_hour, 1),
+            "files/h": round(files.per_hour, 1),
             "threads": track.threads[-1],
+            "rises": grows,
         }
 
 
-def show(found: Mapping[str, Any]) -> bool:
-    """The table; whether everything was flat."""
-    flat = True
-    print(f"{'process':>22} {'middle MB':>10} {'last MB':>8} {'MB/h':>7} {'files/h':>8} threads")
-    for row in rows(found["tracks"]):
-        rises = row["MB/h"] > MOST_MB_PER_HOUR or row["files/h"] > MOST_FILES_PER_HOUR
-        flat = flat and not rises
-        figures = f"{row['middle MB']:>10} {row['last MB']:>8} {row['MB/h']:>7} {row['files/h']:>8}"
-        print(f"{row['process']:>22} {figures} {row['threads']:>7}{'   rises' if rises else ''}")
-    first, last = found["dead"][len(found["dead"]) // 2], found["dead"][-1]
-    print(
-        f"dead rows {first['dead']} at half time, {last['dead']} at the end ({last['live']} live)"
-    )
-    runs = sum(found["ends"].values())
-    print(
-        f"answers {found['statuses']}, runs {found['ends']}, {last['bytes'] / runs:.0f} bytes a run"
-    )
-    print("flat" if flat else "something grows")
-    return flat
+def measure(minutes: float = MINUTES, rate: float = RATE) -> dict[str, Any]:
+    return figures(soak(minutes, rate), minutes, rate)
+
+
+def figures(seen: Seen, minutes: float, rate: float) -> dict[str, Any]:
+    """What is kept of a soak, with its verdict."""
+    processes = list(rows(seen.tracks))
+    runs, last = sum(seen.ends.values()), seen.dead[-1]
+    return {
+        "minutes": minutes,
+        "rate": rate,
+        "processes": processes,
+        "dead rows": [seen.dead[len(seen.dead) // 2]["dead"], last["dead"]],
+        "live rows": last["live"],
+        "answers": {str(code): times for code, times in sorted(seen.statuses.items())},
+        "runs": seen.ends,
+        "bytes a run": round(last["bytes"] / max(runs, 1)),
+        "flat": not any(row["rises"] for row in processes),
+    }
+
+
+def show(found: Mapping[str, Any]) -> None:
+    """The table and the verdict."""
+    heads = f"{'first MB':>9} {'last MB':>8} {'MB/h':>7} {'files/h':>8} threads"
+    print(f"{'process':>22} {heads}    bar {MOST_MB_PER_HOUR:.0f} MB/h")
+    for row in found["processes"]:
+        numbers = f"{row['first MB']:>9} {row['last MB']:>8} {row['MB/h']:>7} {row['files/h']:>8}"
+        print(f"{row['process']:>22} {numbers} {row['threads']:>7}{_rising(row)}")
+    half, end = found["dead rows"]
+    print(f"dead rows {half} at half time, {end} at the end ({found['live rows']} live)")
+    print(f"answers {found['answers']}, runs {found['runs']}, {found['bytes a run']} bytes a run")
+    print(f"{found['minutes']:g} minutes: {'flat' if found['flat'] else 'something grows'}")
+
+
+def _rising(row: Mapping[str, Any]) -> str:
+    return "   rises" if row["rises"] else ""
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--minutes", type=float, default=30)
-    parser.add_argument("--rate", type=float, default=20, help="runs asked for in a second")
-    parser.add_argument("--keep", type=Path, help="a file for all samples, as JSON")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--minutes", type=float, default=MINUTES)
+    parser.add_argument("--rate", type=float, default=RATE, help="runs asked for in a second")
+    parser.add_argument("--samples", type=Path, help="a file for all samples, as JSON")
+    kept.add_options(parser)
     chosen = parser.parse_args()
-    found = soak(chosen.minutes, chosen.rate)
-    if chosen.keep:
-        kept = {track.name: track.megabytes for track in found["tracks"].values()}
-        chosen.keep.write_text(json.dumps(kept))
-    sys.exit(0 if show(found) else 1)
+    leave_in_order()
+    seen = soak(chosen.minutes, chosen.rate)
+    if chosen.samples:
+        samples = {track.name: track.megabytes for track in seen.tracks.values()}
+        chosen.samples.write_text(json.dumps(samples))
+    found = figures(seen, chosen.minutes, chosen.rate)
+    show(found)
+    kept.keep(chosen, {NAME: found})
+    sys.exit(0 if found["flat"] else 1)
 
 
 if __name__ == "__main__":

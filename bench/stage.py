@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -60,14 +60,16 @@ def plan_of(steps: int) -> dict[str, Any]:
 
 
 @asynccontextmanager
-async def fresh_house(**settings: Any) -> AsyncIterator[House]:
+async def fresh_house(
+    *, capabilities: Sequence[Capability] = (NOOP,), **settings: Any
+) -> AsyncIterator[House]:
     """A house over an empty database in a folder of its own, removed afterwards."""
     folder = Path(tempfile.mkdtemp(prefix="mainspring-bench-", dir="/tmp"))
     # The database may run as another account, which has to be able to enter.
     os.chmod(folder, 0o755)
     given = Settings(home=folder / "home", **settings)
     workshop = Workshop(Limits(), address=given.address, warm=given.script_warm)
-    registry = build_registry(Limits(), capabilities=[NOOP], workshop=workshop)
+    registry = build_registry(Limits(), capabilities=list(capabilities), workshop=workshop)
     try:
         async with open_house(given, registry=registry, workshop=workshop) as house:
             yield house

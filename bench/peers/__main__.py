@@ -4,24 +4,31 @@ python -m bench.peers                 everything; peers are installed into a cac
 python -m bench.peers --only DBOS     one of them, beside ours and the floor (may be repeated)
 python -m bench.peers --runs 100      at most so many runs of each
 python -m bench.peers --save          the same, kept as results.json and docs/explanation/peers.md
+python -m bench.peers --save --results A --page B      the same, kept elsewhere
 """
 
 from __future__ import annotations
 
 import argparse
-import signal
 import subprocess
 import sys
 import time
 from collections import defaultdict
 from collections.abc import Sequence
+from pathlib import Path
 
+import asyncpg
+
+from bench.leaving import leave_in_order
 from bench.peers import hooks, ours, page, queues, table
 from bench.peers.contender import FLOOR, OURS, STEPS, Contender, Figure
 from bench.peers.installs import Unavailable, one_line
 
 # What a broken peer may raise; whatever it is, the others are measured all the same.
-_TROUBLE = (Unavailable, OSError, AssertionError, subprocess.SubprocessError)
+_TROUBLE = (
+    Unavailable, OSError, AssertionError, ValueError, KeyError, subprocess.SubprocessError,
+    asyncpg.PostgresError, asyncpg.InterfaceError,
+)  # fmt: skip
 
 
 class Measurements:
@@ -73,9 +80,10 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=None, help="at most so many runs of each")
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--save", action="store_true")
+    parser.add_argument("--results", type=Path, default=page.RESULTS)
+    parser.add_argument("--page", type=Path, default=page.PAGE)
     asked = parser.parse_args()
-    # Whoever is told to stop leaves through the same doors, and ends what it started.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit("Stopped."))
+    leave_in_order()
     contenders, machine = chosen(asked.only), page.machine()
     taken = Measurements(asked.runs)
     for number in range(asked.rounds):
@@ -87,7 +95,7 @@ def main() -> None:
     for line in table.verdicts(found):
         print(line)
     if asked.save:
-        page.save(found, machine, asked.rounds)
+        page.save(found, machine, asked.rounds, asked.results, asked.page)
 
 
 if __name__ == "__main__":

@@ -11,6 +11,9 @@ QUEUE: Final = "queue"
 WEBHOOK: Final = "webhook"
 WAYS: Final = (QUEUE, WEBHOOK)
 STEPS: Final = (1, 5)
+# Of everybody whose runs come in by HTTP: connections at a time, and calls before the first counts.
+CONNECTIONS: Final = 32
+WARM_CALLS: Final = 200
 FLOOR: Final = "floor"
 OURS: Final = "Mainspring"
 

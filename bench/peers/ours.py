@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
@@ -18,37 +18,73 @@ import uvloop
 from bench import load, webhooks
 from bench.engine import drain_engine
 from bench.floor import drain_bare, fill
-from bench.peers.contender import FLOOR, OURS, QUEUE, WEBHOOK, Contender, Figure, Measure
+from bench.peers.contender import (
+    CONNECTIONS,
+    FLOOR,
+    OURS,
+    QUEUE,
+    WARM_CALLS,
+    WEBHOOK,
+    Contender,
+    Figure,
+    Measure,
+)
 from bench.peers.installs import Unavailable
 from bench.peers.processes import WORK_SECONDS, cpu_seconds
 from bench.server import Server, family, folder, up
 from bench.stage import fresh_house, plan_of, saved
+from mainspring.contracts.capability import Annotations, Capability
+from mainspring.contracts.context import CallContext
 from mainspring.wiring import House
 
-CONNECTIONS: Final = 32
-WARM: Final = 200
 DURABLE: Final = "yes, each step"
 _BARE: Final = "the rows of ours"
 _KEPT: Final = "run, input, steps, calls, event"
 
 
+async def _next(ctx: CallContext, value: Mapping[str, Any]) -> dict[str, Any]:
+    """What a step of the peers does too."""
+    del ctx
+    return {"n": value["n"] + 1, "said": value["said"]}
+
+
+_VALUE: Final[dict[str, Any]] = {
+    "type": "object",
+    "required": ["n", "said"],
+    "properties": {"n": {"type": "integer"}, "said": {"type": "string"}},
+    "additionalProperties": False,
+}
+STEP: Final = Capability(
+    id="bench.step",
+    description="Make the next value",
+    input_schema=_VALUE,
+    output_schema=_VALUE,
+    handler=_next,
+    annotations=Annotations(seconds=0.01),
+)
+
+
 def _chained(steps: int) -> dict[str, Any]:
     plan = plan_of(steps)
-    for number in range(1, steps):
-        plan["plan"][number]["config"] = {"say": f"{{{{ steps.step_{number - 1}.said }}}}"}
+    for number, step in enumerate(plan["plan"]):
+        before = f"steps.step_{number - 1}"
+        made = {"n": f"{{{{ {before}.n }}}}", "said": f"{{{{ {before}.said }}}}"}
+        step["action"] = STEP.id
+        step["config"] = made if number else {"n": "{{ run.attempt }}", "said": "hello"}
     return plan
 
 
 def _hooked(steps: int) -> dict[str, Any]:
     plan = webhooks.definition(steps)
-    for number in range(1, steps):
-        said = f"{{{{ steps.step_{number - 1}.said }}}}"
-        plan["plan"][number]["config"] = {"output": {"said": said}}
+    for number, step in enumerate(plan["plan"]):
+        before, word = (f"steps.step_{number - 1}", "said") if number else ("trigger", "say")
+        made = {"n": f"{{{{ {before}.n + 1 }}}}", "said": f"{{{{ {before}.{word} }}}}"}
+        step["config"] = {"output": made}
     return plan
 
 
 async def _drained(steps: int, runs: int, *, bare: bool) -> Figure:
-    async with fresh_house() as house:
+    async with fresh_house(capabilities=[STEP]) as house:
         automation = await saved(house, _chained(steps))
         await fill(house, automation, runs)
         spent = _spent(house)
@@ -95,7 +131,7 @@ async def _bare_webhooks(steps: int, runs: int) -> Figure:
 def _called(url: str, database: int, automation: str, steps: int, runs: int) -> Figure:
     with webhooks.bare(url, automation, steps) as port:
         process = next(pid for pid in family(os.getpid()) if _is_floor(pid))
-        load.run(load.Load("127.0.0.1", port, "/", "none", WARM, CONNECTIONS))
+        load.run(load.Load("127.0.0.1", port, "/", "none", WARM_CALLS, CONNECTIONS))
         spent = cpu_seconds([database, process])
         sent = load.run(load.Load("127.0.0.1", port, "/", "none", runs, CONNECTIONS))
         seconds = _until_ended(url, sent, runs)
@@ -134,8 +170,8 @@ def _server() -> Iterator[Measure]:
 
         def measure(steps: int, runs: int) -> Figure:
             hook = _hook(server, steps)
-            sent = load.run(webhooks.aimed(server, hook, WARM, CONNECTIONS))
-            _until_ended(url, sent, WARM)
+            sent = load.run(webhooks.aimed(server, hook, WARM_CALLS, CONNECTIONS))
+            _until_ended(url, sent, WARM_CALLS)
             spent = cpu_seconds([server.pid])
             sent = load.run(webhooks.aimed(server, hook, runs, CONNECTIONS))
             assert sent["statuses"] == {"202": runs}, sent["statuses"]

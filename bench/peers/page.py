@@ -59,12 +59,15 @@ def _said(words: list[str]) -> str:
     return done.stdout.strip()
 
 
-def save(found: Sequence[Mapping[str, Any]], about: Mapping[str, str], rounds: int) -> None:
+def save(
+    found: Sequence[Mapping[str, Any]], about: Mapping[str, str], rounds: int,
+    results: Path = RESULTS, page: Path = PAGE,
+) -> None:  # fmt: skip
     """Keeps the figures beside the code and writes the page."""
     kept = {"machine": dict(about), "rounds": rounds, "rows": list(found)}
-    RESULTS.write_text(json.dumps(kept, indent=2) + "\n")
-    PAGE.write_text(text(found, about, rounds))
-    print(f"kept in {RESULTS.name} and {PAGE.name}", file=sys.stderr)
+    results.write_text(json.dumps(kept, indent=2) + "\n")
+    page.write_text(text(found, about, rounds))
+    print(f"kept in {results.name} and {page.name}", file=sys.stderr)
 
 
 def text(found: Sequence[Mapping[str, Any]], about: Mapping[str, str], rounds: int) -> str:

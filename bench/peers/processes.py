@@ -122,14 +122,13 @@ def _end(process: subprocess.Popen[str]) -> None:
     with contextlib.suppress(OSError):
         if process.stdin is not None:
             process.stdin.close()
-    all_of_it = family(process.pid)
     process.terminate()
     with contextlib.suppress(subprocess.TimeoutExpired):
         process.wait(15)
-    for pid in reversed(all_of_it[1:]):
-        with contextlib.suppress(ProcessLookupError):
-            # A number may have been given to somebody else meanwhile; the session is ours alone.
-            if os.getsid(pid) == process.pid:
+    # Its children may have outlived it; the session that it began is theirs alone.
+    for pid in [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdecimal()]:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            if pid != process.pid and os.getsid(pid) == process.pid:
                 os.kill(pid, signal.SIGKILL)
     if process.poll() is None:
         process.kill()

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from bench.peers.contender import QUEUE, Contender, Figure, Measure
-from bench.peers.installs import python_of
+from bench.peers.installs import Unavailable, python_of
 from bench.peers.processes import Started, cpu_seconds, free_port, started
 from bench.server import folder
 from mainspring.store.embedded import EmbeddedServer
@@ -33,8 +33,11 @@ def _measure(client: Started, roots: list[int]) -> Measure:
     def measure(steps: int, runs: int) -> Figure:
         client.ask(do="fill", steps=steps, runs=runs)
         spent = cpu_seconds(roots)
-        seconds: float = client.ask(do="drain")["seconds"]
-        return Figure(runs, seconds, cpu_seconds(roots) - spent)
+        said = client.ask(do="drain")
+        spent = cpu_seconds(roots) - spent
+        if said["good"] != runs:
+            raise Unavailable(f"{said['good']} of {runs} runs succeeded")
+        return Figure(runs, said["seconds"], spent)
 
     measure(5, WARM)
     return measure
@@ -79,10 +82,10 @@ def _dbos(kind: str) -> Iterator[Measure]:
 
 
 @contextmanager
-def _prefect() -> Iterator[Measure]:
+def _prefect(database: str) -> Iterator[Measure]:
     python = python_of("prefect", PREFECT, _PREFECT_WITH)
     with folder() as made, contextlib.ExitStack() as stack:
-        port = free_port()
+        port, roots = free_port(), []
         given = {
             "PREFECT_HOME": str(made / "prefect"),
             "PREFECT_API_URL": f"http://127.0.0.1:{port}/api",
@@ -90,6 +93,14 @@ def _prefect() -> Iterator[Measure]:
             "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
             "DO_NOT_TRACK": "1",
         }
+        if database == "Postgres":
+            postgres = EmbeddedServer(made / "home")
+            stack.callback(postgres.stop)
+            postgres.start()
+            assert postgres.pid is not None
+            roots.append(postgres.pid)
+            url = postgres.dsn.replace("postgresql://", "postgresql+asyncpg://")
+            given["PREFECT_SERVER_DATABASE_CONNECTION_URL"] = url
         words = ["-m", "prefect", "server", "start", "--host", "127.0.0.1", "--port", str(port)]
         server = stack.enter_context(
             started([python, *words, "--no-ui"], made, given, spoken=False)
@@ -99,12 +110,13 @@ def _prefect() -> Iterator[Measure]:
             started([python, _INSIDE / "prefect_flows.py"], made, given, spoken=True)
         )
         worker.hear()
-        yield _measure(worker, [server.pid, worker.pid])
+        yield _measure(worker, [server.pid, worker.pid, *roots])
 
 
 def contenders() -> list[Contender]:
     """Everyone with a queue or a client of their own."""
     chains, results = {1: 2_000, 5: 600}, "the result of each task, a day"
+    states = "flow run, task runs, states"
     dbos, workflow = {1: 500, 5: 250}, "workflow, input, steps"
     return [
         Contender(
@@ -122,7 +134,11 @@ def contenders() -> list[Contender]:
             "DBOS, async", QUEUE, "yes, each step", workflow, dbos, partial(_dbos, "async"), DBOS
         ),
         Contender(
-            "Prefect", QUEUE, "states only", "flow run, task runs, states", {1: 60, 5: 30},
-            _prefect, PREFECT,
+            "Prefect", QUEUE, "states only", states, {1: 40, 5: 20}, partial(_prefect, "SQLite"),
+            PREFECT,
+        ),
+        Contender(
+            "Prefect, Postgres", QUEUE, "states only", states, {1: 40, 5: 20},
+            partial(_prefect, "Postgres"), PREFECT,
         ),
     ]  # fmt: skip

@@ -46,7 +46,9 @@ def drain(keys):
     app.control.add_consumer("work")
     while app.backend.client.exists(*keys) < len(keys):
         time.sleep(0.02)
-    return time.time() - began
+    seconds = time.time() - began
+    ends = [json.loads(kept)["status"] for kept in app.backend.client.mget(keys)]
+    return seconds, ends.count("SUCCESS")
 
 
 def main():
@@ -58,7 +60,8 @@ def main():
             keys = fill(order["steps"], order["runs"])
             said = {"filled": len(keys)}
         else:
-            said = {"seconds": drain(keys)}
+            seconds, good = drain(keys)
+            said = {"seconds": seconds, "good": good}
         print("@" + json.dumps(said), flush=True)
 
 
