@@ -4,8 +4,8 @@ Runs are taken by their due times, oldest first. Two things would make that unfa
 
 One workspace may have thousands waiting, and whoever comes after it would wait for all of them.
 So a workspace that holds half of a worker's slots, or had half of what was taken lately, is a
-crowd: everybody else is served before it, and while others are about it leaves half of the slots
-to them.
+crowd: everybody else is served before it. While others are about it leaves half of the slots to
+them, and comes in small portions: what a worker has begun to compute, others have to wait for.
 
 And while somebody keeps a transaction open for long, Postgres cannot forget the places in the
 queue that are long empty; a claim would walk past each of them. So a worker remembers how far it
@@ -30,6 +30,8 @@ _SHARE: Final = 0.01
 _SECONDS_BETWEEN: Final = 3.0
 # How long others count as being about after their last run was taken, and what was taken as lately.
 _COMPANY_SECONDS: Final = 2.0
+# Between two portions of a crowd whose runs take long: short ones make room for the next.
+_PORTION_SECONDS: Final = 0.02
 
 
 class Taken(Protocol):
@@ -125,6 +127,10 @@ class Turns:
         self._reckon(holding, at)
         return self._room(1, at) > 0
 
+    def pause(self, holding: Mapping[UUID, int], at: float) -> float | None:
+        """After how many seconds a crowd gets its next portion; None: not before somebody goes."""
+        return _PORTION_SECONDS if self.holds_back(holding, at) else None
+
     def _reckon(self, holding: Mapping[UUID, int], at: float) -> None:
         """A crowd stays one until it has little: it must not fill all slots in between."""
         many, few = max(self._slots // 2, 1), max(self._slots // 4, 1)
@@ -154,8 +160,8 @@ class Turns:
         """What a crowd may take. Among others it waits for some room: a claim is a commit."""
         if not self._crowded or at >= self._company_until:
             return free
-        left = self._slots // 2 - self._held
-        return left if left >= max(self._slots // 8, 1) else 0
+        portion = max(self._slots // 8, 1)
+        return portion if self._slots // 2 - self._held >= portion else 0
 
     def _floors(
         self, whole: bool, of: Sequence[UUID] | frozenset[UUID], of_rest: bool = True

@@ -143,7 +143,8 @@ class Worker:
             for run in claimed:
                 self._begin(run)
             if len(claimed) < free and not self._stop.is_set():
-                await self._listener.wait(await self._until_next())
+                pause = self._turns.pause(self._holding, self._clock.monotonic())
+                await self._listener.wait(pause or await self._until_next())
 
     async def _until_next(self) -> float:
         """Until the next run wakes up by itself, if that is sooner than the next look."""
