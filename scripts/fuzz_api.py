@@ -20,11 +20,13 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
 from mainspring.surfaces.rest.openapi import describe
+from scripts.fuzz.filling import OF_OTHERS
 from scripts.fuzz.known import known_in
 from scripts.fuzz.living import live
 from scripts.fuzz.look import Plan, Verdict, look
@@ -32,7 +34,7 @@ from scripts.fuzz.people import CHANGING, ROLES, caller_of
 from scripts.fuzz.sections import table, taken_on, write_section
 from scripts.fuzz.server import Server, open_server, own_folder
 
-# After so long, much of what was there has been taken away: the house is furnished anew.
+# After so long, much of what was there has been taken away: the next round has a new house.
 _ROUND_SECONDS: Final = 240
 _SHORTEST_SECONDS: Final = 10
 _MOST_ROUNDS: Final = 10_000
@@ -71,21 +73,44 @@ class Looked:
             self.texts.append(verdict.text)
 
 
-async def look_as(server: Server, role: str, plan: Plan, minutes: float | None) -> Looked:
+class Street:
+    """A furnished house for whoever asks next; the one that somebody has changed is left."""
+
+    def __init__(self) -> None:
+        self._inside = AsyncExitStack()
+        self._server: Server | None = None
+
+    async def house(self) -> Server:
+        if self._server is None:
+            folder = self._inside.enter_context(own_folder())
+            self._server = await self._inside.enter_async_context(open_server(folder / "home"))
+            await live(self._server.house, self._server.address, self._server.token)
+        self._server.tally.statuses.clear()
+        self._server.tally.reached.clear()
+        return self._server
+
+    async def leave(self) -> None:
+        self._server = None
+        await self._inside.aclose()
+
+
+async def look_as(street: Street, role: str, plan: Plan, minutes: float | None) -> Looked:
     """All rounds as one role."""
-    found, began = Looked(role), time.monotonic()
-    server.tally.statuses.clear()
-    server.tally.reached.clear()
+    found, looked = Looked(role), 0.0
+    reached: set[str] = set()
     for number in range(_MOST_ROUNDS):
-        left = None if minutes is None else minutes * 60 - (time.monotonic() - began)
+        left = None if minutes is None else minutes * 60 - looked
         if number and (left is None or left < _SHORTEST_SECONDS):
             break
-        if number:
-            await live(server.house, server.address, server.token)
+        server = await street.house()
+        began = time.monotonic()
         found.add(await _round(server, role, plan, number, left))
-    found.statuses = Counter(server.tally.statuses)
-    found.reached = len(server.tally.reached)
-    found.seconds = time.monotonic() - began
+        looked += time.monotonic() - began
+        found.statuses += server.tally.statuses
+        reached |= server.tally.reached
+        if role in CHANGING:
+            await street.leave()
+    found.reached, found.seconds = len(reached), looked
     return found
 
 
@@ -105,15 +130,13 @@ async def _round(server: Server, role: str, plan: Plan, number: int, left: float
 async def look_as_all(
     roles: Sequence[str], plan: Plan, minutes: float | None, tell: Callable[[Looked], None]
 ) -> None:
-    """One house for all roles, furnished anew after each that may take things away."""
-    with own_folder() as folder:
-        async with open_server(folder / "home") as server:
-            before: str | None = None
-            for role in roles:
-                if before is None or before in CHANGING:
-                    await live(server.house, server.address, server.token)
-                before = role
-                tell(await look_as(server, role, plan, minutes))
+    """One after the other; those who may change nothing share a house."""
+    street = Street()
+    try:
+        for role in roles:
+            tell(await look_as(street, role, plan, minutes))
+    finally:
+        await street.leave()
 
 
 def said(looked: Sequence[Looked]) -> str:
@@ -128,9 +151,13 @@ def said(looked: Sequence[Looked]) -> str:
         for one in looked
     ]  # fmt: skip
     minutes = sum(one.seconds for one in looked) / 60
-    errors = sum(count for one in looked for status, count in one.statuses.items() if status >= 500)
-    return f"{taken_on()} {minutes:.0f} minutes in all; {errors} answers were 5xx.\n\n" + table(
-        head, rows
+    every = sum((one.statuses for one in looked), Counter[int]())
+    outside = sum(every[status] for status in OF_OTHERS)
+    broken = sum(count for status, count in every.items() if status >= 500) - outside
+    return (
+        f"{taken_on()} {minutes:.0f} minutes in all. {broken} answers were errors of the server "
+        f"(5xx); {outside} said that somebody outside did not answer (502, 504).\n\n"
+        + table(head, rows)
     )
 
 

@@ -25,7 +25,8 @@ from typing import Any, Final
 
 from scripts.fuzz.mutate import mutated
 from scripts.fuzz.sections import table, taken_on, write_section
-from scripts.fuzz.targets import SAYS, Target, targets
+from scripts.fuzz.target import SAYS, Target
+from scripts.fuzz.targets import targets
 
 # Under load, a thread is charged for what others do to its caches: the bound is wide.
 SLOW_SECONDS: Final = 1.0

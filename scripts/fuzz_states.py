@@ -3,8 +3,8 @@
     python -m scripts.fuzz_states                     100 examples of up to 50 steps each
     python -m scripts.fuzz_states --examples 1000 --report PAGE
 
-The machines are tests, and their quick size runs with every check. Exit code 1 means that one
-of them has found an order of events that breaks a promise; it prints the shortest it knows.
+The machines are tests, which checks run at smaller sizes. Exit code 1 means that one of them has
+found an order of events that breaks a promise; it prints the shortest it knows.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from typing import Final
 from scripts.fuzz.sections import table, taken_on, write_section
 
 _ROOT: Final = Path(__file__).resolve().parents[1]
-# Beside these, test_run_states has two runs and two workers, at a size of its own.
 _MACHINES: Final = {
+    "runs between two workers": "tests/property/test_run_states.py",
     "runs in a line, then a real worker": "tests/property/test_run_machine.py",
     "drafts": "tests/property/test_draft_machine.py",
 }

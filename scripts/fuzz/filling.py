@@ -15,9 +15,14 @@ from urllib.parse import urlsplit
 
 import schemathesis
 
+Values = Mapping[str, Sequence[Any]]
 # Beside the description, in the folder that schemathesis is started in.
 FILE: Final = "known.json"
-_OF_OTHERS: Final = frozenset({502, 504})
+# Somebody outside did not answer, or not in time.
+OF_OTHERS: Final = frozenset({502, 504})
+# Whoever is not let in is told so first, also at an address that others may use.
+_NOT_LET_IN: Final = frozenset({401, 403})
+_WAIT_SECONDS: Final = 10
 # Of a hundred places, those that get something real.
 _REAL: Final = 65
 # Of a hundred bodies, those that begin as an example.
@@ -51,7 +56,7 @@ _TEMPLATES: Final = [
     (_pattern(path), frozenset(item))
     for path, item in _read("openapi.json").get("paths", {}).items()
 ]
-_VALUES: Final[Mapping[str, Sequence[Any]]] = _KNOWN.get("values", {})
+_VALUES: Final[Values] = _KNOWN.get("values", {})
 
 
 def _dice(*drawn: object) -> int:
@@ -63,19 +68,19 @@ def _singular(table: str) -> str:
     return table[:-3] + "y" if table.endswith("ies") else table.removesuffix("s")
 
 
-def values_for(path: str, name: str) -> Sequence[Any]:
+def values_for(path: str, name: str, known: Values = _VALUES) -> Sequence[Any]:
     """What may stand in a place: of the table that the path is about there, if it says so."""
     head, held, _ = path.partition("/{" + name + "}")
     if held:
         table = head.rpartition("/")[2].replace("-", "_")
         for column in (name.removeprefix(f"{_singular(table)}_"), name):
-            if f"{table}.{column}" in _VALUES:
-                return _VALUES[f"{table}.{column}"]
+            if f"{table}.{column}" in known:
+                return known[f"{table}.{column}"]
     one = name.removesuffix("s") if name.endswith("ids") else name
-    if _TABLES.get(one) in _VALUES:
-        return _VALUES[_TABLES[one]]
-    if one.endswith("_id") and f"{one[:-3]}s.id" in _VALUES:
-        return _VALUES[f"{one[:-3]}s.id"]
+    if _TABLES.get(one) in known:
+        return known[_TABLES[one]]
+    if one.endswith("_id") and f"{one[:-3]}s.id" in known:
+        return known[f"{one[:-3]}s.id"]
     return ()
 
 
@@ -96,6 +101,23 @@ def _filled(path: str, value: Any) -> Any:
     return value
 
 
+def politely(path: str, value: Any, known: Values) -> Any:
+    """The same, with something that exists in every place that asks for it."""
+    if isinstance(value, list):
+        return [politely(path, one, known) for one in value]
+    if not isinstance(value, dict):
+        return value
+    return {name: _existing(path, name, one, known) for name, one in value.items()}
+
+
+def _existing(path: str, name: str, value: Any, known: Values) -> Any:
+    found = values_for(path, name, known)
+    if not found or isinstance(value, dict):
+        return politely(path, value, known)
+    chosen = found[_dice(path, name) % len(found)]
+    return [chosen] if isinstance(value, list) else chosen
+
+
 @schemathesis.hook
 def filter_failure(context: Any, failure: Any, case: Any, response: Any) -> bool:
     """An address may fit two templates of the description: what either says of it is described.
@@ -104,8 +126,10 @@ def filter_failure(context: Any, failure: Any, case: Any, response: Any) -> bool
     """
     if type(failure).__name__ == "ServerError":
         # Somebody outside did not answer. That it is described is another check's business.
-        return response.status_code not in _OF_OTHERS
+        return response.status_code not in OF_OTHERS
     if type(failure).__name__ == "UnsupportedMethodResponse":
+        if response.status_code in _NOT_LET_IN:
+            return False
         asked = {failure.method.lower()}
     elif type(failure).__name__ == "AllowHeaderMismatch" and not failure.missing_methods:
         asked = {one.lower() for one in failure.undocumented_methods}
@@ -150,4 +174,8 @@ def map_case(context: Any, case: Any) -> Any:
         dice = _dice("case", named, case.body)
         if dice % 100 < _REAL:
             case.body = _filled(case.path, shown[(dice // 100) % len(shown)])
+    operation = case.operation.definition.raw.get("operationId")
+    if {named, operation} & set(_KNOWN.get("waiting", ())) and isinstance(case.body, dict):
+        # Whoever has halted all work would wait for minutes.
+        case.body = {"wait_seconds": _WAIT_SECONDS, **case.body}
     return case

@@ -5,7 +5,7 @@ Chance alone never writes an id that exists, nor a body that is right in every p
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, Final
@@ -34,6 +34,8 @@ class Known:
     bodies: Mapping[str, list[Any]] = field(default_factory=dict)
     # Arguments that a capability gives as its examples.
     capabilities: Mapping[str, list[Any]] = field(default_factory=dict)
+    # Those that wait for the end of something, as long as they are asked to.
+    waiting: Sequence[str] = ()
 
 
 async def known_in(
@@ -52,7 +54,12 @@ async def known_in(
         for name, capability in house.registry.capabilities.items()
     }
     values["capabilities.capability_id"] = list(examples)
-    return Known(values, _bodies(app, document), examples)
+    waiting = [
+        name
+        for name, capability in house.registry.capabilities.items()
+        if "wait_seconds" in capability.input_schema.get("properties", {})
+    ]
+    return Known(values, _bodies(app, document), examples, waiting)
 
 
 def _put_row(

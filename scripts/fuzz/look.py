@@ -18,6 +18,9 @@ from mainspring.surfaces.rest.openapi import operations
 from scripts.fuzz import filling
 from scripts.fuzz.known import Known
 
+_COOKIE: Final = "Cookie"
+# It takes the token away and looks for an answer; a cookie would still be there.
+_TOKENS: Final = "ignored_auth"
 CHECKS: Final = (
     "not_a_server_error",
     "status_code_conformance",
@@ -26,7 +29,7 @@ CHECKS: Final = (
     "response_headers_conformance",
     "unsupported_method",
     "allow_header_conformance",
-    "ignored_auth",
+    _TOKENS,
     "use_after_free",
 )
 _HOOKS: Final = f"hooks = {json.dumps(str(Path(filling.__file__).resolve()))}\n"
@@ -63,7 +66,8 @@ async def look(address: str, document: dict[str, Any], known: Known, plan: Plan)
     """One run of schemathesis; its folder is gone afterwards, its words are kept."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        described = orjson.dumps(_with_examples(document, known))
+        shown = _with_examples(document, known)
+        described = orjson.dumps(_without_tokens(shown) if _COOKIE in plan.headers else shown)
         (folder / "openapi.json").write_bytes(described)
         (folder / filling.FILE).write_text(json.dumps(asdict(known)), encoding="utf-8")
         (folder / "schemathesis.toml").write_text(_HOOKS, encoding="utf-8")
@@ -84,9 +88,10 @@ async def look(address: str, document: dict[str, Any], known: Known, plan: Plan)
 
 
 def _command(address: str, document: dict[str, Any], plan: Plan) -> list[str]:
+    checks = [one for one in CHECKS if one != _TOKENS or _COOKIE not in plan.headers]
     command = [
         sys.executable, "-m", "schemathesis.cli", "--config-file", "schemathesis.toml",
-        "run", "openapi.json", "--url", address, "--checks", ",".join(CHECKS),
+        "run", "openapi.json", "--url", address, "--checks", ",".join(checks),
         "--phases", plan.phases, "--max-examples", str(plan.examples), "--request-timeout", "60",
         "--generation-database", "none", "--continue-on-failure", "--no-color",
         "--suppress-health-check", "all", "--warnings", "off",
@@ -104,14 +109,27 @@ def _command(address: str, document: dict[str, Any], plan: Plan) -> list[str]:
 
 
 def _with_examples(document: dict[str, Any], known: Known) -> dict[str, Any]:
-    """Chance alone never writes a definition that is right, so some are given."""
-    for _, _, operation in operations(document):
-        bodies = known.bodies.get(operation["operationId"], ())[:_EXAMPLES]
+    """Chance alone never writes a definition that is right, so some are given; and ids are."""
+    for path, _, operation in operations(document):
+        given = [one for one in operation.get("parameters", ()) if one["in"] == "path"]
+        named = filling.politely(path, {one["name"]: None for one in given}, known.values)
+        for one in given:
+            if named[one["name"]] is not None:
+                one["example"] = named[one["name"]]
+        shown = known.bodies.get(operation["operationId"], ())[:_EXAMPLES]
+        bodies = [filling.politely(path, body, known.values) for body in shown]
         for content in operation.get("requestBody", {}).get("content", {}).values():
             if bodies:
                 content["examples"] = {
                     f"example {n}": {"value": body} for n, body in enumerate(bodies)
                 }
+    return document
+
+
+def _without_tokens(document: dict[str, Any]) -> dict[str, Any]:
+    """For a caller with a cookie: a token that was drawn would be read in its place."""
+    for _, _, operation in operations(document):
+        operation.pop("security", None)
     return document
 
 

@@ -30,16 +30,20 @@ def write_section(file: Path, name: str, text: str) -> None:
 
 def taken_on() -> str:
     """When, of what and on which machine."""
-    said = subprocess.run(
-        [shutil.which("git") or "git", "rev-parse", "--short", "HEAD"], cwd=_ROOT,
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    commit = said.stdout.strip() or "unknown"
+    commit = _git("rev-parse", "--short", "HEAD").strip() or "unknown"
+    changed = _git("--no-optional-locks", "diff", "--stat", "HEAD", "--", "src")
+    of = f"commit `{commit}`" + (" with changes" if changed else "")
     day = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
     return (
-        f"Taken {day}, commit `{commit}`, {platform.system()} {platform.machine()}, "
+        f"Taken {day}, {of}, {platform.system()} {platform.machine()}, "
         f"{os.cpu_count()} cores, Python {platform.python_version()}."
     )
+
+
+def _git(*asked: str) -> str:
+    command = [shutil.which("git") or "git", *asked]
+    ended = subprocess.run(command, cwd=_ROOT, capture_output=True, text=True, check=False)
+    return ended.stdout
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:

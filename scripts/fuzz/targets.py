@@ -8,29 +8,20 @@ from __future__ import annotations
 
 import asyncio
 import io
-import json
 import zipfile
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 from uuid import UUID
 
-from pydantic_core import PydanticCustomError
-from starlette.exceptions import HTTPException
-from starlette.requests import Request
-
-from mainspring.contracts.errors import Problem
 from mainspring.contracts.html_text import text_of_html
-from mainspring.contracts.limits import Limits
 from mainspring.contracts.mime_text import decoded_header, read_mail
 from mainspring.definition.cron import describe, parse_cron, smallest_interval
 from mainspring.definition.filters.evaluate import compile_filter
 from mainspring.definition.json_schema.check import check_schema
-from mainspring.definition.json_text import read_json
 from mainspring.definition.paths import parse_path
-from mainspring.definition.patterns import BadPattern, compile_pattern
+from mainspring.definition.patterns import compile_pattern
 from mainspring.definition.schema import ANTI_EXAMPLES, EXAMPLES
 from mainspring.definition.templates.dates import format_date
 from mainspring.definition.templates.template import parse_predicate, parse_template
@@ -47,7 +38,7 @@ from mainspring.recipes.carrying.reading import read_files
 from mainspring.recipes.package.antiexamples import good_recipe
 from mainspring.recipes.package.places import read_archive
 from mainspring.recipes.package.reading import read_package
-from mainspring.settings import BadSetting, read_settings
+from mainspring.settings import read_settings
 from mainspring.surfaces.mcp.addresses import check_address
 from mainspring.surfaces.rest.bodies import read_json_body
 from mainspring.surfaces.rest.oauth_forms import read_form, read_query, showing
@@ -55,12 +46,10 @@ from mainspring.surfaces.rest.paging import read_cursor, write_cursor
 from mainspring.triggers.signature import Seal, is_genuine, read_secret
 from mainspring.vocabulary import build_registry
 from mainspring.workspace.boards.columns import RowCheck, column_findings
-from mainspring.workspace.oauth.refusals import Refusal
 from mainspring.workspace.pages.content import moment_of
+from scripts.fuzz.around import around
+from scripts.fuzz.target import LIMITS, Target, as_bytes, as_request, as_text, as_value
 
-# What a parser may say instead of a value.
-SAYS: Final = (Problem, Refusal, BadPattern, BadSetting, HTTPException, PydanticCustomError)
-_LIMITS: Final = Limits()
 _NOW: Final = datetime(2026, 3, 1, 9, tzinfo=UTC)
 _CONTEXT: Final[Mapping[str, Any]] = {
     "inputs": {"n": 3, "name": "Ada", "rows": [{"a": 1}, {"a": 2}], "none": None},
@@ -71,96 +60,54 @@ _CONTEXT: Final[Mapping[str, Any]] = {
 _PAYLOAD: Final = {"a": {"b": [1, 2, {"c": "xyz"}]}, "name": "aaaaaaaaaaaaaaaaaaaaaaaaaaaa!"}
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
-    """A parser, what it usually eats, and pieces of it."""
-
-    name: str
-    run: Callable[[bytes], Any]
-    seeds: Sequence[bytes]
-    tokens: Sequence[bytes] = field(default=())
-
-
-def _text(data: bytes) -> str:
-    return data.decode("utf-8", "replace")
-
-
-def _json(value: Any) -> bytes:
-    return json.dumps(value).encode()
-
-
-def _value(data: bytes) -> Any:
-    return read_json(data, _LIMITS)
-
-
 def _words() -> Callable[[bytes], Any]:
-    registry = build_registry(_LIMITS)
-    return lambda data: validate(_value(data), registry, _LIMITS)
+    registry = build_registry(LIMITS)
+    return lambda data: validate(as_value(data), registry, LIMITS)
 
 
 def _filter(data: bytes) -> Any:
-    written = _value(data)
-    return compile_filter(written, _LIMITS)(_PAYLOAD)
+    written = as_value(data)
+    return compile_filter(written, LIMITS)(_PAYLOAD)
 
 
 def _pattern(data: bytes) -> Any:
-    made = compile_pattern(_text(data), _LIMITS)
+    made = compile_pattern(as_text(data), LIMITS)
     return made.found_in("a" * 200 + "!"), made.covers("aaaaaaaaaaaaaaaaaaaaaaaaaaaaab")
 
 
 def _cron(data: bytes) -> Any:
-    made = parse_cron(_text(data))
+    made = parse_cron(as_text(data))
     return smallest_interval(made), describe(made)
 
 
 def _template(data: bytes) -> Any:
-    return parse_template(_text(data), _LIMITS).render(_CONTEXT)
+    return parse_template(as_text(data), LIMITS).render(_CONTEXT)
 
 
 def _predicate(data: bytes) -> Any:
-    return parse_predicate(_text(data), _LIMITS).test(_CONTEXT)
+    return parse_predicate(as_text(data), LIMITS).test(_CONTEXT)
 
 
 def _date(data: bytes) -> Any:
-    text, _, pattern = _text(data).partition("|")
+    text, _, pattern = as_text(data).partition("|")
     moment_of(text)
     return format_date(text, pattern)
 
 
 def _signature(data: bytes) -> Any:
     parts = [*data.split(b"\n", 3), b"", b"", b""]
-    key = read_secret(_text(parts[3])) or b"key"
+    key = read_secret(as_text(parts[3])) or b"key"
     seal = Seal(*(part.decode("latin-1") for part in parts[:3]))
     return is_genuine(seal, b"{}", key, _NOW)
 
 
-def _request(data: bytes) -> Request:
-    """Head and body of a request, as a server hands them over."""
-    head, _, body = data.partition(b"\n\n")
-    lines = head.split(b"\n")
-    headers = [
-        (name.strip().lower(), value.strip())
-        for name, found, value in (line.partition(b":") for line in lines[1:])
-        if found
-    ]
-
-    async def receive() -> dict[str, Any]:
-        return {"type": "http.request", "body": body, "more_body": False}
-
-    scope = {
-        "type": "http", "method": "POST", "path": "/", "headers": headers,
-        "query_string": lines[0], "server": ("127.0.0.1", 8080),
-    }  # fmt: skip
-    return Request(scope, receive)
-
-
 def _webhook(data: bytes) -> Any:
-    return asyncio.run(read_json_body(_request(data), _LIMITS))
+    return asyncio.run(read_json_body(as_request(data), LIMITS))
 
 
 def _oauth(data: bytes) -> Any:
     async def read() -> Any:
-        request = _request(data)
+        request = as_request(data)
         read_query(request)
         return showing(request, await read_form(request, 20_000))
 
@@ -168,24 +115,24 @@ def _oauth(data: bytes) -> Any:
 
 
 def _address(data: bytes) -> None:
-    check_address(_request(data).scope, "https://mainspring.example")
+    check_address(as_request(data).scope, "https://mainspring.example")
 
 
 def _archive(data: bytes) -> Any:
-    return read_package(read_archive(data, _LIMITS), _LIMITS)
+    return read_package(read_archive(data, LIMITS), LIMITS)
 
 
 def _package(data: bytes) -> Any:
-    return read_package(_value(data), _LIMITS)
+    return read_package(as_value(data), LIMITS)
 
 
 def _folder(data: bytes) -> Any:
     """A folder: lines that begin with ``=== `` are the names of files."""
     files: dict[str, str] = {}
-    for part in _text(data).split("=== ")[1:]:
+    for part in as_text(data).split("=== ")[1:]:
         name, _, text = part.partition("\n")
         files[name] = text
-    return read_files(files, _LIMITS)
+    return read_files(files, LIMITS)
 
 
 def _calendar(data: bytes) -> Any:
@@ -207,13 +154,13 @@ def _mail(data: bytes) -> Any:
 
 
 def _board(data: bytes) -> None:
-    asked = _value(data)
+    asked = as_value(data)
     if not isinstance(asked, dict):
         return
     columns = [one for one in asked.get("columns") or [] if isinstance(one, dict)]
     rows = [one for one in asked.get("rows") or [] if isinstance(one, dict)]
     checked = RowCheck([{"key": "a", "field_type": "number"}, {"key": "d", "field_type": "date"}],
-                       _LIMITS)  # fmt: skip
+                       LIMITS)  # fmt: skip
     for number, row in enumerate(rows):
         checked.values(row, f"/{number}")
         checked.whole(row, f"/{number}")
@@ -223,23 +170,23 @@ def _board(data: bytes) -> None:
 
 
 def _settings(data: bytes) -> Any:
-    lines = (line.partition("=") for line in _text(data).splitlines())
+    lines = (line.partition("=") for line in as_text(data).splitlines())
     said = {f"MAINSPRING_{name}": value for name, found, value in lines if found and name != "HOME"}
     return read_settings(said, Path("/nonexistent"))
 
 
 def _smtp(data: bytes) -> Any:
-    return read_smtp_url(_text(data))
+    return read_smtp_url(as_text(data))
 
 
 def _url(data: bytes) -> Any:
-    first, _, second = _text(data).partition("\n")
+    first, _, second = as_text(data).partition("\n")
     made = parse_url(first)
     return resolve_location(made, second) if second else made
 
 
 def _cursor(data: bytes) -> Any:
-    text = _text(data)
+    text = as_text(data)
     is_run_token(text)
     return read_cursor(text)
 
@@ -271,8 +218,8 @@ def _shelf() -> bytes:
 
 
 _DEFINITIONS: Final = [
-    *(_json(one.document) for one in EXAMPLES[:6]),
-    *(_json(one.document) for one in ANTI_EXAMPLES[:6]),
+    *(as_bytes(one.document) for one in EXAMPLES[:6]),
+    *(as_bytes(one.document) for one in ANTI_EXAMPLES[:6]),
 ]
 _HEAD: Final = (
     b"a=1&state=x\ncontent-type: application/json\ncontent-length: 7\nhost: 127.0.0.1:8080"
@@ -303,18 +250,18 @@ _COLUMNS: Final = [{"key": "a", "label": "A", "field_type": "number"}]
 
 def targets() -> list[Target]:
     """All of them."""
-    return [*_definitions(), *_requests(), *_packages(), *_contents(), *_addresses()]
+    return [*_definitions(), *_requests(), *_packages(), *_contents(), *_addresses(), *around()]
 
 
 def _definitions() -> list[Target]:
     return [
-        Target("JSON", _value, [*_DEFINITIONS, b'{"a":[1,2.5,null,"x"]}'], [b'"', b"{", b"["]),
+        Target("JSON", as_value, [*_DEFINITIONS, b'{"a":[1,2.5,null,"x"]}'], [b'"', b"{", b"["]),
         Target("definition", _words(), _DEFINITIONS, [b'"$ref"', b'"plan"', b"{{ inputs.n }}"]),
-        Target("JSON schema", lambda data: check_schema(_value(data), _LIMITS), [
-            _json({"type": "object", "properties": {"a": {"pattern": "^a+$", "minimum": 1}}}),
-            _json({"$defs": {"a": {"$ref": "#/$defs/a"}}, "anyOf": [{"$ref": "#/$defs/a"}]}),
+        Target("JSON schema", lambda data: check_schema(as_value(data), LIMITS), [
+            as_bytes({"type": "object", "properties": {"a": {"pattern": "^a+$", "minimum": 1}}}),
+            as_bytes({"$defs": {"a": {"$ref": "#/$defs/a"}}, "anyOf": [{"$ref": "#/$defs/a"}]}),
         ], [b'"$ref"', b'"#"', b'"pattern"', b'"allOf"', b'"$dynamicRef"']),
-        Target("filter", _filter, [_json(one) for one in _FILTERS], [b'"$and"', b'"matches"']),
+        Target("filter", _filter, [as_bytes(one) for one in _FILTERS], [b'"$and"', b'"matches"']),
         Target("pattern", _pattern, [b"^a+b$", b"(a|b)*c{2,5}", b"[a-z]+@[a-z]+\\.org"],
                [b"(", b")", b"*", b"{1,500}", b"|", b"\\b", b"(?i)"]),
         Target("cron", _cron, [b"0 9 * * 1-5", b"*/5 0-12/2 1,15 JAN MON", b"@daily", b"0 0 L * *"],
@@ -329,7 +276,7 @@ def _definitions() -> list[Target]:
         Target("predicate", _predicate, [b"inputs.n > 2 and inputs.name == 'Ada'",
                b"not inputs.none",
                b"'a' in inputs.name or 3 in [1,2,3]"], [b" and ", b" is defined", b"(", b"**"]),
-        Target("JSON path", lambda data: parse_path(_text(data), _LIMITS).find(_PAYLOAD), [
+        Target("JSON path", lambda data: parse_path(as_text(data), LIMITS).find(_PAYLOAD), [
             b"$.a.b[*].c", b"$..c", b"$.a.b[?@.c == 'x']", b"$['a']['b'][0:2:1]",
             b"$.a.b[?match(@.c, 'x.*')]",
         ], [b"..", b"[*]", b"[?", b"@", b"length(", b"-1", b"::"]),
@@ -359,9 +306,10 @@ def _requests() -> list[Target]:
 def _packages() -> list[Target]:
     recipe = good_recipe()
     return [
-        Target("recipe package", _package, [_json(recipe)], [b'"template"', b'"format"', b"{{ "]),
+        Target("recipe package", _package, [as_bytes(recipe)],
+               [b'"template"', b'"format"', b"{{ "]),
         Target("recipe archive", _archive, [
-            _zip(recipe__json=_json(recipe)), _zip(**{"x/recipe__json": _json(recipe)}),
+            _zip(recipe__json=as_bytes(recipe)), _zip(**{"x/recipe__json": as_bytes(recipe)}),
         ], [b"PK\x01\x02", b"PK\x03\x04", b"../../x", b"recipe.json"]),
         Target("workspace folder", _folder, [_shelf()], [b"=== ", b"boards/b/x.json\n", b"../x\n",
                b"automations/a/b.ts\n", b"{{ board:b }}"]),
@@ -376,12 +324,13 @@ def _contents() -> list[Target]:
                b"xmlns=''"]),
         Target("mail", _mail, [_MAIL], [b"Content-Transfer-Encoding: base64\r\n", b"--x\r\n",
                b"Content-Type: text/plain; charset=", b"=?utf-8?q?", b"?=", b"\r\n\r\n"]),
-        Target("mail header", lambda data: decoded_header(_text(data)), [b"=?utf-8?b?SGk=?= there"],
-               [b"=?", b"?=", b"?q?", b"?b?", b"utf-7"]),
-        Target("HTML", lambda data: text_of_html(_text(data)), [
+        Target("mail header", lambda data: decoded_header(as_text(data)), [
+            b"=?utf-8?b?SGk=?= there",
+        ], [b"=?", b"?=", b"?q?", b"?b?", b"utf-7"]),
+        Target("HTML", lambda data: text_of_html(as_text(data)), [
             b"<p>Hello <b>there</b></p><script>x</script><a href='y'>z</a><!-- c -->",
         ], [b"<", b">", b"<!--", b"-->", b"<style>", b"&amp;", b"<table><tr><td>"]),
-        Target("board rows", _board, [_json({"columns": _COLUMNS, "rows": [
+        Target("board rows", _board, [as_bytes({"columns": _COLUMNS, "rows": [
             {"a": 1, "d": "2026-03-01"}, {"b": "x"}]})], [b'"_id"', b'"d"']),
     ]  # fmt: skip
 

@@ -49,7 +49,8 @@ async def test_every_answer_is_one_that_the_description_has(bench: Bench) -> Non
         verdict = await look(api.address, document, known, plan)
 
     assert verdict.ok, verdict.text
-    assert verdict.operations > 8
+    # All but the streams, which go on until their reader leaves.
+    assert verdict.operations > 200
     assert verdict.cases > verdict.operations
 
 

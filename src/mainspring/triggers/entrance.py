@@ -77,7 +77,7 @@ class Entrance:
         seconds = self._neighbours.charge(webhook.workspace_id, webhook.id)
         seconds = seconds or self._rate.take(webhook.id)
         if seconds:
-            raise _too_often(seconds)
+            raise too_often(seconds)
 
     def keep(self, source: Source, webhook: Webhook) -> None:
         """Remembers a webhook for a moment, for whoever has just looked."""
@@ -89,8 +89,9 @@ class Entrance:
     def _refused(self, knock: Knock) -> Problem:
         """The answer to whoever may not come in, and to a flood of them."""
         seconds = self._strangers.take(knock.source)
-        return _too_often(seconds) if seconds else unknown_webhook()
+        return too_often(seconds) if seconds else unknown_webhook()
 
 
-def _too_often(seconds: float) -> Problem:
+def too_often(seconds: float) -> Problem:
+    """The answer to whoever calls more often than the limits of a webhook allow."""
     return too_many("This webhook was called more often than it may be.", seconds)

@@ -61,7 +61,10 @@ async def test_a_feed_with_entities_of_its_own_is_refused_in_every_encoding(body
     assert refused.value.code == "feed_entities"
 
 
-@pytest.mark.parametrize("body", [b"", b"<html></html>", b"{}", b"<rss"])
+@pytest.mark.parametrize(
+    "body",
+    [b"", b"<html></html>", b"{}", b"<rss", b"<rss><channel><item><link>&#x110000;</item></rss>"],
+)
 async def test_what_is_no_feed_is_said_and_not_tried_again(body: bytes) -> None:
     if body == b"<rss":
         assert await _entries_or_none(body) in ([], None)

@@ -20,7 +20,8 @@ MOST_EVENTS: Final = 10_000
 _MOST_TEXT: Final = 8_000
 # A rule such as "every second" has more occurrences in a day than anybody has a use for.
 _TOO_OFTEN: Final = ("SECONDLY", "MINUTELY")
-_READ: Final = ("VEVENT",)
+_KINDS: Final = ("VEVENT",)
+_MOMENTS: Final = ("DTSTART", "DTEND", "RECURRENCE-ID")
 
 
 async def events_between(text: bytes, begin: datetime, end: datetime) -> list[dict[str, Any]]:
@@ -46,11 +47,11 @@ def _in_window(calendar: Any, begin: datetime, end: datetime) -> Iterable[Any]:
     import recurring_ical_events
 
     try:
-        query = recurring_ical_events.of(calendar, components=_READ, skip_bad_series=True)
+        query = recurring_ical_events.of(calendar, components=_KINDS, skip_bad_series=True)
         return in_time(lambda: query.between(begin, end))
     except TookTooLong:
         raise _unreadable("takes too long to be worked out.") from None
-    except (ArithmeticError, LookupError, TypeError, ValueError):
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
         raise _unreadable("has dates that cannot be worked out.") from None
 
 
@@ -63,10 +64,17 @@ def _calendar(text: bytes) -> Any:
         raise _unreadable("is not an iCalendar file.") from None
     if getattr(calendar, "name", None) != "VCALENDAR":
         raise _unreadable("is not an iCalendar file.")
+    calendar.subcomponents = [one for one in calendar.subcomponents if _is_readable(one)]
     for event in calendar.walk("VEVENT"):
         if _too_often(event):
             raise _unreadable("has an event that recurs every minute or more often.")
     return calendar
+
+
+def _is_readable(part: Any) -> bool:
+    """Whether a part of a calendar says its moments once each, and its rules, as they are read."""
+    dated = all(part.get(name) is None or _when(part, name) is not None for name in _MOMENTS)
+    return dated and all(isinstance(rule, Mapping) for rule in rules_of(part))
 
 
 def _too_often(event: Any) -> bool:
@@ -95,9 +103,17 @@ def _row(event: Any) -> dict[str, Any]:
 
 
 def _when(event: Any, name: str) -> date | datetime | None:
-    value = event.get(name)
-    found = getattr(value, "dt", None)
+    found = _read(event, name)
     return found if isinstance(found, date) else None
+
+
+def _read(event: Any, name: str) -> Any:
+    """What a property says of time; None where it says nothing that can be read."""
+    try:
+        return getattr(event.get(name), "dt", None)
+    except ValueError:
+        # The library keeps what is broken, and says so to whoever looks.
+        return None
 
 
 def _end_of(event: Any) -> date | datetime | None:
@@ -106,7 +122,7 @@ def _end_of(event: Any) -> date | datetime | None:
     if found is not None:
         return found
     start = _when(event, "DTSTART")
-    lasts = getattr(event.get("DURATION"), "dt", None)
+    lasts = _read(event, "DURATION")
     if start is None or isinstance(lasts, timedelta):
         return None if start is None or lasts is None else start + lasts
     return start if isinstance(start, datetime) else start + timedelta(days=1)

@@ -55,7 +55,11 @@ def _entries(body: bytes, content_type: str) -> list[dict[str, Any]]:
     plain = body.replace(b"\x00", b"")
     _check_markup(plain, content_type)
     headers = {"content-type": content_type} if content_type else {}
-    found = feedparser.parse(body, response_headers=headers, resolve_relative_uris=False)
+    try:
+        found = feedparser.parse(body, response_headers=headers, resolve_relative_uris=False)
+    except (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError):
+        # Where the markup is broken the library reads on as well as it can, and trips at times.
+        raise _unreadable("is not an RSS or Atom feed.", "unreadable_answer") from None
     if not found.get("version"):
         raise _unreadable("is not an RSS or Atom feed.", "unreadable_answer")
     return [_entry(one) for one in found.entries[:MOST_ENTRIES]]
