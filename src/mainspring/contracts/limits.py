@@ -69,6 +69,9 @@ class Limits:
     missed_records: int = _limit(1_000, "records", "Missed moments recorded one by one.")
     webhook_burst: int = _limit(5_000, "calls", "Calls of one webhook that may come at once.")
     webhook_per_second: int = _limit(250, "calls", "Calls of one webhook a second, for long.")
+    webhook_beside_per_second: int = _limit(
+        100, "calls", "Calls of one webhook a second while webhooks of other workspaces are called."
+    )
     webhook_waiting: int = _limit(2_000, "calls", "Calls that wait to be recorded, in one process.")
     sends_per_minute: int = _limit(
         30, "calls", "Sends of one automation and capability that no person agreed to, in a minute."

@@ -54,6 +54,11 @@ class Rate:
             self._buckets.popitem(last=False)
         return 0.0 if may else (1.0 - left) / self._per_second
 
+    def closed_for(self, key: Hashable) -> float:
+        """Zero when the next call may come at once; else the seconds until then."""
+        left, seen = self._buckets.get(key, (self._burst, 0.0))
+        return max((1.0 - left) / self._per_second - (self._clock() - seen), 0.0)
+
 
 async def count_egress(
     tx: Transaction, workspace_id: UUID, automation_id: UUID, size: int, a_day: int

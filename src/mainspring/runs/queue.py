@@ -94,6 +94,9 @@ _TAKE = f"""
         p.queue, p.due_at
 """
 
+_CLAIM_AND_TAKE = _CLAIM + _TAKE
+_CLAIM_SUSPECTS_AND_TAKE = _CLAIM_SUSPECTS + _TAKE
+
 _REGISTER = """
     INSERT INTO workers (name, lease_until, host, process, queues, slots)
     VALUES ($1, now() + make_interval(secs => $2), $3, $4, $5, $6) RETURNING id
@@ -218,7 +221,7 @@ async def claim(
     while len(taken) < most:
         crowd = sum(run.workspace_id in look.crowded for run in taken)
         rows = await tx.fetch(
-            _CLAIM + _TAKE, list(queues), most - len(taken), worker, list(look.floors),
+            _CLAIM_AND_TAKE, list(queues), most - len(taken), worker, list(look.floors),
             list(look.crowd_floors), list(look.crowded), max(look.crowd_most - crowd, 0),
         )  # fmt: skip
         taken += _claimed(rows)
@@ -231,7 +234,7 @@ async def claim_suspects(
     tx: Transaction, queues: Sequence[str], most: int, worker: int, takeovers: int
 ) -> list[ClaimedRun]:
     """Takes runs that have lost a worker before, up to a number of takeovers."""
-    rows = await tx.fetch(_CLAIM_SUSPECTS + _TAKE, list(queues), most, worker, takeovers)
+    rows = await tx.fetch(_CLAIM_SUSPECTS_AND_TAKE, list(queues), most, worker, takeovers)
     return _claimed(rows)
 
 

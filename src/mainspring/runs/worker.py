@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import math
 import os
 import platform
 import random
@@ -51,6 +52,11 @@ SUSPECTS_TOGETHER = 16
 _WAKE_SLACK = 0.005
 # How long a claim waits for more slots to come free.
 _GATHER_SECONDS = 0.003
+# Hints come in crowds, too: from one claim to the next it is this long at least.
+_CLAIM_SECONDS = 0.01
+# Runs of a lost worker are put back every few seconds at most; they are not looked for at each
+# claim. Nor is the time of the next sleeper: those of this worker make themselves known.
+_SUSPECTS_SECONDS, _SLEEPERS_SECONDS = 0.25, 0.05
 # What handing back may take once steps have been stopped, and what leaving takes then.
 _HAND_BACK_SECONDS, _GOODBYE_SECONDS = 4.0, 1.0
 
@@ -90,6 +96,11 @@ class Worker:
         self._holding: Counter[UUID] = Counter()
         self._turns = Turns(settings.queues, settings.slots)
         self._tasks: set[asyncio.Task[None]] = set()
+        self._claimed_at = 0.0
+        # When to look for suspects again, and for when the next run wakes up by itself.
+        self._suspects_at = 0.0
+        self._sleepers_at = 0.0
+        self._wakes_at = math.inf
         self._freed = asyncio.Event()
         self._stop = asyncio.Event()
 
@@ -139,22 +150,27 @@ class Worker:
     async def _claim_loop(self) -> None:
         while not self._stop.is_set():
             free = await self._free_slots()
-            claimed = await self._claimed(free) if free else []
+            # The lease may be lost and another taken while the answer is on its way.
+            worker = self._id
+            claimed = await self._claimed(free, worker) if free else []
             for run in claimed:
-                self._begin(run)
+                self._begin(run, worker)
             if len(claimed) < free and not self._stop.is_set():
                 pause = self._turns.pause(self._holding, self._clock.monotonic())
                 await self._listener.wait(pause or await self._until_next())
 
     async def _until_next(self) -> float:
         """Until the next run wakes up by itself, if that is sooner than the next look."""
-        try:
-            async with self._database.acquire() as connection:
-                seconds = await queue.next_due(connection, self._settings.queues)
-        except Problem:
-            seconds = None
-        poll = self._settings.poll_seconds
-        return poll if seconds is None else min(max(seconds, 0.0) + _WAKE_SLACK, poll)
+        now = self._clock.monotonic()
+        if now >= min(self._sleepers_at, self._wakes_at):
+            try:
+                async with self._database.acquire() as connection:
+                    seconds = await queue.next_due(connection, self._settings.queues)
+            except Problem:
+                seconds = None
+            self._sleepers_at = now + _SLEEPERS_SECONDS
+            self._wakes_at = math.inf if seconds is None else now + max(seconds, 0.0)
+        return min(self._wakes_at - now + _WAKE_SLACK, self._settings.poll_seconds)
 
     async def _free_slots(self) -> int:
         """Room for a claim. Runs end in crowds, and a claim is a commit: it waits a moment
@@ -163,48 +179,58 @@ class Worker:
         if self._settings.slots <= self.in_flight:
             self._freed.clear()
             await self._freed.wait()
+        pause = self._claimed_at + _CLAIM_SECONDS - self._clock.monotonic()
         if self._settings.slots - self.in_flight < self._settings.slots // 2:
-            await asyncio.sleep(_GATHER_SECONDS)
+            pause = max(pause, _GATHER_SECONDS)
+        if pause > 0:
+            await asyncio.sleep(pause)
+        self._claimed_at = self._clock.monotonic()
         return max(self._settings.slots - self.in_flight, 0)
 
-    async def _claimed(self, free: int) -> list[ClaimedRun]:
+    async def _claimed(self, free: int, worker: int) -> list[ClaimedRun]:
         """Nothing while the database is away or refuses; the next round asks again."""
         try:
-            return await self._claim(free)
+            return await self._claim(free, worker)
         except Exception as error:
             if not is_lost_connection(error):
                 log.exception("No run could be claimed: %s", for_log(error))
             return []
 
-    async def _claim(self, free: int) -> list[ClaimedRun]:
+    async def _claim(self, free: int, worker: int) -> list[ClaimedRun]:
         self._engine.hook("claim.before")
-        async with self._database.transaction() as tx:
-            claimed = await self._claim_suspects(tx, free)
-            if len(claimed) < free:
-                claimed += await self._claim_in_turn(tx, free - len(claimed))
+        if self._clock.monotonic() >= self._suspects_at:
+            async with self._database.transaction() as tx:
+                claimed = await self._claim_suspects(tx, free, worker)
+                if len(claimed) < free:
+                    claimed += await self._claim_in_turn(tx, free - len(claimed), worker)
+        else:
+            # One statement, and so one journey.
+            async with self._database.acquire() as connection:
+                claimed = await self._claim_in_turn(connection, free, worker)
         self._engine.hook("claim.after")
         return claimed
 
-    async def _claim_in_turn(self, tx: Connection, most: int) -> list[ClaimedRun]:
+    async def _claim_in_turn(self, tx: Connection, most: int, worker: int) -> list[ClaimedRun]:
         now, began = self._clock.now(), self._clock.monotonic()
         look = self._turns.look(self._holding, most, began)
-        taken = await queue.claim(tx, self._settings.queues, most, self._id, look)
+        taken = await queue.claim(tx, self._settings.queues, most, worker, look)
         ended = self._clock.monotonic()
         self._turns.took(look, taken, now, ended, ended - began)
         return taken
 
-    async def _claim_suspects(self, tx: Connection, free: int) -> list[ClaimedRun]:
+    async def _claim_suspects(self, tx: Connection, free: int, worker: int) -> list[ClaimedRun]:
         """Suspects come first, as they have waited longest, and never take more than half."""
         room, worst = self._suspects_room()
         share = max(free // 2, 1)
         if not room:
             return []
         queues, most = self._settings.queues, min(room, share)
-        found = await queue.claim_suspects(tx, queues, most, self._id, worst)
+        found = await queue.claim_suspects(tx, queues, most, worker, worst)
         more = min(SUSPECTS_TOGETHER, share) - 1
         if worst > 1 and more and [run.takeovers for run in found] == [1]:
             # The worst of all has lost one worker only, so others may come with it.
-            found += await queue.claim_suspects(tx, queues, more, self._id, 1)
+            found += await queue.claim_suspects(tx, queues, more, worker, 1)
+        self._suspects_at = 0.0 if found else self._clock.monotonic() + _SUSPECTS_SECONDS
         return found
 
     def _suspects_room(self) -> tuple[int, int]:
@@ -217,16 +243,16 @@ class Worker:
             return 0, 0
         return max(SUSPECTS_TOGETHER - len(suspects), 0), 1
 
-    def _begin(self, run: ClaimedRun) -> None:
+    def _begin(self, run: ClaimedRun, worker: int) -> None:
         claim = (run.id, run.fence)
         self._starting[claim] = run.takeovers
         self._holding[run.workspace_id] += 1
-        task = asyncio.create_task(self._execute(run), name=f"run-{run.id}")
+        task = asyncio.create_task(self._execute(run, worker), name=f"run-{run.id}")
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         task.add_done_callback(lambda _: self._finished(run))
 
-    async def _execute(self, run: ClaimedRun) -> None:
+    async def _execute(self, run: ClaimedRun, worker: int) -> None:
         task = asyncio.current_task()
         assert task is not None
         within_run(run.workspace_id, run.automation_id, run.id)
@@ -241,7 +267,7 @@ class Worker:
                 memory = await self._engine.gate.memory_of(run.workspace_id, run.id)
             execution = Execution(self._engine, run, version, journal, known, memory)
             execution.stopping = self._stop.is_set()
-            execution.holds = self._holds
+            execution.holds = partial(self._holds, worker)
         except Exception as error:
             await self._engine.writer.write(undecodable(run, logged_problem(error)))
             return
@@ -268,7 +294,11 @@ class Worker:
         if not self._holding[run.workspace_id]:
             del self._holding[run.workspace_id]
         self._freed.set()
+        if run.takeovers:
+            self._suspects_at = 0.0
         asleep = found is not None and found[0].asleep
+        if asleep:
+            self._sleepers_at = 0.0
         if asleep or run.takeovers or run.lane is not None or self._has_room_for_more():
             # A sleeper may be the next to wake up, suspects come a few at a time, a crowd was
             # kept waiting, and the next run in a lane was let go just now: the claim loop
@@ -280,9 +310,11 @@ class Worker:
 
     # --- the lease
 
-    def _holds(self) -> bool:
-        """Whether the lease lasts, counted from before it was asked for."""
-        return self._clock.monotonic() < self._lease_end
+    def _holds(self, worker: int) -> bool:
+        """Whether the lease that a run was claimed under lasts, counted from before it was
+        asked for. A worker that woke up too late has another one by now.
+        """
+        return worker == self._id and self._clock.monotonic() < self._lease_end
 
     async def _register(self) -> int:
         asked = self._clock.monotonic()

@@ -90,6 +90,10 @@ class WebhookDesk:
             self._entrance.charge(webhook)
         return replace(knock, webhook=webhook)
 
+    def closed_for(self, knock: Knock) -> float:
+        """Seconds until the next call of the same webhook could be let in; mostly none."""
+        return 0.0 if knock.webhook is None else self._entrance.closed_for(knock.webhook)
+
     def reading(self, knock: Knock) -> AbstractContextManager[Callable[[int], None]]:
         """What counts the bytes of a body as they come; ``Exhausted`` when they are too many."""
         return self._read.held(knock.source if knock.webhook is None else knock.webhook.id)

@@ -29,7 +29,9 @@ class Entrance:
 
     def __init__(self, database: Database, vault: Vault, limits: Limits) -> None:
         self._rate = Rate(limits.webhook_burst, limits.webhook_per_second)
-        self._neighbours = Neighbours(limits.webhook_per_second)
+        self._neighbours = Neighbours(
+            min(limits.webhook_beside_per_second, limits.webhook_per_second)
+        )
         # Buckets of their own: nobody spends the limit of a webhook who may not call it.
         self._strangers = Rate(limits.webhook_burst, limits.webhook_per_second)
         self._callers = Callers(database)
@@ -78,6 +80,10 @@ class Entrance:
         seconds = seconds or self._rate.take(webhook.id)
         if seconds:
             raise too_often(seconds)
+
+    def closed_for(self, webhook: Webhook) -> float:
+        """Seconds until this webhook may be called again; mostly none."""
+        return max(self._neighbours.closed_for(webhook.id), self._rate.closed_for(webhook.id))
 
     def keep(self, source: Source, webhook: Webhook) -> None:
         """Remembers a webhook for a moment, for whoever has just looked."""

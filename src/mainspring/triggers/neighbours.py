@@ -2,8 +2,8 @@
 
 A burst is taken in full by a process that has nobody else to serve. It costs more than a process
 can do in that time, though, and whoever calls beside it would wait until it is worked off. While
-calls of another workspace come in, a webhook therefore has its lasting rate and next to no burst:
-what is beyond is refused at once, which is cheap, and the sender comes again.
+calls of another workspace come in, a webhook therefore has a lower rate and next to no burst: what
+is beyond is refused at once, which is cheap, and the sender comes again.
 """
 
 from __future__ import annotations
@@ -39,5 +39,12 @@ class Neighbours:
         self._last = (workspace_id, now)
         # Calls without company count too: who has just sent a flood has used up its share.
         seconds = self._rate.take(webhook_id)
+        return seconds if self._has_company(now) else 0.0
+
+    def closed_for(self, webhook_id: UUID) -> float:
+        """Zero when the next call may come at once; else the seconds until then."""
+        return self._rate.closed_for(webhook_id) if self._has_company(self._clock()) else 0.0
+
+    def _has_company(self, now: float) -> bool:
         other, at = self._other
-        return seconds if other is not None and now - at < _SECONDS else 0.0
+        return other is not None and now - at < _SECONDS

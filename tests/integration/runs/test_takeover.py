@@ -157,6 +157,32 @@ async def test_a_worker_that_wakes_up_too_late_drops_its_runs_and_starts_afresh(
         await bench.until_idle(worker)
 
 
+async def test_a_run_that_was_claimed_under_a_lost_lease_does_not_begin_under_the_next(
+    bench: Bench,
+) -> None:
+    database = bench.house.database
+    made = await bench.dispatch(document(step("a", "test.note", {"mark": "a"})))
+    # As if it had been owned before: what was recorded is read before it goes on.
+    await database.execute("UPDATE runs SET fence = 4")
+    fence = "SELECT fence FROM runs WHERE id = $1"
+    blocking = await database.dedicated()
+    try:
+        await blocking.execute("BEGIN; LOCK TABLE calls IN ACCESS EXCLUSIVE MODE")
+        async with bench.worker(heartbeat_seconds=0.1, lease_seconds=60.0), asyncio.timeout(30):
+            while await database.fetchval(fence, made.run_id) < 5:
+                await asyncio.sleep(0.01)
+            await _lose_workers(bench)
+            # The worker has a new lease, and the same run with it; now both can be read.
+            while await database.fetchval(fence, made.run_id) < 7:
+                await asyncio.sleep(0.01)
+            await blocking.execute("ROLLBACK")
+            run = await bench.until(made.run_id)
+    finally:
+        await blocking.close()
+    assert (run["status"], run["takeovers"]) == ("succeeded", 1)
+    assert bench.outside.keys == {f"{made.run_id}/a/1": 1}
+
+
 async def test_a_worker_that_froze_inside_a_transaction_holds_up_nobody(
     bench: Bench, database_url: str
 ) -> None:

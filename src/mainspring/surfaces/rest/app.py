@@ -72,7 +72,6 @@ from mainspring.surfaces.rest.routes import pages as page_routes
 from mainspring.surfaces.rest.sdks import sdks
 from mainspring.surfaces.rest.shell import Shell
 from mainspring.surfaces.rest.traced import Traced
-from mainspring.surfaces.rest.turnstile import Turnstile
 from mainspring.surfaces.rooms import Rooms
 from mainspring.surfaces.web.files import BUILT, read_page
 
@@ -132,7 +131,6 @@ def build_api(
     )
     app.add_middleware(Beside, surfaces=beside)
     app.add_middleware(Lost, page=page)
-    app.add_middleware(Turnstile)
     app.add_middleware(Shell, tally=app.state.requests)
     told = None if rooms.telemetry is None else rooms.telemetry.opened()
     if told is not None:

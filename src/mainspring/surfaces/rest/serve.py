@@ -15,6 +15,7 @@ from mainspring.contracts.errors import Clash, Invalid, Problem, TooLarge
 from mainspring.settings import Settings
 from mainspring.surfaces.rest.answers import as_json
 from mainspring.surfaces.rest.problems import MEDIA_TYPE
+from mainspring.surfaces.rest.turnstile import Turnstile
 
 BACKLOG: Final = 4096
 GRACE_SECONDS: Final = 10
@@ -58,7 +59,7 @@ async def serve(
 
 def _config(app: FastAPI, settings: Settings) -> uvicorn.Config:
     return uvicorn.Config(
-        app,
+        Turnstile(app, app.state.requests),
         host=settings.host,
         port=settings.port,
         http=_Measured,

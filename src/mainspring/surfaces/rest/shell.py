@@ -41,7 +41,7 @@ class Shell:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        made = _asked_id(scope) or new_id().hex
+        made = id_of(scope)
         scope.setdefault("state", {})["request_id"] = made
         status = 0
         began = time.perf_counter()
@@ -64,6 +64,11 @@ class Shell:
         finally:
             HERE.reset(before)
             self._tally.count(scope, status, time.perf_counter() - began)
+
+
+def id_of(scope: Scope) -> str:
+    """The id of a request: its sender's, or a new one."""
+    return _asked_id(scope) or new_id().hex
 
 
 def _asked_id(scope: Scope) -> str | None:

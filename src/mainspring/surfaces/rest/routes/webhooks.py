@@ -32,7 +32,7 @@ from mainspring.surfaces.rest.ground import PREFIX, router
 from mainspring.surfaces.rest.marks import public
 from mainspring.surfaces.rest.problems import MEDIA_TYPE, problem_answer, problems
 from mainspring.surfaces.rest.shapes import Accepted
-from mainspring.surfaces.rest.turnstile import CLOSED
+from mainspring.surfaces.rest.turnstile import close
 from mainspring.surfaces.rooms import Rooms
 from mainspring.triggers.knock import Knock, unknown_webhook
 from mainspring.triggers.signature import Seal
@@ -153,7 +153,7 @@ def _straight(fire: Fire) -> Any:
         except Problem as problem:
             answer = problem_answer(problem, scope)
             if isinstance(problem, Exhausted):
-                scope["state"][CLOSED] = problem.retry_after or 0.0
+                close(scope, problem.retry_after or 0.0)
         await answer(scope, receive, send)
 
     return served
@@ -185,6 +185,7 @@ async def _taken(
             seal=_seal(shown), idempotency_keys=shown[b"idempotency-key"],
         )
     )  # fmt: skip
+    close(request.scope, desk.closed_for(knock))
     knock = await _read(desk, request, shown, rooms.limits, knock)
     return _receipt(await desk.take(knock), rooms.settings.address, request.scope)
 
