@@ -292,6 +292,10 @@ def build_scheduler(house: House) -> Scheduler:
     return Scheduler(house.database, house.dispatcher, house.limits, foresight=foresight)
 
 
+# Seconds between two looks of those who read events for people.
+_UNHURRIED = 0.25
+
+
 async def keep_watch_over(house: House, stop: asyncio.Event) -> None:
     """Every loop beside the workers: schedules, events, alerts, their mail, and order."""
     settings, database, limits = house.settings, house.database, house.limits
@@ -300,7 +304,7 @@ async def keep_watch_over(house: House, stop: asyncio.Event) -> None:
     matcher = Matcher(database, events, house.dispatcher, limits, listener=listeners[0])
     alerts = LogReader(
         database, "alerts", Alerts(limits, mail=mails(settings)).handle, events=events,
-        listener=listeners[1],
+        listener=listeners[1], spacing=_UNHURRIED,
     )  # fmt: skip
     duties: dict[str, Duty] = {
         "schedules": build_scheduler(house).run,
@@ -317,8 +321,9 @@ async def keep_watch_over(house: House, stop: asyncio.Event) -> None:
             settings.address,
         ).run  # fmt: skip
         duties["presses"] = LogReader(
-            database, pressing.CONSUMER, answers.handle, events=events, listener=listeners[2]
-        ).run
+            database, pressing.CONSUMER, answers.handle, events=events, listener=listeners[2],
+            spacing=_UNHURRIED,
+        ).run  # fmt: skip
         duties["answers"] = answers.run
     told = house.telemetry.opened()
     if told is not None:

@@ -62,6 +62,8 @@ PassedOver = Callable[["Transaction", Entry, Problem], Awaitable[None]]
 Hook = Callable[[str], None]
 
 MOST = 500
+# Seconds between two looks for what is new, where somebody waits for it.
+SPACING = 0.02
 # How soon to look again: nothing there; something was there a moment ago; something is
 # there and an older transaction is still open.
 _IDLE_SECONDS, _BUSY_SECONDS, _UNSETTLED_SECONDS = 0.25, 0.05, 0.01
@@ -99,6 +101,7 @@ class LogReader:
         passed_over: PassedOver = only_log,
         from_beginning: bool = False,
         most: int = MOST,
+        spacing: float = SPACING,
         hook: Hook = no_hook,
     ) -> None:
         self._database = database
@@ -112,6 +115,9 @@ class LogReader:
         self._hook = hook
         self._portions = Portions(most)
         self._unsettled = False
+        # Events come in crowds: from one hint that is followed to the next it is this long.
+        self._spacing = spacing
+        self._followed_at = 0.0
 
     async def run(self, stop: asyncio.Event) -> None:
         """Reads until it is stopped; a database that is away is waited for."""
@@ -266,6 +272,11 @@ class LogReader:
             await self._sleep(stop, seconds)
         else:
             await self._listener.wait(seconds)
+            now = asyncio.get_running_loop().time()
+            early = self._followed_at + self._spacing - now
+            if early > 0:
+                await self._sleep(stop, early)
+            self._followed_at = now + max(early, 0.0)
 
     async def _sleep(self, stop: asyncio.Event, seconds: float) -> None:
         with contextlib.suppress(TimeoutError):

@@ -1,8 +1,8 @@
 """A flood of one webhook's calls is refused here, before it costs as much as a call.
 
 A route says for how long no other call of its caller could be let in; whoever comes within that
-moment is told so without anybody being asked. It is closed for a few hundredths of a second at most, for
-this token at this address alone, so nobody is kept out who would have been let in.
+moment is told so without anybody being asked. It is closed for a few hundredths of a second at
+most, for this token at this address alone, so nobody is kept out who would have been let in.
 
 It stands before everything else, and its answer looks like every other.
 """

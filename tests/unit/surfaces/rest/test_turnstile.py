@@ -1,0 +1,97 @@
+"""The turnstile: a flood is refused before it costs anything, and nobody else is."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+from mainspring.surfaces.rest.request_tally import RequestTally
+from mainspring.surfaces.rest.turnstile import Turnstile, close
+
+PATH = "/api/v1/automations/1/fire"
+
+
+@dataclass
+class _Clock:
+    now: float = 10.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@dataclass
+class _Inside:
+    """What stands behind it: says of each call how long the next one has to wait."""
+
+    seconds: float = 0.0
+    calls: list[bytes] = field(default_factory=list)
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        self.calls.append(dict(scope["headers"]).get(b"authorization", b""))
+        close(scope, self.seconds)
+        await send({"type": "http.response.start", "status": 202, "headers": []})
+        await send({"type": "http.response.body", "body": b"{}"})
+
+
+def _call(
+    door: Turnstile, token: bytes = b"Bearer a", path: str = PATH, method: str = "POST"
+) -> tuple[int, dict[bytes, bytes], bytes]:
+    sent: list[Any] = []
+
+    async def receive() -> Any:
+        raise AssertionError("Nobody reads the body of a call that is refused.")
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    scope = {
+        "type": "http", "method": method, "path": path, "state": {},
+        "headers": [(b"authorization", token), (b"x-request-id", b"sender-0001")],
+    }  # fmt: skip
+    asyncio.run(door(scope, receive, send))
+    start, body = sent
+    return start["status"], dict(start["headers"]), body["body"]
+
+
+def test_whoever_comes_too_soon_is_told_so_at_the_door_and_only_they_are() -> None:
+    clock, inside, tally = _Clock(), _Inside(seconds=0.01), RequestTally()
+    door = Turnstile(inside, tally, clock=clock)
+    assert _call(door)[0] == 202
+    status, headers, body = _call(door)
+    assert status == 429
+    assert headers[b"retry-after"] == b"1"
+    assert headers[b"x-request-id"] == b"sender-0001"
+    assert headers[b"x-content-type-options"] == b"nosniff"
+    assert headers[b"content-type"] == b"application/problem+json"
+    told = json.loads(body)
+    assert (told["status"], told["code"], told["instance"]) == (429, "too_many_calls", PATH)
+    assert int(headers[b"content-length"]) == len(body)
+    # Another token, another address and another method are not kept out by that.
+    assert _call(door, b"Bearer b")[0] == 202
+    assert _call(door, path=PATH.replace("1/", "2/"))[0] == 202
+    assert _call(door, method="GET")[0] == 202
+    clock.now += 0.011
+    assert _call(door)[0] == 202
+    assert len(inside.calls) == 5
+    counted = [sample for family in tally.families() for sample in family.samples]
+    assert any(sample.labels.get("status") == "429" and sample.value == 1 for sample in counted)
+
+
+def test_nobody_is_kept_out_for_longer_than_a_moment() -> None:
+    clock, inside = _Clock(), _Inside(seconds=30.0)
+    door = Turnstile(inside, RequestTally(), clock=clock)
+    assert _call(door)[0] == 202
+    clock.now += 0.06
+    assert _call(door)[0] == 202
+
+
+def test_what_is_remembered_is_bounded() -> None:
+    inside = _Inside(seconds=0.05)
+    door = Turnstile(inside, RequestTally(), clock=_Clock())
+    for number in range(2_500):
+        _call(door, f"Bearer {number}".encode())
+    assert len(inside.calls) == 2_500
+    assert _call(door, b"Bearer 2499")[0] == 429
+    assert _call(door, b"Bearer 1")[0] == 202
