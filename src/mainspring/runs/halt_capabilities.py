@@ -20,7 +20,7 @@ from mainspring.contracts.capability import (
     capability_of,
     there,
 )
-from mainspring.contracts.errors import Finding
+from mainspring.contracts.errors import Clash, Finding
 from mainspring.contracts.outcome import Unchanged
 from mainspring.contracts.roles import Permission
 from mainspring.runs import fleet
@@ -218,7 +218,9 @@ async def _in_force(side: Side, made: Halt, new: bool, *, cancel: bool) -> Any:
     await park(side, made.workspace_id)
     async with side.acquire() as connection:
         rows = await list_halts(connection, made.workspace_id)
-    shown = next(_shown(row) for row in rows if row["id"] == made.id)
+    shown = next((_shown(row) for row in rows if row["id"] == made.id), None)
+    if shown is None:
+        raise Clash("Somebody released this halt while it was taking hold.", code="released")
     told = {"halt": shown, "cancelled": cancelled, "says": _says(shown, cancelled, new)}
     return told if new or cancelled else Unchanged(told)
 

@@ -95,14 +95,16 @@ async def finish_releases(database: Database) -> None:
 
 async def cancel_halted(side: Side, workspace_id: UUID | None, halt_id: UUID) -> int:
     """Cancels what a halt names: what waits at once, what is under way as its worker hears."""
-    async with side.transaction() as tx:
-        soon = await tx.fetch(_CANCEL_SOON, workspace_id, halt_id)
-    count = len(soon)
+    count = 0
     while True:
         async with side.transaction() as tx:
             rows = await tx.fetch(_TO_CANCEL, workspace_id, halt_id)
             count += await _cancel(tx, rows)
-        if len(rows) < _PORTION:
+        # After what waits: a claim that began before the halt may have taken some of that.
+        async with side.transaction() as tx:
+            soon = await tx.fetch(_CANCEL_SOON, workspace_id, halt_id)
+        count += len(soon)
+        if len(rows) < _PORTION and not soon:
             return count
 
 

@@ -117,7 +117,7 @@ _END_SESSIONS = f"""
     SELECT pg_terminate_backend(a.pid)
     FROM workers w JOIN pg_stat_activity a
         ON split_part(a.application_name, ':', 2) = w.process::text
-        AND split_part(a.application_name, ':', 3) = left(w.host, {HOST_LETTERS})
+        AND split_part(a.application_name, ':', 3) = left(md5(w.host), {HOST_LETTERS})
     WHERE w.lease_until < now()
       AND NOT EXISTS (SELECT FROM workers o WHERE o.name = w.name AND o.lease_until >= now())
       AND a.datname = current_database() AND a.usename = current_user

@@ -90,7 +90,7 @@ class Turns:
             free,
             self._floors(whole, [one for one in self._apart if one not in self._crowded]),
             tuple(self._crowded),
-            self._room(free, at),
+            self._room(free, at) if self._crowded else 0,
             self._floors(whole, self._crowded, of_rest=False),
             whole,
         )
@@ -99,8 +99,9 @@ class Turns:
         self, look: Look, taken: Sequence[Taken], now: datetime, at: float, cost: float
     ) -> None:
         """What came of it: taken at a time of the database, for so many seconds."""
-        self._lately.extend(one.workspace_id for one in taken)
-        self._lately_at = at
+        if taken:
+            self._lately.extend(one.workspace_id for one in taken)
+            self._lately_at = at
         ours = [one for one in taken if one.workspace_id not in look.crowded]
         theirs = [one for one in taken if one.workspace_id in look.crowded]
         if look.crowded and ours:
@@ -116,7 +117,9 @@ class Turns:
             few = len(theirs) < room
             reached = self._reached(theirs, few, now)
             for one in look.crowded:
-                _move(self._apart[one], reached, look.whole)
+                # Runs that ended meanwhile may have made it one of many again.
+                if one in self._apart:
+                    _move(self._apart[one], reached, look.whole)
         if look.whole:
             self._whole_at = at + min(cost / _SHARE, _SECONDS_BETWEEN)
 
@@ -161,7 +164,7 @@ class Turns:
         if not self._crowded or at >= self._company_until:
             return free
         portion = max(self._slots // 8, 1)
-        return portion if self._slots // 2 - self._held >= portion else 0
+        return portion if max(self._slots // 2, 1) - self._held >= portion else 0
 
     def _floors(
         self, whole: bool, of: Sequence[UUID] | frozenset[UUID], of_rest: bool = True

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import hashlib
 import os
 import platform
 import random
@@ -56,8 +57,8 @@ _FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 0.5
 # What the driver may raise in the middle of a break; on an open connection it means misuse.
 _WHEN_CLOSED = (ConnectionError, asyncpg.InterfaceError)
 _NONE: Mapping[str, str] = MappingProxyType({})
-# As much of a machine's name as a session's name has room for.
-HOST_LETTERS = 30
+# Letters of the mark that stands for a machine in the names of its sessions.
+HOST_LETTERS = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +72,12 @@ class PoolUse:
 
 def session_name(name: str) -> str:
     """What a session of this process is called in the database: also by whom it may be ended."""
-    return f"{name}:{os.getpid()}:{platform.node()[:HOST_LETTERS]}"
+    return f"{name}:{os.getpid()}:{host_mark(platform.node())}"
+
+
+def host_mark(host: str) -> str:
+    """A machine in few letters: the names of pods differ at their end, and a session's is short."""
+    return hashlib.md5(host.encode(), usedforsecurity=False).hexdigest()[:HOST_LETTERS]
 
 
 class Database(Asking):

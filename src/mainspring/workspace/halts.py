@@ -68,9 +68,10 @@ _LIST = f"""
 """
 _HOLDING = f"SELECT {_COLUMNS} FROM halting($1, $2) AS h ORDER BY h.halted_at LIMIT 1"
 _RELEASED = "SELECT workspace_id, id FROM halts WHERE released_at IS NOT NULL"
-# A claim that began before the release may still put a run aside; none takes that long.
+# A claim that began before the release may still put a run aside. Its transaction is ended when
+# it stands for as long as a lease; none takes that long.
 _FORGET = """
-    DELETE FROM halts WHERE id = $1 AND released_at < now() - interval '10 seconds'
+    DELETE FROM halts WHERE id = $1 AND released_at < now() - interval '10 minutes'
 """
 _AUTOMATION = "SELECT 1 FROM automations WHERE workspace_id = $1 AND id = $2"
 _RECIPE = """

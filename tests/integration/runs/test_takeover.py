@@ -11,6 +11,7 @@ import pytest
 
 from mainspring.runs import queue
 from mainspring.runs.rescue import rescue
+from mainspring.store.database import host_mark
 from tests.kit.dying import Dead
 from tests.kit.house import Bench, document, step
 
@@ -196,7 +197,7 @@ async def test_a_worker_that_froze_inside_a_transaction_holds_up_nobody(
     asleep = {"idle_in_transaction_session_timeout": "0"}
     frozen, other = [
         await asyncpg.connect(database_url, server_settings={**asleep, "application_name": name})
-        for name in ("mainspring:4242:elsewhere", "mainspring:4242:here")
+        for name in (f"mainspring:4242:{host_mark(host)}" for host in ("elsewhere", "here"))
     ]
     try:
         for session in (frozen, other):

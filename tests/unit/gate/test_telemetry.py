@@ -27,7 +27,8 @@ async def test_a_line_that_was_never_opened_closes() -> None:
 
 
 @pytest.mark.parametrize(
-    "url", ["localhost:4318", "grpc://host:4317", "http://", "nonsense", "http://[::1", "http://[x]"]
+    "url",
+    ["localhost:4318", "grpc://host:4317", "http://", "nonsense", "http://[::1", "http://[x]"],
 )
 def test_what_is_not_the_address_of_a_collector_is_refused(url: str) -> None:
     with pytest.raises(Invalid) as refused:

@@ -69,6 +69,8 @@ def test_whoever_holds_half_of_the_slots_waits_for_others_and_leaves_them_room()
     turns = Turns(QUEUES, 8)
     alone = turns.look({A: 4}, 8, 1.0)
     assert (alone.crowded, alone.crowd_most) == ((A,), 8)
+    # Where there is no crowd, nothing is looked for in its name.
+    assert Turns(QUEUES, 8).look({}, 8, 1.0).crowd_most == 0
     # Somebody else comes: while they are about, half of the slots are theirs.
     turns.took(alone, [*_runs(1, B, 1.0), *_runs(3, A, 0.5)], _at(1.0), 1.0, 0.0)
     beside = turns.look({A: 7, B: 1}, 8, 1.1)
@@ -104,3 +106,30 @@ def test_others_are_looked_for_behind_the_crowd_only_and_what_it_left_is_not_los
     after = turns.look({A: 1}, 8, 13.2)
     assert after.crowded == ()
     assert after.floors[0] == _at(1.0)
+
+
+def test_runs_that_end_while_a_claim_is_on_its_way_are_no_trouble() -> None:
+    turns = Turns(QUEUES, 8)
+    _looked(turns, [], 10.0, holding={})
+    _looked(turns, _runs(4, A, 10.5), 11.0, holding={A: 4})
+    look = turns.look({A: 4}, 8, 13.5)
+    # While the answer is awaited, nothing of the crowd is left, and it is one of many again.
+    turns.took(look, _runs(8, A, 2.0), _at(13.5), 13.5, 1.0)
+    again = turns.look({A: 8, B: 1}, 8, 13.6)
+    turns.holds_back({B: 1}, 16.0)
+    turns.took(again, _runs(8, A, 2.5), _at(16.0), 16.0, 0.0)
+
+
+def test_a_worker_with_one_slot_serves_a_crowd_among_others() -> None:
+    turns = Turns(QUEUES, 1)
+    turns.took(turns.look({A: 1}, 1, 1.0), _runs(1, B, 1.0), _at(1.0), 1.0, 0.0)
+    assert turns.look({}, 1, 1.1).crowd_most == 1
+
+
+def test_who_had_much_once_is_no_crowd_for_ever() -> None:
+    turns = Turns(QUEUES, 8)
+    _looked(turns, _runs(8, A, 1.0), 1.0, holding={})
+    assert turns.look({}, 8, 1.5).crowded == (A,)
+    for second in range(2, 6):
+        _looked(turns, [], float(second), holding={})
+    assert turns.look({}, 8, 6.0).crowded == ()
