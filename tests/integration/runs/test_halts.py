@@ -218,7 +218,7 @@ async def test_other_workspaces_are_untouched_and_an_administrator_reaches_all(
         await ended(elsewhere, theirs)
     assert (await call(bench, "list_halts"))["halts"] == []
     # A release that was cut off is brought to its end, and only then is the halt forgotten.
-    await house.database.execute("UPDATE halts SET released_at = released_at - interval '11 minutes'")
+    await house.database.execute("UPDATE halts SET released_at = released_at - interval '1 hour'")
     await finish_releases(house.database)
     assert await house.database.fetchval("SELECT count(*) FROM halts") == 0
 
