@@ -10,6 +10,12 @@ from __future__ import annotations
 import os
 from typing import Final
 
+from hypothesis import settings
+
+# How long an example takes says something of the machine and nothing of the promise.
+settings.register_profile("untimed", deadline=None)
+settings.load_profile("untimed")
+
 LONGEST: Final = (
     "acceptance/stories/test_story_mcp.py",
     "acceptance/stories/test_story_moments.py",
