@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 PARKED = "timestamptz '9999-01-01 00:00:00+00'"
 # Whether a run is held, in a statement where it is called r. Mostly no halt stands at all, and
 # that is asked once.
-HALTED = """(CASE WHEN (SELECT EXISTS (SELECT FROM halts)) THEN
+HALTED = """(CASE WHEN (SELECT EXISTS (SELECT FROM halts WHERE released_at IS NULL)) THEN
                 EXISTS (SELECT FROM halting(r.workspace_id, r.automation_id)) ELSE false END)"""
 
 # A worker whose lease ran out while it slept must not take anything new, nor one that drains.

@@ -47,9 +47,17 @@ class DieOnce:
 
 
 async def _lose_workers(bench: Bench) -> None:
-    """Every lease has run out, and the runs go back to the queue."""
-    await bench.house.database.execute(HELD)
-    await rescue(bench.house.database, bench.house.limits)
+    """Every lease has run out, and the runs go back to the queue.
+
+    A claim under way, or another round, may hold a worker's row; then the next round finds it.
+    """
+    database = bench.house.database
+    lost = {row["id"] for row in await database.fetch(f"{HELD} RETURNING id")}
+    async with asyncio.timeout(10):
+        while lost:
+            await rescue(database, bench.house.limits)
+            rows = await database.fetch("SELECT id FROM workers WHERE id = ANY($1)", list(lost))
+            lost = {row["id"] for row in rows}
 
 
 async def _crash_at(bench: Bench, plan: dict[str, Any], point: str) -> UUID:
