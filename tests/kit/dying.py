@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+
+from mainspring.runs.rescue import rescue
+from tests.kit.house import Bench
+
+LEASES_OVER = "UPDATE workers SET lease_until = now() - interval '1 second'"
+
 
 class Dead:
     """A hook: once it is dead, the worker claims nothing more."""
@@ -12,3 +19,17 @@ class Dead:
     def __call__(self, point: str) -> None:
         if self.dead and point == "claim.before":
             raise ConnectionError("This worker is dead.")
+
+
+async def lose_workers(bench: Bench) -> None:
+    """Every lease has run out, and the runs go back to the queue.
+
+    A claim under way, or another round, may hold a worker's row; then the next round finds it.
+    """
+    database = bench.house.database
+    lost = [row["id"] for row in await database.fetch(f"{LEASES_OVER} RETURNING id")]
+    async with asyncio.timeout(10):
+        while lost:
+            await rescue(database, bench.house.limits)
+            rows = await database.fetch("SELECT id FROM workers WHERE id = ANY($1)", lost)
+            lost = [row["id"] for row in rows]

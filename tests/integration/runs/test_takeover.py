@@ -12,10 +12,8 @@ import pytest
 from mainspring.runs import queue
 from mainspring.runs.rescue import rescue
 from mainspring.store.database import host_mark
-from tests.kit.dying import Dead
+from tests.kit.dying import LEASES_OVER, Dead, lose_workers
 from tests.kit.house import Bench, document, step
-
-HELD = "UPDATE workers SET lease_until = now() - interval '1 second'"
 
 
 class DieOnce:
@@ -46,26 +44,12 @@ class DieOnce:
                 await asyncio.sleep(0.001)
 
 
-async def _lose_workers(bench: Bench) -> None:
-    """Every lease has run out, and the runs go back to the queue.
-
-    A claim under way, or another round, may hold a worker's row; then the next round finds it.
-    """
-    database = bench.house.database
-    lost = {row["id"] for row in await database.fetch(f"{HELD} RETURNING id")}
-    async with asyncio.timeout(10):
-        while lost:
-            await rescue(database, bench.house.limits)
-            rows = await database.fetch("SELECT id FROM workers WHERE id = ANY($1)", list(lost))
-            lost = {row["id"] for row in rows}
-
-
 async def _crash_at(bench: Bench, plan: dict[str, Any], point: str) -> UUID:
     hook = DieOnce(point)
     made = await bench.dispatch(plan)
     async with bench.worker(hook=hook, heartbeat_seconds=60.0, lease_seconds=60.0):
         await hook.death()
-        await _lose_workers(bench)
+        await lose_workers(bench)
     return made.run_id
 
 
@@ -133,7 +117,7 @@ async def test_the_old_owner_s_record_is_refused_by_its_fence(bench: Bench) -> N
     made = await bench.dispatch(plan)
     async with bench.worker(heartbeat_seconds=60.0, lease_seconds=60.0):
         await bench.outside.started.wait()
-        await _lose_workers(bench)
+        await lose_workers(bench)
         async with bench.worker(heartbeat_seconds=60.0, lease_seconds=60.0):
             async with asyncio.timeout(10):
                 while bench.outside.tries[f"{made.run_id}/a/1"] < 2:
@@ -153,7 +137,7 @@ async def test_a_worker_that_wakes_up_too_late_drops_its_runs_and_starts_afresh(
     made = await bench.dispatch(document(step("a", "test.hang")))
     async with bench.worker(heartbeat_seconds=0.1, lease_seconds=6.0) as worker:
         await bench.outside.started.wait()
-        await bench.house.database.execute(HELD)
+        await bench.house.database.execute(LEASES_OVER)
         async with asyncio.timeout(10):
             while not bench.outside.stopped:
                 await asyncio.sleep(0.01)
@@ -180,7 +164,7 @@ async def test_a_run_that_was_claimed_under_a_lost_lease_does_not_begin_under_th
         async with bench.worker(heartbeat_seconds=0.1, lease_seconds=60.0), asyncio.timeout(30):
             while await database.fetchval(fence, made.run_id) < 5:
                 await asyncio.sleep(0.01)
-            await _lose_workers(bench)
+            await lose_workers(bench)
             # The worker has a new lease, and the same run with it; now both can be read.
             while await database.fetchval(fence, made.run_id) < 7:
                 await asyncio.sleep(0.01)
@@ -211,7 +195,7 @@ async def test_a_worker_that_froze_inside_a_transaction_holds_up_nobody(
         for session in (frozen, other):
             await session.execute("BEGIN; SELECT pg_current_xact_id()")
         await frozen.execute("SELECT FROM workers FOR KEY SHARE; SELECT FROM runs FOR UPDATE")
-        await database.execute(HELD)
+        await database.execute(LEASES_OVER)
         async with asyncio.timeout(20):
             while (await bench.read(made.run_id))["status"] != "pending":
                 await rescue(database, bench.house.limits)
@@ -237,7 +221,7 @@ async def test_a_run_that_loses_three_workers_without_progress_is_dead_with_evid
             async with asyncio.timeout(10):
                 await bench.outside.started.wait()
             hook.dead = True
-            await _lose_workers(bench)
+            await lose_workers(bench)
         assert (await bench.read(made.run_id))["takeovers"] == takeover
     run = await bench.read(made.run_id)
     assert (run["status"], run["reason"], run["outcome"]) == ("dead", "poison", "failed")
@@ -254,7 +238,7 @@ async def test_progress_between_two_losses_starts_the_count_anew(bench: Bench) -
     hook = DieOnce("step.after")
     async with bench.worker(hook=hook, heartbeat_seconds=60.0, lease_seconds=60.0):
         await hook.death()
-        await _lose_workers(bench)
+        await lose_workers(bench)
     assert (await bench.read(run_id))["takeovers"] == 1
 
 

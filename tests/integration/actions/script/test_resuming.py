@@ -10,7 +10,7 @@ from mainspring.runs.arrivals import Request
 from mainspring.runs.replay import replay
 from mainspring.runs.rescue import rescue
 from tests.kit.boards import Boards
-from tests.kit.dying import Dead
+from tests.kit.dying import Dead, lose_workers
 from tests.kit.house import Bench
 from tests.kit.scripts import script
 
@@ -22,10 +22,7 @@ async def _lost_in_hang(bench: Bench, plan: dict[str, Any]) -> UUID:
     async with bench.worker(hook=hook, heartbeat_seconds=60.0, lease_seconds=60.0):
         await asyncio.wait_for(bench.outside.started.wait(), 30)
         hook.dead = True
-        await bench.house.database.execute(
-            "UPDATE workers SET lease_until = now() - interval '1 second'"
-        )
-        await rescue(bench.house.database, bench.house.limits)
+        await lose_workers(bench)
     bench.outside.release.set()
     return made.run_id
 
