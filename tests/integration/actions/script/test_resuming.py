@@ -8,7 +8,6 @@ from uuid import UUID
 
 from mainspring.runs.arrivals import Request
 from mainspring.runs.replay import replay
-from mainspring.runs.rescue import rescue
 from tests.kit.boards import Boards
 from tests.kit.dying import Dead, lose_workers
 from tests.kit.house import Bench
