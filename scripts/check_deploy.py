@@ -48,6 +48,7 @@ _REFUSED: Final = {
     "an address without a scheme": "publicUrl: automations.example.com",
     "a setting of somebody else": "settings: { PATH: /bin }",
     "a slip of the pen": "sceduler: { replicas: 1 }",
+    "files that go with a pod": 'artifacts: { url: "" }',
 }
 
 Verdict = tuple[str, bool, str]

@@ -186,15 +186,21 @@ async def insert_runs(tx: Transaction, runs: Sequence[NewRun]) -> list[NewRun]:
     return [run for run in runs if run.id in made]
 
 
+def given_texts(run: NewRun) -> tuple[str | None, str | None]:
+    """Payload and inputs as they are kept; what says nothing is not kept."""
+    payload = run.request.payload
+    return None if payload in ({}, None) else dumps(payload), dumps(dict(run.inputs) or None)
+
+
 def _columns(run: NewRun) -> tuple[Any, ...]:
     request, refusal = run.request, run.refusal
     error = refusal.problem.as_dict() if refusal and refusal.problem else None
+    payload, inputs = given_texts(run)
     return (
         request.workspace_id, run.id, request.automation_id, run.version, request.trigger_id,
         request.trigger_type, run.queue, run.status,
         refusal.reason if refusal else None, refusal.outcome if refusal else None, dumps(error),
-        None if request.payload in ({}, None) else dumps(request.payload),
-        dumps(dict(run.inputs) or None), run.lane, run.root_id, request.parent_id, run.depth,
+        payload, inputs, run.lane, run.root_id, request.parent_id, run.depth,
         request.replay_of, run.behind and refusal is None, request.mode, request.rehearsal_id,
         request.rehearses,
     )  # fmt: skip

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from decimal import Decimal
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -31,6 +32,7 @@ from mainspring.runs.admission import (
 from mainspring.runs.arrivals import NewRun, Request, insert_runs, one_per_key, take_keys
 from mainspring.runs.engine import LoadedVersion
 from mainspring.runs.events import run_event
+from mainspring.runs.express import insert_unchanged, is_plain
 from mainspring.runs.filling import Facts, fill, is_heavy
 from mainspring.runs.lanes import Lane, lock_lanes, occupied
 from mainspring.runs.rows import End
@@ -137,6 +139,36 @@ class Dispatcher:
         new = [one for one in judged if isinstance(one, NewRun)]
         made = iter(await self._accept(tx, new, around))
         return [next(made) if isinstance(one, NewRun) else one for one in judged]
+
+    async def express(
+        self, tx: Transaction, requests: Sequence[Request], marks: Mapping[tuple[UUID, UUID], int]
+    ) -> tuple[dict[UUID, Dispatched], datetime | None]:
+        """Those of the requests that could be taken in one statement, by the ids of their runs,
+        and the database's time then.
+
+        The triggers, by workspace and id, are known by the marks that their rows had.
+        """
+        plain = [await self._plain(request) for request in requests if is_plain(request)]
+        runs = [run for run in plain if run is not None]
+        if not runs:
+            return {}, None
+        written, at = await insert_unchanged(tx, runs, marks)
+        return {run.id: _made(run) for run in runs if run.id in written}, at
+
+    async def _plain(self, request: Request) -> NewRun | None:
+        given, run_id = request.prepared, request.run_id
+        assert given is not None
+        assert run_id is not None
+        try:
+            loaded = await self._loaded(request, given.version)
+        except Problem as problem:
+            if is_lost_connection(problem):
+                raise
+            return None
+        return NewRun(
+            run_id, request, given.version, loaded.program.queue, given.inputs, None, False, None,
+            None, 0,
+        )  # fmt: skip
 
     def wake(self, made: Sequence[Dispatched | Problem]) -> None:
         """Tells the workers, once the runs are committed."""

@@ -11,7 +11,7 @@ run of that kind parks it instead of taking it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -141,7 +141,8 @@ _PUT_BACK = """
             SELECT 1 FROM steps s WHERE s.workspace_id = r.workspace_id
               AND s.run_id = r.id AND s.fence = r.fence) AS progress) AS p
         WHERE r.worker = ANY($1::int4[]) AND r.status = 'running'
-          AND ($4::uuid[] IS NULL OR r.id = ANY($4::uuid[]))
+          AND ($4::uuid[] IS NULL
+               OR (r.id, r.fence) IN (SELECT * FROM unnest($4::uuid[], $6::int4[])))
         FOR UPDATE OF r
     ), judged AS MATERIALIZED (
         SELECT l.*, l.takeovers >= $2 OR l.losses >= $5 AS dead FROM lost l
@@ -221,7 +222,7 @@ async def claim(
     while len(taken) < most:
         crowd = sum(run.workspace_id in look.crowded for run in taken)
         rows = await tx.fetch(
-            _CLAIM_AND_TAKE, list(queues), most - len(taken), worker, list(look.floors),
+            _CLAIM_AND_TAKE, list(look.queues), most - len(taken), worker, list(look.floors),
             list(look.crowd_floors), list(look.crowded), max(look.crowd_most - crowd, 0),
         )  # fmt: skip
         taken += _claimed(rows)
@@ -278,11 +279,17 @@ async def leave(tx: Transaction, worker: int) -> None:
 
 async def put_back(
     tx: Transaction, workers: Sequence[int], limits: Limits, evidence: dict[str, Any],
-    only: Sequence[UUID] | None = None,
+    only: Collection[tuple[UUID, int]] | None = None,
 ) -> Sequence[Any]:  # fmt: skip
-    """Returns the runs of workers to the queue, or ends the ones that are poison."""
-    runs = None if only is None else list(only)
-    return await tx.fetch(_PUT_BACK, list(workers), limits.takeovers, evidence, runs, limits.losses)
+    """Returns the runs of workers to the queue, or ends the ones that are poison.
+
+    Of some claims only, if they are named: the same run may have been claimed once more.
+    """
+    runs = None if only is None else [run_id for run_id, _ in only]
+    fences = None if only is None else [fence for _, fence in only]
+    return await tx.fetch(
+        _PUT_BACK, list(workers), limits.takeovers, evidence, runs, limits.losses, fences
+    )
 
 
 async def end_sessions(tx: Transaction) -> None:

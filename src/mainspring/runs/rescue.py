@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 from uuid import UUID
 
@@ -38,16 +38,16 @@ async def rescue(database: Database, limits: Limits) -> int:
 
 
 async def return_strays(
-    database: Database, limits: Limits, worker: int, runs: Sequence[UUID]
+    database: Database, limits: Limits, worker: int, claims: Collection[tuple[UUID, int]]
 ) -> None:
     """Puts back runs that a worker claimed and could not start."""
     async with database.transaction() as tx:
-        await _put_back(tx, [worker], ["this one, which could not start it"], limits, runs)
+        await _put_back(tx, [worker], ["this one, which could not start it"], limits, claims)
 
 
 async def _put_back(
     tx: Transaction, workers: Sequence[int], names: Sequence[str], limits: Limits,
-    only: Sequence[UUID] | None = None,
+    only: Collection[tuple[UUID, int]] | None = None,
 ) -> int:  # fmt: skip
     if not workers:
         return 0

@@ -1,11 +1,14 @@
 """Whose turn it is: where a claim begins to look, and who has to wait for others.
 
-Runs are taken by their due times, oldest first. Two things would make that unfair or slow.
+Runs are taken by their due times, oldest first. Three things would make that unfair or slow.
 
 One workspace may have thousands waiting, and whoever comes after it would wait for all of them.
 So a workspace that holds half of a worker's slots, or had half of what was taken lately, is a
 crowd: everybody else is served before it. While others are about it leaves half of the slots to
 them, and comes in small portions: what a worker has begun to compute, others have to wait for.
+
+Queues are served in their order. One that never runs dry would keep those after it waiting for
+ever, so while there is more than can be taken, each of them comes first now and then.
 
 And while somebody keeps a transaction open for long, Postgres cannot forget the places in the
 queue that are long empty; a claim would walk past each of them. So a worker remembers how far it
@@ -16,7 +19,7 @@ that took its time, is found by a look at everything, which is taken as often as
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final, Protocol
@@ -32,6 +35,8 @@ _SECONDS_BETWEEN: Final = 3.0
 _COMPANY_SECONDS: Final = 2.0
 # Between two portions of a crowd whose runs take long: short ones make room for the next.
 _PORTION_SECONDS: Final = 0.02
+# Of so many claims that could not take everything, one begins with a queue that stands behind.
+_BEHIND_FIRST: Final = 4
 
 
 class Taken(Protocol):
@@ -47,8 +52,9 @@ class Taken(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """One claim: how many of whom, and from which due time in each queue."""
+    """One claim: how many of whom, and from which due time in each queue, one after the other."""
 
+    queues: tuple[str, ...]
     most: int
     floors: tuple[datetime, ...]
     crowded: tuple[UUID, ...] = ()
@@ -60,7 +66,7 @@ class Look:
 def everything(queues: Sequence[str], most: int) -> Look:
     """A look without memory."""
     longest = (LONG_AGO,) * len(queues)
-    return Look(most, longest, (), 0, longest)
+    return Look(tuple(queues), most, longest, (), 0, longest)
 
 
 class Turns:
@@ -81,19 +87,30 @@ class Turns:
         self._kept_waiting = False
         self._company_until = 0.0
         self._whole_at = 0.0
+        # Claims after which something was left, or may have been.
+        self._full = 0
 
     def look(self, holding: Mapping[UUID, int], free: int, at: float) -> Look:
         """The next claim, for a worker that holds so many runs of each workspace."""
         self._reckon(holding, at)
-        whole = at >= self._whole_at
+        whole, queues = at >= self._whole_at, self._in_order()
+        others = [one for one in self._apart if one not in self._crowded]
         return Look(
+            queues,
             free,
-            self._floors(whole, [one for one in self._apart if one not in self._crowded]),
+            self._floors(queues, whole, others),
             tuple(self._crowded),
             self._room(free, at) if self._crowded else 0,
-            self._floors(whole, self._crowded, of_rest=False),
+            self._floors(queues, whole, self._crowded, of_rest=False),
             whole,
         )
+
+    def _in_order(self) -> tuple[str, ...]:
+        turn, rest = divmod(self._full, _BEHIND_FIRST)
+        if rest != _BEHIND_FIRST - 1 or len(self._queues) == 1:
+            return self._queues
+        first = 1 + turn % (len(self._queues) - 1)
+        return (*self._queues[first:], *self._queues[:first])
 
     def took(
         self, look: Look, taken: Sequence[Taken], now: datetime, at: float, cost: float
@@ -106,7 +123,7 @@ class Turns:
         theirs = [one for one in taken if one.workspace_id in look.crowded]
         if look.crowded and ours:
             self._company_until = at + _COMPANY_SECONDS
-        reached = self._reached(ours, len(ours) < look.most, now)
+        reached = _reached(look.queues, ours, len(ours) < look.most, now)
         _move(self._rest, reached, look.whole)
         for one, floors in self._apart.items():
             if one not in look.crowded:
@@ -114,12 +131,12 @@ class Turns:
         room = min(look.crowd_most, look.most - len(ours))
         self._kept_waiting = bool(look.crowded) and room < look.most and len(theirs) == room
         if room:
-            few = len(theirs) < room
-            reached = self._reached(theirs, few, now)
+            reached = _reached(look.queues, theirs, len(theirs) < room, now)
             for one in look.crowded:
                 # Runs that ended meanwhile may have made it one of many again.
                 if one in self._apart:
                     _move(self._apart[one], reached, look.whole)
+        self._full += len(ours) == look.most or 0 < room == len(theirs)
         if look.whole:
             self._whole_at = at + min(cost / _SHARE, _SECONDS_BETWEEN)
 
@@ -167,31 +184,32 @@ class Turns:
         return portion if max(self._slots // 2, 1) - self._held >= portion else 0
 
     def _floors(
-        self, whole: bool, of: Sequence[UUID] | frozenset[UUID], of_rest: bool = True
+        self, queues: Sequence[str], whole: bool, of: Collection[UUID], of_rest: bool = True
     ) -> tuple[datetime, ...]:
         if whole or not (of or of_rest):
-            return (LONG_AGO,) * len(self._queues)
+            return (LONG_AGO,) * len(queues)
         known = [self._apart[one] for one in of]
         if of_rest:
             known.append(self._rest)
-        return tuple(min(floors[name] for floors in known) for name in self._queues)
+        return tuple(min(floors[name] for floors in known) for name in queues)
 
-    def _reached(
-        self, taken: Sequence[Taken], all_taken: bool, now: datetime
-    ) -> dict[str, datetime]:
-        """Up to where nothing is left in each queue. Queues are gone through one by one: where
-        there was more than could be taken, those after the last one were not looked at.
-        """
-        if all_taken:
-            return dict.fromkeys(self._queues, now - _SLACK)
-        reached: dict[str, datetime] = {}
-        last = max((self._queues.index(one.queue) for one in taken), default=-1)
-        for place, name in enumerate(self._queues[: last + 1]):
-            until = now
-            if place == last:
-                until = max(one.due_at for one in taken if one.queue == name)
-            reached[name] = min(until, now) - _SLACK
-        return reached
+
+def _reached(
+    queues: Sequence[str], taken: Sequence[Taken], all_taken: bool, now: datetime
+) -> dict[str, datetime]:
+    """Up to where nothing is left in each queue. Queues are gone through one by one: where
+    there was more than could be taken, those after the last one were not looked at.
+    """
+    if all_taken:
+        return dict.fromkeys(queues, now - _SLACK)
+    reached: dict[str, datetime] = {}
+    last = max((queues.index(one.queue) for one in taken), default=-1)
+    for place, name in enumerate(queues[: last + 1]):
+        until = now
+        if place == last:
+            until = max(one.due_at for one in taken if one.queue == name)
+        reached[name] = min(until, now) - _SLACK
+    return reached
 
 
 def _move(floors: dict[str, datetime], reached: Mapping[str, datetime], whole: bool) -> None:

@@ -362,8 +362,7 @@ class Worker:
         lost = strays & self._strays
         self._strays = strays - lost
         if lost:
-            ids = sorted(run_id for run_id, _ in lost)
-            await return_strays(self._database, self._engine.limits, self._id, ids)
+            await return_strays(self._database, self._engine.limits, self._id, sorted(lost))
 
     async def _rescue(self) -> None:
         await rescue(self._database, self._engine.limits)

@@ -8,6 +8,7 @@ The file is written under another name first, for its owner's eyes, and then ren
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import json
 import os
@@ -26,7 +27,8 @@ _PIECE: Final = 262_144
 _MOST_MANIFEST_BYTES: Final = 16_777_216
 # A little is won by pressing harder, at several times the cost.
 _EFFORT: Final = 3
-_NO_SPACE: Final = 28
+_NO_SPACE: Final = errno.ENOSPC
+_NO_LINKS: Final = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,13 +96,24 @@ def written(path: Path) -> Iterator[ArchiveWriter]:
                     yield ArchiveWriter(zipped)
                 file.flush()
                 os.fsync(file.fileno())
-            # A link never takes the place of a file that came meanwhile.
-            os.link(passing, path)
+            _give_name(passing, path)
         finally:
             passing.unlink(missing_ok=True)
         _sync(path.parent)
     except OSError as error:
         raise _unwritable(path, error) from error
+
+
+def _give_name(passing: Path, path: Path) -> None:
+    """Never takes the place of a file that came meanwhile."""
+    try:
+        os.link(passing, path)
+    except OSError as error:
+        if error.errno not in _NO_LINKS:
+            raise
+        # Sticks and some shares know no links. There the name is taken first, and then filled.
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+        os.replace(passing, path)
 
 
 class ArchiveReader:

@@ -40,6 +40,8 @@ def set_aside(home: Path) -> list[Path]:
     except (OSError, ValueError, KeyError, TypeError):
         stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
         mark.write_text(json.dumps({"stamp": stamp}), encoding="utf-8")
+        # Before anything is moved: a mark that the disk forgot would leave two halves.
+        _sync(mark)
         _sync(home)
     for name in _FILLED:
         there, aside = home / name, _aside(home, name, stamp)
@@ -96,8 +98,8 @@ def _marked_empty(home: Path, name: str, stamp: str) -> bool:
     return _marked(home, name, stamp).exists()
 
 
-def _sync(folder: Path) -> None:
-    opened = os.open(folder, os.O_RDONLY)
+def _sync(path: Path) -> None:
+    opened = os.open(path, os.O_RDONLY)
     try:
         os.fsync(opened)
     finally:

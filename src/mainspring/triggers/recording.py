@@ -72,6 +72,21 @@ class MomentRecorder:
 
     async def flush(self, connection: Dedicated, moments: Sequence[Moment]) -> Sequence[Answer]:
         """What became of each; a group whose commit was lost from sight finds its own."""
+        marks = {(one.webhook.workspace_id, one.webhook.id): one.webhook.mark for one in moments}
+        asked = [one.request for one in moments]
+        made, at = await self._dispatcher.express(connection, asked, marks)
+        self._dispatcher.wake(list(made.values()))
+        rest = [one for one in moments if one.knock.run_id not in made]
+        judged = await self._judge(connection, rest) if rest else {}
+        if at is not None:
+            await self._note(connection, [one for one in moments if one.knock.run_id in made], at)
+        return [
+            Accepted(run_id, made[run_id].status) if run_id in made else judged[run_id]
+            for run_id in (one.knock.run_id for one in moments)
+        ]
+
+    async def _judge(self, connection: Dedicated, moments: Sequence[Moment]) -> dict[UUID, Answer]:
+        """The long way: the webhooks are looked up once more, and held."""
         async with connection.transaction():
             sources = {one.knock.source for one in moments}
             found = await find_all(connection, sources, hold=True)
@@ -79,14 +94,34 @@ class MomentRecorder:
             good = [one for one in judged if isinstance(one, Moment)]
             taken, problems = await self._taken(connection, good)
         self._dispatcher.wake(list(taken.values()))
-        fired = await _note(connection, good)
         for source, webhook in found.items():
-            last = fired.get(webhook.id, webhook.last_fired_at)
-            self._keep(source, replace(webhook, last_fired_at=last))
-        return [
-            _answer(one, taken[one.knock.run_id], problems) if isinstance(one, Moment) else one
-            for one in judged
-        ]
+            self._keep(source, webhook)
+        if good:
+            await self._note(connection, good, good[0].webhook.now)
+        return {
+            moment.knock.run_id: _answer(one, taken[one.knock.run_id], problems)
+            if isinstance(one, Moment)
+            else one
+            for moment, one in zip(moments, judged, strict=True)
+        }
+
+    async def _note(self, tx: Transaction, moments: Sequence[Moment], at: datetime) -> None:
+        """Best effort, after the commit: the runs are there, whatever becomes of this."""
+        late = timedelta(seconds=_FIRED_SECONDS)
+        due = {
+            (one.webhook.workspace_id, one.webhook.id)
+            for one in moments
+            if one.webhook.last_fired_at is None or at - one.webhook.last_fired_at > late
+        }
+        if not due:
+            return
+        with contextlib.suppress(Exception):
+            fired = await note_fired(tx, sorted(due), seconds=_FIRED_SECONDS)
+            for one in moments:
+                if one.webhook.id in fired:
+                    last, mark = fired[one.webhook.id]
+                    known = replace(one.webhook, last_fired_at=last, mark=mark, now=last)
+                    self._keep(one.knock.source, known)
 
     async def _taken(
         self, tx: Transaction, moments: Sequence[Moment]
@@ -106,20 +141,6 @@ class MomentRecorder:
             made |= {one.knock.run_id: what for one, what in zip(group, taken, strict=True)}
             problems |= await _input_problems(tx, workspace_id, taken)
         return made, problems
-
-
-async def _note(tx: Transaction, moments: Sequence[Moment]) -> dict[UUID, datetime]:
-    """Best effort, after the commit: the runs are there, whatever becomes of this."""
-    late = timedelta(seconds=_FIRED_SECONDS)
-    due = {
-        (one.webhook.workspace_id, one.webhook.id)
-        for one in moments
-        if one.webhook.last_fired_at is None or one.webhook.now - one.webhook.last_fired_at > late
-    }
-    if due:
-        with contextlib.suppress(Exception):
-            return await note_fired(tx, sorted(due), seconds=_FIRED_SECONDS)
-    return {}
 
 
 def _judged(moment: Moment, webhook: Webhook | None) -> Moment | Problem | Changed:

@@ -35,7 +35,7 @@ _SET = """
     WHERE workspace_id = $1 AND automation_id = $2 AND slug = $3
 """
 _COLUMNS = """t.workspace_id, t.id, t.automation_id, t.slug, t.secret_hash, t.config, t.inputs,
-        t.last_fired_at, a.created_by AS owner_id, now() AS now"""
+        t.last_fired_at, a.created_by AS owner_id, t.xmin::text::int8 AS mark, now() AS now"""
 _IN_USE = """
     JOIN automations a ON a.workspace_id = t.workspace_id AND a.id = t.automation_id
         AND a.state <> 'archived'"""
@@ -59,7 +59,7 @@ _FIRED = """
           AND (last_fired_at IS NULL OR last_fired_at < now() - make_interval(secs => $3))
         ORDER BY id FOR NO KEY UPDATE SKIP LOCKED) AS due
     WHERE t.workspace_id = due.workspace_id AND t.id = due.id
-    RETURNING t.id, t.last_fired_at
+    RETURNING t.id, t.last_fired_at, t.xmin::text::int8 AS mark
 """
 
 
@@ -77,6 +77,8 @@ class Webhook:
     last_fired_at: datetime | None
     # Who made the automation; its calls are signed with a secret of theirs.
     owner_id: UUID
+    # Of the row: another one after every change of it.
+    mark: int
     # The database's time when it was looked up.
     now: datetime
 
@@ -136,16 +138,17 @@ async def find_by_name(
 
 async def note_fired(
     tx: Transaction, triggers: Sequence[tuple[UUID, UUID]], *, seconds: float
-) -> dict[UUID, datetime]:
+) -> dict[UUID, tuple[datetime, int]]:
     """Moves the moment of the last firing, once in so many seconds and without ever waiting.
 
-    Triggers are named by workspace and id; those that were moved are answered. A webhook's
-    row is held by everybody who fires it; a write for each call would make them wait for each
-    other. The moment can so be a little too early, never too late.
+    Triggers are named by workspace and id; those that were moved are answered, each with its
+    moment and its new mark. A webhook's row is held by everybody who fires it; a write for each
+    call would make them wait for each other. The moment can so be a little too early, never too
+    late.
     """
     spaces, ids = [space for space, _ in triggers], [id_ for _, id_ in triggers]
     rows = await tx.fetch(_FIRED, spaces, ids, seconds)
-    return {row["id"]: row["last_fired_at"] for row in rows}
+    return {row["id"]: (row["last_fired_at"], row["mark"]) for row in rows}
 
 
 async def _check_webhook(

@@ -10,7 +10,7 @@ import asyncpg
 import pytest
 
 from mainspring.runs import queue
-from mainspring.runs.rescue import rescue
+from mainspring.runs.rescue import rescue, return_strays
 from mainspring.store.database import host_mark
 from tests.kit.dying import LEASES_OVER, Dead, lose_workers
 from tests.kit.house import Bench, document, step
@@ -206,6 +206,42 @@ async def test_a_worker_that_froze_inside_a_transaction_holds_up_nobody(
     finally:
         frozen.terminate()
         other.terminate()
+
+
+async def test_a_run_whose_claim_never_reached_its_worker_is_put_back_and_ends(
+    bench: Bench,
+) -> None:
+    """The database had said yes, and the answer was lost on the way."""
+    cut = True
+
+    def hook(point: str) -> None:
+        if cut and point == "claim.after":
+            raise ConnectionError("The answer is lost.")
+
+    made = await bench.dispatch(document(step("a", "test.note", {"mark": "a"})))
+    async with (
+        bench.worker(hook=hook, heartbeat_seconds=0.1, lease_seconds=60.0),
+        asyncio.timeout(30),
+    ):
+        while (await bench.read(made.run_id))["status"] != "running":
+            await asyncio.sleep(0.01)
+        cut = False
+        run = await bench.until(made.run_id)
+    assert (run["status"], run["takeovers"]) == ("succeeded", 1)
+    assert bench.outside.keys == {f"{made.run_id}/a/1": 1}
+
+
+async def test_a_stray_is_put_back_by_its_claim_and_no_later_one(bench: Bench) -> None:
+    database, limits = bench.house.database, bench.house.limits
+    made = await bench.dispatch(document(step("a", "test.note")))
+    async with database.transaction() as tx:
+        place = queue.Place("elsewhere/4242", "elsewhere", 4242, ("fast",), 1)
+        worker = await queue.register(tx, place, 3600)
+        (claimed,) = await queue.claim(tx, ["fast"], 1, worker)
+    await return_strays(database, limits, worker, [(made.run_id, claimed.fence - 1)])
+    assert (await bench.read(made.run_id))["status"] == "running"
+    await return_strays(database, limits, worker, [(made.run_id, claimed.fence)])
+    assert (await bench.read(made.run_id))["status"] == "pending"
 
 
 async def test_a_run_that_loses_three_workers_without_progress_is_dead_with_evidence(

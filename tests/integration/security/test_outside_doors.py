@@ -22,6 +22,7 @@ from icalendar import Calendar
 from mainspring.contracts.clock import SystemClock
 from mainspring.contracts.context import Actor, CallContext
 from mainspring.contracts.errors import Denied, Invalid, Problem, TimedOut, Upstream
+from mainspring.contracts.in_time import TookTooLong, in_time
 from mainspring.contracts.integration import Integration
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.mime_text import read_mail
@@ -32,7 +33,6 @@ from mainspring.gate.mail.imap import PASSWORD, opened_mailbox
 from mainspring.gate.outside.authority import Authority, Refusal
 from mainspring.integrations import coinmarketcap, github, gmail, http_json, ics, linear, rss, slack
 from mainspring.integrations.http_json.adapters import rows_of
-from mainspring.integrations.ics.bounds import TookTooLong, in_time
 from mainspring.integrations.ics.calendar import events_between
 from mainspring.integrations.rss.feed import entries_of
 from mainspring.workspace.accounts.rows import AccountRow
@@ -443,6 +443,13 @@ async def test_a_feed_that_is_a_bomb_is_refused_before_it_is_read(name: str) -> 
     with pytest.raises(Upstream) as refused:
         await entries_of(*FEEDS[name])
     assert refused.value.code in {"feed_entities", "feed_markup"}
+
+
+async def test_a_feed_whose_broken_markup_takes_long_ends_itself() -> None:
+    broken = _rss("<item><title>a<b><c></item>" * 20_000)
+    with pytest.raises(Upstream, match="too long") as refused:
+        await entries_of(broken, "", seconds=0.1)
+    assert (refused.value.code, refused.value.retryable) == ("feed_markup", False)
 
 
 async def test_a_feed_reads_no_file_and_dials_nobody_for_what_it_includes() -> None:

@@ -15,9 +15,10 @@ import pytest_asyncio
 
 from mainspring.contracts.errors import Clash, Invalid, Upstream
 from mainspring.settings import Settings
-from mainspring.store.database import Database
+from mainspring.store.database import Database, host_mark
 from mainspring.store.downgrade import downgrade, ways_back, what_is_lost
 from mainspring.store.migrate import DOWN, PACKAGED, migrate, read_migrations, tables_version
+from mainspring.store.snapshot import refuse_at_work
 from tests.kit.catalogs import catalog, statements
 
 # From here on every migration has a way back.
@@ -99,3 +100,26 @@ async def test_every_new_migration_has_a_way_back_that_leaves_no_trace(empty: Da
         await downgrade(empty, ways)
     await migrate(empty)
     assert await made_of(empty) == after
+
+
+async def test_the_ground_is_not_changed_under_a_process_that_has_the_database_open(
+    empty: Database, empty_database_url: str
+) -> None:
+    """A scheduler or an API is no worker, and loses as much."""
+    settings = Settings(database_url=empty_database_url)
+    await migrate(empty)
+    await refuse_at_work(empty)
+    elsewhere = {"application_name": f"mainspring:4242:{host_mark('elsewhere')}"}
+    other = await empty.dedicated(settings=elsewhere)
+    try:
+        with pytest.raises(Clash, match="1 of its processes") as refused:
+            await refuse_at_work(empty)
+        assert refused.value.code == "still_at_work"
+    finally:
+        await other.close()
+    # Two pools of one process are one process, and it asks for itself.
+    second = await Database.open(settings)
+    try:
+        await refuse_at_work(second)
+    finally:
+        await second.close()

@@ -133,3 +133,28 @@ def test_who_had_much_once_is_no_crowd_for_ever() -> None:
     for second in range(2, 6):
         _looked(turns, [], float(second), holding={})
     assert turns.look({}, 8, 6.0).crowded == ()
+
+
+def test_a_queue_that_never_runs_dry_lets_those_behind_it_come_first_now_and_then() -> None:
+    turns = Turns(("fast", "medium", "long"), 8)
+    firsts = []
+    for number in range(16):
+        look = turns.look({}, 8, number / 10)
+        firsts.append(look.queues[0])
+        turns.took(look, _runs(8, None, 0.0, look.queues[0]), _at(1.0), number / 10, 0.0)
+    assert firsts == ["fast", "fast", "fast", "medium", "fast", "fast", "fast", "long"] * 2
+    # Where all of it could be taken, the order stays.
+    assert turns.look({}, 8, 9.0).queues == ("fast", "medium", "long")
+    turns.took(turns.look({}, 8, 9.0), [], _at(9.0), 9.0, 0.0)
+    assert turns.look({}, 8, 9.1).queues == ("fast", "medium", "long")
+
+
+def test_the_floors_of_a_look_belong_to_its_queues_in_their_order() -> None:
+    turns = Turns(QUEUES, 8)
+    for second in (1, 2, 3):
+        _looked(turns, _runs(8, None, second), 10.0 + second / 10, holding={})
+    turned = turns.look({}, 8, 10.5)
+    assert turned.queues == ("slow", "fast")
+    assert turned.floors == (LONG_AGO, _at(2.0))
+    turns.took(turned, [*_runs(2, None, 5.0, "slow"), *_runs(6, None, 4.0)], _at(11.0), 11.0, 0.0)
+    assert turns.look({}, 8, 11.1).floors == (_at(3.0), _at(10.0))

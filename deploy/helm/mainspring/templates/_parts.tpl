@@ -22,9 +22,7 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 # The group of the pod can read a mounted secret, and the vault wants a file that is its own. So
 # the key is handed over by a program.
 - { name: MAINSPRING_MASTER_KEY_COMMAND, value: cat /etc/mainspring/master-key }
-{{- with .Values.artifacts.url }}
-- { name: MAINSPRING_ARTIFACTS_URL, value: {{ . | quote }} }
-{{- end }}
+- { name: MAINSPRING_ARTIFACTS_URL, value: {{ .Values.artifacts.url | quote }} }
 {{- if .Values.artifacts.keysInSecret }}
 - name: MAINSPRING_ARTIFACTS_KEY_ID
   valueFrom: { secretKeyRef: { name: {{ .Values.secretName }}, key: artifacts-key-id } }

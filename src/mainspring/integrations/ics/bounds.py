@@ -1,23 +1,18 @@
-"""What working out a calendar may cost: counted before it is begun, and ended if it goes on.
+"""What working out a calendar may cost: counted before it is begun.
 
 A short rule can have millions of occurrences, or be one that never comes true and is looked for
-until the year 9999. The libraries go through them one by one, on a thread that nobody can stop
-from outside. So the occurrences up to the end of the window are counted first, and what takes
-long all the same ends itself.
+until the year 9999. The libraries go through them one by one. So the occurrences up to the end of
+the window are counted first; what takes long all the same ends itself.
 """
 
 from __future__ import annotations
 
-import sys
-import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from datetime import UTC, date, datetime
 from math import prod
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 MOST_STEPS: Final = 400_000
-SECONDS: Final = 10.0
-_LOOK_EVERY: Final = 2_000
 _DAY: Final = 86_400.0
 _UNITS: Final = {
     "YEARLY": 365 * _DAY, "MONTHLY": 28 * _DAY, "WEEKLY": 7 * _DAY, "DAILY": _DAY,
@@ -28,36 +23,6 @@ _DAYS: Final = {"YEARLY": 366, "MONTHLY": 31, "WEEKLY": 7}
 _CHOOSES: Final = ("BYDAY", "BYMONTHDAY", "BYYEARDAY", "BYWEEKNO", "BYMONTH", "BYEASTER")
 _TIMES: Final = {"HOURLY": ("BYMINUTE", "BYSECOND"), "MINUTELY": ("BYSECOND",), "SECONDLY": ()}
 _OF_A_DAY: Final = ("BYHOUR", "BYMINUTE", "BYSECOND")
-Answer = TypeVar("Answer")
-
-
-class TookTooLong(Exception):
-    """The work has used the time that it was given."""
-
-
-def in_time(work: Callable[[], Answer], seconds: float = SECONDS) -> Answer:
-    """Does the work on this thread; ``TookTooLong`` once it has used so much of the processor.
-
-    Each call of a function is looked at, as there is no other moment at which a library that
-    loops comes back to us.
-    """
-    ends, calls = time.thread_time() + seconds, 0
-
-    def look(*_: Any) -> None:
-        nonlocal calls
-        calls += 1
-        if calls % _LOOK_EVERY == 0 and time.thread_time() > ends:
-            raise TookTooLong
-
-    before = sys.gettrace()
-    if before is not None:
-        # Somebody looks already, such as a debugger, and keeps the place.
-        return work()
-    sys.settrace(look)
-    try:
-        return work()
-    finally:
-        sys.settrace(None)
 
 
 def too_long(events: Iterable[Any], end: datetime) -> bool:

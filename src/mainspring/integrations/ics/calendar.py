@@ -14,7 +14,8 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Any, Final
 
 from mainspring.contracts.errors import Upstream
-from mainspring.integrations.ics.bounds import TookTooLong, in_time, rules_of, too_long
+from mainspring.contracts.in_time import TookTooLong, in_time
+from mainspring.integrations.ics.bounds import rules_of, too_long
 
 MOST_EVENTS: Final = 10_000
 _MOST_TEXT: Final = 8_000

@@ -19,6 +19,7 @@ from typing import Any, Final
 
 from mainspring.contracts.errors import Upstream
 from mainspring.contracts.html_text import text_of_html
+from mainspring.contracts.in_time import SECONDS, TookTooLong, in_time
 
 MOST_ENTRIES: Final = 1_000
 _MOST_TEXT: Final = 20_000
@@ -42,12 +43,14 @@ _CROWDED_TAG: Final = re.compile(
 )
 
 
-async def entries_of(body: bytes, content_type: str) -> list[dict[str, Any]]:
-    """The entries of a feed in its own order; read on a thread."""
-    return await asyncio.to_thread(_entries, body, content_type)
+async def entries_of(
+    body: bytes, content_type: str, *, seconds: float = SECONDS
+) -> list[dict[str, Any]]:
+    """The entries of a feed in its own order; read on a thread, for so long at most."""
+    return await asyncio.to_thread(_entries, body, content_type, seconds)
 
 
-def _entries(body: bytes, content_type: str) -> list[dict[str, Any]]:
+def _entries(body: bytes, content_type: str, seconds: float) -> list[dict[str, Any]]:
     # Loaded with the first feed: most processes read none.
     import feedparser
 
@@ -56,7 +59,12 @@ def _entries(body: bytes, content_type: str) -> list[dict[str, Any]]:
     _check_markup(plain, content_type)
     headers = {"content-type": content_type} if content_type else {}
     try:
-        found = feedparser.parse(body, response_headers=headers, resolve_relative_uris=False)
+        found = in_time(
+            lambda: feedparser.parse(body, response_headers=headers, resolve_relative_uris=False),
+            seconds,
+        )
+    except TookTooLong:
+        raise _unreadable("takes too long to read: its markup is broken.", "feed_markup") from None
     except (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError):
         # Where the markup is broken the library reads on as well as it can, and trips at times.
         raise _unreadable("is not an RSS or Atom feed.", "unreadable_answer") from None

@@ -1,0 +1,41 @@
+"""Work that ends itself: a library goes on, on a thread that nobody can stop from outside."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from typing import Any, Final, TypeVar
+
+SECONDS: Final = 10.0
+_LOOK_EVERY: Final = 2_000
+Answer = TypeVar("Answer")
+
+
+class TookTooLong(BaseException):
+    """The work has used the time that it was given. Libraries that catch all errors let it by."""
+
+
+def in_time(work: Callable[[], Answer], seconds: float = SECONDS) -> Answer:
+    """Does the work on this thread; ``TookTooLong`` once it has used so much of the processor.
+
+    Each call of a function is looked at, as there is no other moment at which a library that
+    loops comes back to us.
+    """
+    ends, calls = time.thread_time() + seconds, 0
+
+    def look(*_: Any) -> None:
+        nonlocal calls
+        calls += 1
+        if calls % _LOOK_EVERY == 0 and time.thread_time() > ends:
+            raise TookTooLong
+
+    before = sys.gettrace()
+    if before is not None:
+        # Somebody looks already, such as a debugger, and keeps the place.
+        return work()
+    sys.settrace(look)
+    try:
+        return work()
+    finally:
+        sys.settrace(None)
