@@ -1,7 +1,8 @@
 """A sender with a pace of its own, in a process of its own: it does not wait for answers.
 
-    python -m tests.chaos.sender HOST PORT PATH TOKEN PER_SECOND SECONDS
+    python -m tests.chaos.sender HOST PORT PATH TOKEN PER_SECOND SECONDS BEGIN
 
+begins at that moment, in seconds of the clock, so that nobody's start is in the way of others, and
 prints one line of JSON: how many answers of each status there were, how many refusals said when
 to come again, how many calls broke off, and the milliseconds of each accepted call.
 """
@@ -40,7 +41,7 @@ class Sender:
     async def one(self) -> None:
         began = time.perf_counter()
         try:
-            line = self.free.pop() if self.free else await self._dial()
+            line = self._open() or await self._dial()
             reader, writer = line
             writer.write(self.head + _BODY)
             answer = await reader.readuntil(b"\r\n\r\n")
@@ -57,12 +58,21 @@ class Sender:
         if status == "202":
             self.took.append((time.perf_counter() - began) * 1000)
 
+    def _open(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter] | None:
+        """One that is free and that the server has not closed meanwhile."""
+        while self.free:
+            line = self.free.pop()
+            if not line[0].at_eof():
+                return line
+            line[1].close()
+        return None
+
     async def _dial(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         return await asyncio.open_connection(self.host, self.port)
 
 
 async def send(
-    host: str, port: int, path: str, token: str, per_second: float, seconds: float
+    host: str, port: int, path: str, token: str, per_second: float, seconds: float, begin: float
 ) -> dict[str, Any]:
     """Sends at an even pace, whatever comes back."""
     head = (
@@ -70,6 +80,7 @@ async def send(
         f"Content-Type: application/json\r\nContent-Length: {len(_BODY)}\r\n\r\n"
     ).encode()
     sender = Sender(host, port, head)
+    await asyncio.sleep(max(begin - time.time(), 0))
     began, calls = time.perf_counter(), []
     for number in range(int(per_second * seconds)):
         wait = began + number / per_second - time.perf_counter()
@@ -84,12 +95,14 @@ async def send(
     }  # fmt: skip
 
 
-async def apart(address: str, hook: tuple[str, str], pace: float, seconds: float) -> dict[str, Any]:
-    """The same in another process, until it is done."""
+async def apart(
+    address: str, hook: tuple[str, str], pace: float, seconds: float, *, after: float = 0.0
+) -> dict[str, Any]:
+    """The same in another process, after some seconds, until it is done."""
     host, _, port = address.removeprefix("http://").rpartition(":")
     automation, token = hook
     path = f"/api/v1/automations/{automation}/fire"
-    words = [host, port, path, token, str(pace), str(seconds)]
+    words = [host, port, path, token, str(pace), str(seconds), str(time.time() + after)]
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "tests.chaos.sender", *words, cwd=ROOT,
         stdout=asyncio.subprocess.PIPE,
@@ -105,8 +118,9 @@ async def apart(address: str, hook: tuple[str, str], pace: float, seconds: float
 
 
 def main(words: Sequence[str]) -> None:
-    host, port, path, token, pace, seconds = words
-    found = uvloop.run(send(host, int(port), path, token, float(pace), float(seconds)))
+    host, port, path, token, *numbers = words
+    pace, seconds, begin = map(float, numbers)
+    found = uvloop.run(send(host, int(port), path, token, pace, seconds, begin))
     sys.stdout.write(json.dumps(found) + "\n")
 
 
