@@ -17,7 +17,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Final
 from urllib.parse import quote
@@ -31,7 +31,8 @@ from mainspring.definition.paths import MOST_STEPS, parse_path
 from mainspring.definition.pointers import under
 from mainspring.definition.words import did_you_mean
 
-TOKENS = ("$last_fired_at", "$creator", "$space_default")
+LAST_FIRED_AT = "$last_fired_at"
+TOKENS = (LAST_FIRED_AT, "$creator", "$space_default")
 MOST_FILLED = 1_000
 MOST_LEVELS = 32
 
@@ -48,8 +49,11 @@ class Tokens:
     created_at: datetime
     creator: str
     space: str
+    # Those that were asked for.
+    asked: set[str] = field(default_factory=set)
 
     def value(self, token: str) -> str:
+        self.asked.add(token)
         match token:
             case "$last_fired_at":
                 moment = self.last_fired_at or self.created_at

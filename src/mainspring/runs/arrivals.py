@@ -25,6 +25,8 @@ class Prepared:
     inputs: Mapping[str, Any]
     lane: int | None = None
     refusal: Refusal | None = None
+    # Whether the moment of the last firing is among its inputs.
+    timed: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -141,19 +141,19 @@ class Dispatcher:
         return [next(made) if isinstance(one, NewRun) else one for one in judged]
 
     async def express(
-        self, tx: Transaction, requests: Sequence[Request], marks: Mapping[tuple[UUID, UUID], int]
+        self, tx: Transaction, requests: Sequence[tuple[Request, str]]
     ) -> tuple[dict[UUID, Dispatched], datetime | None]:
         """Those of the requests that could be taken in one statement, by the ids of their runs,
         and the database's time then.
 
-        The triggers, by workspace and id, are known by the marks that their rows had.
+        With each of them comes the mark of the trigger that it was prepared for.
         """
-        plain = [await self._plain(request) for request in requests if is_plain(request)]
-        runs = [run for run in plain if run is not None]
+        plain = [(await self._plain(one), mark) for one, mark in requests if is_plain(one)]
+        runs = [(run, mark) for run, mark in plain if run is not None]
         if not runs:
             return {}, None
-        written, at = await insert_unchanged(tx, runs, marks)
-        return {run.id: _made(run) for run in runs if run.id in written}, at
+        written, at = await insert_unchanged(tx, runs)
+        return {run.id: _made(run) for run, _ in runs if run.id in written}, at
 
     async def _plain(self, request: Request) -> NewRun | None:
         given, run_id = request.prepared, request.run_id
@@ -260,6 +260,7 @@ class Dispatcher:
         refusal = self._refusal(request, row, loaded, around, chain)
         given = request.prepared
         if given is None or given.version != version:
+            self._facts.forget(request.workspace_id, request.automation_id)
             given = fill(request, loaded, version, row["created_at"], self._limits)
         refusal = refusal or given.refusal
         if refusal is None:

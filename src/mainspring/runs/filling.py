@@ -16,7 +16,7 @@ from uuid import UUID
 
 from mainspring.contracts.errors import Invalid, Missing, Problem
 from mainspring.contracts.limits import Limits
-from mainspring.definition.inputs import Tokens, check_declared, resolve_inputs
+from mainspring.definition.inputs import LAST_FIRED_AT, Tokens, check_declared, resolve_inputs
 from mainspring.definition.json_text import canonical, check_value
 from mainspring.definition.templates import parse_template
 from mainspring.runs.admission import Refusal
@@ -29,8 +29,9 @@ if TYPE_CHECKING:
 
 # A schema of more than this may take long to judge by; its inputs are judged on a thread.
 _HEAVY_BYTES: Final = 4_096
-# How old a fact about an automation may be: what is taken is checked against the row anyway.
-_FACT_SECONDS: Final = 1.0
+# How old a fact about an automation may be: what is taken is checked against the row anyway, and
+# one that proves wrong is forgotten.
+_FACT_SECONDS: Final = 60.0
 _MOST_FACTS: Final = 5_000
 
 _FACTS: Final = "SELECT version, created_at FROM automations WHERE workspace_id = $1 AND id = $2"
@@ -45,7 +46,7 @@ class Fact:
 
 
 class Facts:
-    """Facts about automations, each read at most once in a second."""
+    """Facts about automations, each read at most once in a while."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -67,6 +68,10 @@ class Facts:
             self._kept.popitem(last=False)
         return fact
 
+    def forget(self, workspace_id: UUID, automation_id: UUID) -> None:
+        """For whoever found that it is not so any more."""
+        self._kept.pop((workspace_id, automation_id), None)
+
 
 def is_heavy(loaded: LoadedVersion) -> bool:
     """Whether judging inputs may take long."""
@@ -85,8 +90,8 @@ def fill(
         earlier = request.replay_of or request.rehearses
         if request.trigger_type == "manual" and earlier is None:
             check_declared(request.inputs, loaded.program.definition.inputs.shape)
-        inputs = _inputs(request, loaded, created_at)
-        return Prepared(version, inputs, _lane(request, inputs, loaded, limits))
+        inputs, timed = _inputs(request, loaded, created_at)
+        return Prepared(version, inputs, _lane(request, inputs, loaded, limits), timed=timed)
     except Problem as problem:
         if request.by_hand and request.rehearses is None:
             raise
@@ -106,7 +111,10 @@ def _check_size(request: Request, limits: Limits) -> None:
             )
 
 
-def _inputs(request: Request, loaded: LoadedVersion, created_at: datetime) -> Mapping[str, Any]:
+def _inputs(
+    request: Request, loaded: LoadedVersion, created_at: datetime
+) -> tuple[Mapping[str, Any], bool]:
+    """The inputs, and whether the moment of the last firing is among them."""
     tokens = Tokens(
         last_fired_at=request.last_fired_at,
         created_at=created_at,
@@ -114,7 +122,8 @@ def _inputs(request: Request, loaded: LoadedVersion, created_at: datetime) -> Ma
         space=str(request.workspace_id),
     )
     shape = loaded.program.definition.inputs.shape
-    return resolve_inputs(shape, request.static, request.inputs, tokens)
+    inputs = resolve_inputs(shape, request.static, request.inputs, tokens)
+    return inputs, LAST_FIRED_AT in tokens.asked
 
 
 def _lane(

@@ -12,6 +12,8 @@ import asyncio
 import time
 from collections import OrderedDict
 from collections.abc import Iterable
+from dataclasses import replace
+from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Final
 from uuid import UUID
@@ -22,7 +24,8 @@ from mainspring.workspace.webhooks import Webhook, find_by_name, find_by_token
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
 
-SECONDS: Final = 2.0
+# Where a call is recorded, its webhook is compared with what is remembered of it.
+SECONDS: Final = 60.0
 _MOST: Final = 10_000
 _TOGETHER: Final = 256
 _PATIENCE_SECONDS: Final = 30.0
@@ -47,10 +50,12 @@ class Callers:
 
     async def find(self, source: Source) -> Webhook | None:
         """As it is now, or was a moment ago."""
-        kept = self._kept.get(source)
-        if kept is not None and time.monotonic() < kept[1]:
-            return kept[0]
-        return await self.look(source)
+        webhook, since = self._kept.get(source, (None, 0.0))
+        age = time.monotonic() - since
+        if webhook is None or age >= SECONDS:
+            return await self.look(source)
+        # Whatever else was true a moment ago, the time was not.
+        return replace(webhook, now=webhook.now + timedelta(seconds=age))
 
     async def look(self, source: Source) -> Webhook | None:
         """As it is now."""
@@ -65,7 +70,7 @@ class Callers:
 
     def keep(self, source: Source, webhook: Webhook) -> None:
         """For whoever has just looked."""
-        self._kept[source] = (webhook, time.monotonic() + SECONDS)
+        self._kept[source] = (webhook, time.monotonic())
         self._kept.move_to_end(source)
         if len(self._kept) > _MOST:
             self._kept.popitem(last=False)

@@ -16,9 +16,9 @@ from uuid import UUID
 from mainspring.gate.rates import Rate
 
 # How long a workspace that has called is reckoned with.
-_SECONDS: Final = 5.0
+_SECONDS: Final = 15.0
 # The burst that is left, as a part of what may come in a second.
-_PART: Final = 8
+_PART: Final = 25
 
 
 class Neighbours:

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 KEY_LIFE: Final = timedelta(hours=24)
 # How exact the moment of a webhook's last firing is.
 _FIRED_SECONDS: Final = 1.0
+# How much later the last firing may have been than the one that a call was prepared with.
+_LATEST: Final = timedelta(seconds=2)
 
 _ERRORS = "SELECT id, error FROM runs WHERE workspace_id = $1 AND id = ANY($2::uuid[])"
 
@@ -72,9 +74,8 @@ class MomentRecorder:
 
     async def flush(self, connection: Dedicated, moments: Sequence[Moment]) -> Sequence[Answer]:
         """What became of each; a group whose commit was lost from sight finds its own."""
-        marks = {(one.webhook.workspace_id, one.webhook.id): one.webhook.mark for one in moments}
-        asked = [one.request for one in moments]
-        made, at = await self._dispatcher.express(connection, asked, marks)
+        asked = [(one.request, one.webhook.mark) for one in moments]
+        made, at = await self._dispatcher.express(connection, asked)
         self._dispatcher.wake(list(made.values()))
         rest = [one for one in moments if one.knock.run_id not in made]
         judged = await self._judge(connection, rest) if rest else {}
@@ -118,10 +119,9 @@ class MomentRecorder:
         with contextlib.suppress(Exception):
             fired = await note_fired(tx, sorted(due), seconds=_FIRED_SECONDS)
             for one in moments:
-                if one.webhook.id in fired:
-                    last, mark = fired[one.webhook.id]
-                    known = replace(one.webhook, last_fired_at=last, mark=mark, now=last)
-                    self._keep(one.knock.source, known)
+                last = fired.get(one.webhook.id)
+                if last is not None:
+                    self._keep(one.knock.source, replace(one.webhook, last_fired_at=last, now=last))
 
     async def _taken(
         self, tx: Transaction, moments: Sequence[Moment]
@@ -152,12 +152,22 @@ def _judged(moment: Moment, webhook: Webhook | None) -> Moment | Problem | Chang
         return Changed()
     if not same(webhook.inputs, before.inputs):
         return Changed()
+    if _is_late(moment.request, webhook):
+        return Changed()
     request = replace(
         moment.request,
         key_expires_at=webhook.now + KEY_LIFE,
         last_fired_at=webhook.last_fired_at,
     )
     return Moment(moment.knock, webhook, request)
+
+
+def _is_late(request: Request, webhook: Webhook) -> bool:
+    """Whether it was prepared with the moment of a firing that was not the last one."""
+    given, last = request.prepared, webhook.last_fired_at
+    if given is None or not given.timed or last is None:
+        return False
+    return request.last_fired_at is None or request.last_fired_at + _LATEST < last
 
 
 async def _input_problems(

@@ -34,8 +34,10 @@ _SET = """
         secret_made_at = CASE WHEN $4::bytea IS NULL THEN NULL ELSE now() END
     WHERE workspace_id = $1 AND automation_id = $2 AND slug = $3
 """
-_COLUMNS = """t.workspace_id, t.id, t.automation_id, t.slug, t.secret_hash, t.config, t.inputs,
-        t.last_fired_at, a.created_by AS owner_id, t.xmin::text::int8 AS mark, now() AS now"""
+# What a call is prepared for, in few letters, in a statement where the trigger is called t.
+MARK: Final = """md5(concat_ws(' ', t.slug, encode(t.secret_hash, 'hex'), t.config, t.inputs))"""
+_COLUMNS = f"""t.workspace_id, t.id, t.automation_id, t.slug, t.secret_hash, t.config, t.inputs,
+        t.last_fired_at, a.created_by AS owner_id, {MARK} AS mark, now() AS now"""
 _IN_USE = """
     JOIN automations a ON a.workspace_id = t.workspace_id AND a.id = t.automation_id
         AND a.state <> 'archived'"""
@@ -59,7 +61,7 @@ _FIRED = """
           AND (last_fired_at IS NULL OR last_fired_at < now() - make_interval(secs => $3))
         ORDER BY id FOR NO KEY UPDATE SKIP LOCKED) AS due
     WHERE t.workspace_id = due.workspace_id AND t.id = due.id
-    RETURNING t.id, t.last_fired_at, t.xmin::text::int8 AS mark
+    RETURNING t.id, t.last_fired_at
 """
 
 
@@ -77,8 +79,8 @@ class Webhook:
     last_fired_at: datetime | None
     # Who made the automation; its calls are signed with a secret of theirs.
     owner_id: UUID
-    # Of the row: another one after every change of it.
-    mark: int
+    # Another one once it is not what calls were prepared for.
+    mark: str
     # The database's time when it was looked up.
     now: datetime
 
@@ -138,17 +140,16 @@ async def find_by_name(
 
 async def note_fired(
     tx: Transaction, triggers: Sequence[tuple[UUID, UUID]], *, seconds: float
-) -> dict[UUID, tuple[datetime, int]]:
+) -> dict[UUID, datetime]:
     """Moves the moment of the last firing, once in so many seconds and without ever waiting.
 
-    Triggers are named by workspace and id; those that were moved are answered, each with its
-    moment and its new mark. A webhook's row is held by everybody who fires it; a write for each
-    call would make them wait for each other. The moment can so be a little too early, never too
-    late.
+    Triggers are named by workspace and id; those that were moved are answered. A webhook's
+    row is held by everybody who fires it; a write for each call would make them wait for each
+    other. The moment can so be a little too early, never too late.
     """
     spaces, ids = [space for space, _ in triggers], [id_ for _, id_ in triggers]
     rows = await tx.fetch(_FIRED, spaces, ids, seconds)
-    return {row["id"]: (row["last_fired_at"], row["mark"]) for row in rows}
+    return {row["id"]: row["last_fired_at"] for row in rows}
 
 
 async def _check_webhook(

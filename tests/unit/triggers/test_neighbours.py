@@ -43,5 +43,5 @@ def test_whoever_has_gone_is_not_reckoned_with_for_long() -> None:
     neighbours = Neighbours(80, clock=clock)
     neighbours.charge(OTHER, SELDOM)
     assert any(neighbours.charge(ONE, BUSY) for _ in range(30))
-    clock.now += 6.0
+    clock.now += 16.0
     assert not any(neighbours.charge(ONE, BUSY) for _ in range(1_000))
