@@ -168,8 +168,8 @@ CHECKS: Final[tuple[Check, ...]] = (
         "W4",
         "A webhook is flooded with 1,000 calls a second for 10 s while another tenant's is "
         "called 5 times a second.",
-        "alone for 10 s before",
-        "alone for 30 s before",
+        "three times, each after 10 s without a flood",
+        "nine times, each after 10 s without a flood",
         "chaos.neighbours.flood",
     ),
     Check(

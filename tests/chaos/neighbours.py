@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -43,38 +44,51 @@ _START_SECONDS = 2.0
 
 
 async def flood(asked: Asked) -> Verdict:
-    """W4."""
-    alone_seconds = asked.of(10.0, 30.0)
+    """W4. In turn, so that both meet the same machine: a pause of the machine is nobody's flood."""
+    rounds = asked.of(3, 9)
+    alone, beside, floods = [], [], []
     async with standing() as server:
         hook = await server.hooked("flooded")
         with open_folder() as folder:
             other = await _tenant(server, folder)
         await apart(server.address, other, 20, 2)
         steady = await apart(server.address, hook, 100, asked.of(5.0, 30.0))
-        alone = await apart(server.address, other, _OTHER, alone_seconds)
-        flooding = asyncio.create_task(
-            apart(server.address, hook, _FLOOD, _FLOOD_SECONDS, after=_START_SECONDS)
-        )
-        beside = await apart(server.address, other, _OTHER, _FLOOD_SECONDS, after=_START_SECONDS)
-        flooded = await flooding
+        for _ in range(rounds):
+            quiet = await apart(server.address, other, _OTHER, _FLOOD_SECONDS, after=_START_SECONDS)
+            alone += quiet["took"]
+            flooding = asyncio.create_task(
+                apart(server.address, hook, _FLOOD, _FLOOD_SECONDS, after=_START_SECONDS)
+            )
+            busy = await apart(server.address, other, _OTHER, _FLOOD_SECONDS, after=_START_SECONDS)
+            beside += busy["took"]
+            floods.append(await flooding)
         runs = await server.ask("SELECT count(*) FROM runs WHERE automation_id = $1::uuid", hook[0])
-    accepted = steady["statuses"].get("202", 0) + flooded["statuses"].get("202", 0)
-    refused = flooded["statuses"].get("429", 0)
-    strange = [one for one in flooded["statuses"] if one not in ("202", "429")]
-    quiet, busy = percentile(alone["took"], 0.99), percentile(beside["took"], 0.99)
+    answers = Counter(dict(steady["statuses"]))
+    for one in floods:
+        answers.update(one["statuses"])
+    broken = ["broken"] * sum(one["broken"] for one in floods)
+    strange = [one for one in answers if one not in ("202", "429")]
+    usual, crowded = percentile(alone, 0.99), percentile(beside, 0.99)
     return Verdict(
         [
-            at_least("refused with 429", refused, 1),
-            exactly("of which said when to come again", flooded["told_when"], refused),
-            none_of("other answers and broken calls", [*strange, *["broken"] * flooded["broken"]]),
-            exactly("runs, for calls accepted", runs, accepted),
-            exactly("the other tenant's calls accepted", len(beside["took"]), int(_OTHER * 10)),
-            at_most("p99 of the other tenant, times that alone", busy / quiet, 2),
+            at_least("refused with 429", answers["429"], rounds),
+            exactly(
+                "of which said when to come again",
+                sum(one["told_when"] for one in floods), answers["429"],
+            ),
+            none_of("other answers and broken calls", [*strange, *broken]),
+            exactly("runs, for calls accepted", runs, answers["202"]),
+            exactly("the other tenant's calls accepted", len(beside), int(_OTHER * 10) * rounds),
+            at_most("p99 of the other tenant, times that alone", crowded / usual, 2),
             at_most("p95 at 100 calls a second", percentile(steady["took"], 0.95), 100, "ms"),
-            told("p99 of the other alone", f"{quiet:.0f} ms, beside {busy:.0f} ms"),
-            told("the flood", f"10,000 calls in {flooded['sent_seconds']:.1f} s"),
+            told("p99 of the other alone", f"{usual:.0f} ms, beside {crowded:.0f} ms"),
+            told(
+                "its median alone",
+                f"{percentile(alone, 0.5):.1f} ms, beside {percentile(beside, 0.5):.1f} ms",
+            ),
+            told("each flood", f"10,000 calls in {floods[0]['sent_seconds']:.1f} s"),
         ]
-    )
+    )  # fmt: skip
 
 
 async def _tenant(server: Standing, folder: Path) -> tuple[str, str]:
