@@ -32,6 +32,7 @@ from mainspring.settings import Settings
 from mainspring.store.asking import Asking, Connection, Dedicated
 from mainspring.store.codecs import set_codecs
 from mainspring.store.embedded import EmbeddedServer
+from mainspring.store.known_types import KnowingConnection
 from mainspring.store.outage import (
     database_problem,
     is_collision,
@@ -261,7 +262,10 @@ class Database(Asking):
 
     async def _dial(self, session: Mapping[str, str]) -> Dedicated:
         made = await asyncpg.connect(
-            self._source.dsn, timeout=_CONNECT_SECONDS, server_settings=dict(session)
+            self._source.dsn,
+            timeout=_CONNECT_SECONDS,
+            server_settings=dict(session),
+            connection_class=KnowingConnection,
         )
         try:
             await set_codecs(made)

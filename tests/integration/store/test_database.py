@@ -433,3 +433,35 @@ async def test_an_outside_server_that_restarts_is_found_again(own: Database) -> 
             assert await kept_row(outside) == 7
     finally:
         await outside.close()
+
+
+async def test_a_new_connection_asks_nothing_about_the_types_that_postgres_brings(
+    database: Database,
+) -> None:
+    """Asking costs more than most of our own questions, and a burst needs new connections."""
+    arrays = "SELECT $1::uuid[] AS a, $2::text[] AS b, $3::jsonb[] AS c"
+    await database.fetch(arrays, [], [], [])
+    asked: list[str] = []
+    connection = await database.dedicated()
+    try:
+        connection.add_query_logger(lambda record: asked.append(record.query))
+        row = await connection.fetchrow(arrays, [UUID(int=7)], ["x"], [as_json({"y": [1]})])
+    finally:
+        await connection.close()
+    assert row is not None
+    assert (row["a"], row["b"], row["c"]) == ([UUID(int=7)], ["x"], [{"y": [1]}])
+    assert asked == [arrays]
+
+
+async def test_a_type_that_somebody_made_is_asked_for_on_every_connection(
+    database: Database,
+) -> None:
+    """It has another number in another database, and after it was made anew."""
+    for values in (["one", "two"], ["two", "three"]):
+        made = ", ".join(f"'{value}'" for value in values)
+        await database.execute(f"DROP TYPE IF EXISTS mood; CREATE TYPE mood AS ENUM ({made})")
+        connection = await database.dedicated()
+        try:
+            assert await connection.fetchval("SELECT $1::mood[]", values) == values
+        finally:
+            await connection.close()
