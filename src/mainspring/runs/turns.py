@@ -5,7 +5,8 @@ Runs are taken by their due times, oldest first. Three things would make that un
 One workspace may have thousands waiting, and whoever comes after it would wait for all of them.
 So a workspace that holds half of a worker's slots, or had half of what was taken lately, is a
 crowd: everybody else is served before it. While others are about it leaves half of the slots to
-them, and comes in small portions: what a worker has begun to compute, others have to wait for.
+them, and comes in small portions: what a worker has begun to compute, others have to wait for. When
+they had to wait all the same, the portions come less often, and more often again when they had not.
 
 Queues are served in their order. One that never runs dry would keep those after it waiting for
 ever, so while there is more than can be taken, each of them comes first now and then.
@@ -33,8 +34,9 @@ _SHARE: Final = 0.01
 _SECONDS_BETWEEN: Final = 3.0
 # How long others count as being about after their last run was taken, and what was taken as lately.
 _COMPANY_SECONDS: Final = 2.0
-# Between two portions of a crowd whose runs take long: short ones make room for the next.
-_PORTION_SECONDS: Final = 0.02
+# Between two portions of a crowd, at least and at most; and what others may wait for meanwhile.
+_SOONEST, _LATEST = 0.01, 0.08
+_WAIT: Final = timedelta(milliseconds=5)
 # Of so many claims that could not take everything, one begins with a queue that stands behind.
 _BEHIND_FIRST: Final = 4
 
@@ -86,6 +88,9 @@ class Turns:
         # Whether there was more of a crowd than it was given.
         self._kept_waiting = False
         self._company_until = 0.0
+        # When a crowd may have its next portion, and how long it is from one to the next.
+        self._portion_at = 0.0
+        self._between = _SOONEST
         self._whole_at = 0.0
         # Claims after which something was left, or may have been.
         self._full = 0
@@ -123,6 +128,9 @@ class Turns:
         theirs = [one for one in taken if one.workspace_id in look.crowded]
         if look.crowded and ours:
             self._company_until = at + _COMPANY_SECONDS
+            self._mind(now - min(one.due_at for one in ours))
+        if theirs:
+            self._portion_at = at + self._between
         reached = _reached(look.queues, ours, len(ours) < look.most, now)
         _move(self._rest, reached, look.whole)
         for one, floors in self._apart.items():
@@ -140,6 +148,11 @@ class Turns:
         if look.whole:
             self._whole_at = at + min(cost / _SHARE, _SECONDS_BETWEEN)
 
+    def _mind(self, waited: timedelta) -> None:
+        """Others had to wait that long, beside a crowd."""
+        between = self._between * 2 if waited > _WAIT else self._between * 0.8
+        self._between = min(max(between, _SOONEST), _LATEST)
+
     def holds_back(self, holding: Mapping[UUID, int], at: float) -> bool:
         """Whether a crowd is kept waiting and could now have some more."""
         if not self._kept_waiting:
@@ -149,7 +162,8 @@ class Turns:
 
     def pause(self, holding: Mapping[UUID, int], at: float) -> float | None:
         """After how many seconds a crowd gets its next portion; None: not before somebody goes."""
-        return _PORTION_SECONDS if self.holds_back(holding, at) else None
+        soon = max(at, self._portion_at)
+        return max(soon - at, _SOONEST) if self.holds_back(holding, soon) else None
 
     def _reckon(self, holding: Mapping[UUID, int], at: float) -> None:
         """A crowd stays one until it has little: it must not fill all slots in between."""
@@ -181,7 +195,8 @@ class Turns:
         if not self._crowded or at >= self._company_until:
             return free
         portion = max(self._slots // 8, 1)
-        return portion if max(self._slots // 2, 1) - self._held >= portion else 0
+        has_room = max(self._slots // 2, 1) - self._held >= portion
+        return portion if has_room and at >= self._portion_at else 0
 
     def _floors(
         self, queues: Sequence[str], whole: bool, of: Collection[UUID], of_rest: bool = True

@@ -1,5 +1,8 @@
 """Versions ready to run: read once, compiled once, kept while they are in use.
 
+Those that are wanted together are read together, on one connection, and compiled one by one with
+a turn for everybody else in between: a claim may bring runs of many that nobody has seen yet.
+
 One that calls tools from outside is compiled with them as they are, and once more when they
 are others. That is asked when a run begins, and only for versions that call such tools.
 """
@@ -7,7 +10,6 @@ are others. That is asked when a run begins, and only for versions that call suc
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -24,6 +26,7 @@ from mainspring.definition.validate import read_definition
 from mainspring.gate.known import secrets_named_in
 from mainspring.runs.engine import LoadedVersion
 from mainspring.runs.rows import ClaimedRun
+from mainspring.store.outage import is_lost_connection
 
 if TYPE_CHECKING:
     from mainspring.store.database import Database
@@ -69,8 +72,12 @@ class Versions:
         self._vocabulary = vocabulary
         self._limits = limits
         self._most = most
-        # A task, not its result: runs of one version that start together read it once.
+        # A future, not its result: runs of one version that start together read it once.
         self._kept: OrderedDict[Key, asyncio.Future[LoadedVersion]] = OrderedDict()
+        # Those that nobody has begun to read.
+        self._asked: dict[Key, asyncio.Future[LoadedVersion]] = {}
+        self._task: asyncio.Task[None] | None = None
+        self._making: set[asyncio.Task[None]] = set()
 
     async def load(self, run: ClaimedRun) -> LoadedVersion:
         """The version of a claimed run, with the tools from outside as they are now."""
@@ -88,8 +95,7 @@ class Versions:
         key = (workspace_id, automation_id, version)
         found = self._kept.get(key)
         if found is None or _failed(found):
-            found = asyncio.create_task(self._read(key), name="read-version")
-            self._keep(key, found)
+            found = self._ask(key)
         self._kept.move_to_end(key)
         # Whoever waits may be cancelled; the others still want the answer.
         return found.result() if found.done() else await asyncio.shield(found)
@@ -99,16 +105,15 @@ class Versions:
         return await self.get(workspace_id, rehearsal_id, _NO_VERSION)
 
     async def warm(self, keys: Iterable[Key]) -> None:
-        """Reads what is not there yet with few questions; what cannot be read is left out."""
+        """Reads what is not there yet; what cannot be compiled is left out."""
         missing = [key for key in dict.fromkeys(keys) if key not in self._kept]
-        for start in range(0, len(missing), _TOGETHER):
-            rows = await self._rows(missing[start : start + _TOGETHER])
-            for key, row in rows.items():
-                await asyncio.sleep(0)
-                with contextlib.suppress(Problem):
-                    done: asyncio.Future[LoadedVersion] = asyncio.Future()
-                    done.set_result(await self._made(row))
-                    self._keep(key, done)
+        for found in await asyncio.gather(
+            *(self.get(*key) for key in missing), return_exceptions=True
+        ):
+            if isinstance(found, BaseException) and (
+                not isinstance(found, Problem) or is_lost_connection(found)
+            ):
+                raise found
 
     def _keep(self, key: Key, found: asyncio.Future[LoadedVersion]) -> None:
         self._kept[key] = found
@@ -129,14 +134,60 @@ class Versions:
         """Drops what was compiled; the next use reads it anew."""
         self._kept.clear()
 
-    async def _read(self, key: Key) -> LoadedVersion:
-        if key[2] == _NO_VERSION:
-            row = await self._database.fetchrow(_REHEARSED, *key[:2])
-        else:
-            row = (await self._rows([key])).get(key)
-        if row is None:
-            raise Missing("This version of the automation is not there.", code="no_version")
-        return await self._made(row)
+    def _ask(self, key: Key) -> asyncio.Future[LoadedVersion]:
+        found: asyncio.Future[LoadedVersion] = asyncio.get_running_loop().create_future()
+        # A failure that nobody waits for any more is no news for the log.
+        found.add_done_callback(_failed)
+        self._asked[key] = found
+        self._keep(key, found)
+        if self._task is None or self._task.done():
+            self._task = asyncio.create_task(self._answer(), name="read-versions")
+        return found
+
+    async def _answer(self) -> None:
+        while self._asked:
+            # Whoever is about to ask as well does so now.
+            await asyncio.sleep(0)
+            taken = dict(list(self._asked.items())[:_TOGETHER])
+            for key in taken:
+                del self._asked[key]
+            try:
+                rows = await self._all_rows(taken)
+            except asyncio.CancelledError:
+                for found in taken.values():
+                    found.cancel()
+                raise
+            except Exception as error:
+                for found in taken.values():
+                    found.set_exception(error)
+                continue
+            for key, found in taken.items():
+                making = self._make(found, rows.get(key))
+                if (row := rows.get(key)) is not None and row["size"] > _LARGE_BYTES:
+                    # Nobody waits for a large one but who wants it.
+                    self._making.add(task := asyncio.create_task(making, name="compile-version"))
+                    task.add_done_callback(self._making.discard)
+                else:
+                    await making
+                    await asyncio.sleep(0)
+
+    async def _make(self, found: asyncio.Future[LoadedVersion], row: Any) -> None:
+        try:
+            if row is None:
+                raise _not_there()
+            found.set_result(await self._made(row))
+        except asyncio.CancelledError:
+            found.cancel()
+            raise
+        except Exception as error:
+            found.set_exception(error)
+
+    async def _all_rows(self, keys: Iterable[Key]) -> dict[Key, Any]:
+        rows = await self._rows([key for key in keys if key[2] != _NO_VERSION])
+        for key in keys:
+            if key[2] == _NO_VERSION:
+                rows[key] = await self._database.fetchrow(_REHEARSED, *key[:2])
+        return rows
 
     async def _made(self, row: Any) -> LoadedVersion:
         words, tools = await self._words(row)
@@ -155,6 +206,8 @@ class Versions:
         return words, {name: words.capabilities.get(name) for name in outside}
 
     async def _rows(self, keys: Sequence[Key]) -> dict[Key, Any]:
+        if not keys:
+            return {}
         columns = [list(column) for column in zip(*keys, strict=True)]
         rows = await self._database.fetch(_READ, *columns)
         return {(row["workspace_id"], row["automation_id"], row["version"]): row for row in rows}
@@ -178,6 +231,10 @@ class Versions:
             accounts_needed(definition.as_dict()["plan"], words.capabilities),
             tools,
         )
+
+
+def _not_there() -> Missing:
+    return Missing("This version of the automation is not there.", code="no_version")
 
 
 def _why(unfit: Invalid, tools: Tools) -> Problem:
@@ -230,5 +287,5 @@ def _report(steps: Sequence[ProgramStep]) -> bool:
     )
 
 
-def _failed(task: asyncio.Future[LoadedVersion]) -> bool:
-    return task.done() and (task.cancelled() or task.exception() is not None)
+def _failed(found: asyncio.Future[LoadedVersion]) -> bool:
+    return found.done() and (found.cancelled() or found.exception() is not None)

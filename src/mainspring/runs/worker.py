@@ -101,6 +101,8 @@ class Worker:
         self._suspects_at = 0.0
         self._sleepers_at = 0.0
         self._wakes_at = math.inf
+        # For the next portion of a crowd.
+        self._nudge: asyncio.TimerHandle | None = None
         self._freed = asyncio.Event()
         self._stop = asyncio.Event()
 
@@ -299,14 +301,19 @@ class Worker:
         asleep = found is not None and found[0].asleep
         if asleep:
             self._sleepers_at = 0.0
-        if asleep or run.takeovers or run.lane is not None or self._has_room_for_more():
-            # A sleeper may be the next to wake up, suspects come a few at a time, a crowd was
-            # kept waiting, and the next run in a lane was let go just now: the claim loop
-            # looks before its poll.
+        if asleep or run.takeovers or run.lane is not None:
+            # A sleeper may be the next to wake up, suspects come a few at a time, and the next
+            # run in a lane was let go just now: the claim loop looks before its poll.
             self._listener.nudge()
+            return
+        pause = self._turns.pause(self._holding, self._clock.monotonic())
+        if pause is not None and self._nudge is None:
+            # A crowd was kept waiting, and there is room for its next portion.
+            self._nudge = asyncio.get_running_loop().call_later(pause, self._nudged)
 
-    def _has_room_for_more(self) -> bool:
-        return self._turns.holds_back(self._holding, self._clock.monotonic())
+    def _nudged(self) -> None:
+        self._nudge = None
+        self._listener.nudge()
 
     # --- the lease
 

@@ -21,7 +21,8 @@ from mainspring.gate.usage_markers import CLOSE, OPEN, usage_markers
 from mainspring.gate.usage_meter import reads_at_most, reads_usually
 from mainspring.runs.story import tell
 from mainspring.wiring import House
-from tests.integration.runs.test_takeover import _crash_at, _lose_workers
+from tests.integration.runs.test_takeover import _crash_at
+from tests.kit.dying import lose_workers
 from tests.kit.house import Bench, document, step
 from tests.kit.provider import LLM, FakeModels, asking, models_bench
 
@@ -198,7 +199,7 @@ async def test_an_ask_that_nobody_heard_back_from_still_holds_its_room(bench: Be
         made = await first.dispatch(plan)
         async with first.worker(**ALONE):
             await asyncio.wait_for(slow.started.wait(), 20)
-            await _lose_workers(bench)
+            await lose_workers(bench)
             async with second.worker():
                 run = await second.until(made.run_id)
     assert run["status"] == "succeeded", run["error"]
@@ -357,7 +358,7 @@ async def test_a_script_that_is_taken_over_does_not_report_twice(bench: Bench) -
         made = await one.dispatch(_program(execution={"cost_cap_daily_usd": 5}))
         async with one.worker(**ALONE):
             await asyncio.wait_for(hung.wait(), 20)
-            await _lose_workers(bench)
+            await lose_workers(bench)
             async with one.worker():
                 run = await one.until(made.run_id)
     assert run["status"] == "succeeded", run["error"]
@@ -377,7 +378,7 @@ async def test_a_run_that_had_used_all_before_a_crash_does_not_go_on_after_it(be
         made = await one.dispatch(_program(execution={"max_llm_tokens": 100}))
         async with one.worker(**ALONE):
             await asyncio.wait_for(hung.wait(), 20)
-            await _lose_workers(bench)
+            await lose_workers(bench)
             async with one.worker():
                 run = await one.until(made.run_id)
     assert [one.code for one in tries if one is not None] == ["llm_tokens"]

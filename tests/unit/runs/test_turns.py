@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from uuid import UUID, uuid4
 
+import pytest
+
 from mainspring.runs.turns import LONG_AGO, Look, Turns
 
 A, B = UUID(int=1), UUID(int=2)
@@ -158,3 +160,24 @@ def test_the_floors_of_a_look_belong_to_its_queues_in_their_order() -> None:
     assert turned.floors == (LONG_AGO, _at(2.0))
     turns.took(turned, [*_runs(2, None, 5.0, "slow"), *_runs(6, None, 4.0)], _at(11.0), 11.0, 0.0)
     assert turns.look({}, 8, 11.1).floors == (_at(3.0), _at(10.0))
+
+
+def test_a_crowd_comes_less_often_when_others_had_to_wait_and_more_often_when_not() -> None:
+    turns = Turns(QUEUES, 64)
+
+    def beside(second: float, waited: float) -> float | None:
+        """A claim that brought somebody else's run, which had waited, and a portion."""
+        look = turns.look({A: 16}, 64, second)
+        found = [*_runs(1, B, second - waited), *_runs(look.crowd_most, A, 0.0)]
+        turns.took(look, found, _at(second), second, 0.0)
+        return turns.pause({A: 16, B: 1}, second)
+
+    turns.took(turns.look({}, 64, 0.0), _runs(32, A, 0.0), _at(0.0), 0.0, 0.0)
+    # Nobody else was about until now: a crowd had all it wanted.
+    assert beside(0.5, 0.0) is None
+    late = [beside(0.6 + number / 10, 0.05) for number in range(5)]
+    assert late == [pytest.approx(one) for one in (0.02, 0.04, 0.08, 0.08, 0.08)]
+    assert turns.look({A: 16, B: 1}, 64, 1.05).crowd_most == 0
+    assert turns.look({A: 16, B: 1}, 64, 1.09).crowd_most == 8
+    quick = [beside(1.2 + number / 10, 0.001) for number in range(3)]
+    assert quick == [pytest.approx(one) for one in (0.064, 0.0512, 0.04096)]
