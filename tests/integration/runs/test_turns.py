@@ -41,14 +41,14 @@ async def test_a_claim_serves_others_first_and_begins_where_it_is_told_to(bench:
         async def taken(most: int, look: Look) -> list[UUID]:
             return [run.id for run in await queue.claim(tx, QUEUES, most, worker, look)]
 
-        beside = Look(8, LONGEST, (crowd,), 4, LONGEST)
+        beside = Look(QUEUES, 8, LONGEST, (crowd,), 4, LONGEST)
         assert await taken(8, beside) == [one, *many[:4]]
         # Nothing that is older than what is asked for, of whomever it is.
-        assert await taken(8, Look(8, later, (), 0, LONGEST)) == []
-        assert await taken(8, Look(8, LONGEST, (crowd,), 4, later)) == []
+        assert await taken(8, Look(QUEUES, 8, later, (), 0, LONGEST)) == []
+        assert await taken(8, Look(QUEUES, 8, LONGEST, (crowd,), 4, later)) == []
         # Nobody is crowded out for good: alone, it may have everything, oldest first.
-        assert await taken(9, Look(9, later, (crowd,), 9, LONGEST)) == many[4:13]
-        assert await taken(9, Look(9, LONGEST, (), 0, LONGEST)) == many[13:]
+        assert await taken(9, Look(QUEUES, 9, later, (crowd,), 9, LONGEST)) == many[4:13]
+        assert await taken(9, Look(QUEUES, 9, LONGEST, (), 0, LONGEST)) == many[13:]
 
 
 async def test_one_run_goes_before_the_hundreds_that_somebody_else_has_waiting(
