@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
 from mainspring.contracts.errors import Problem
@@ -15,6 +15,10 @@ from mainspring.runs.admission import Refusal
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
+
+
+# How long the key of a webhook's sender stands for its run.
+KEY_LIFE: Final = timedelta(hours=24)
 
 
 @dataclass(frozen=True, slots=True)

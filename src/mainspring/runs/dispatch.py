@@ -152,8 +152,12 @@ class Dispatcher:
         runs = [(run, mark) for run, mark in plain if run is not None]
         if not runs:
             return {}, None
-        written, at = await insert_unchanged(tx, runs)
-        return {run.id: _made(run) for run, _ in runs if run.id in written}, at
+        there, at = await insert_unchanged(tx, runs)
+        queues = {run.id: run.queue for run, _ in runs}
+        return {
+            run_id: Dispatched(run_id, status, reason, queue=queues[run_id])
+            for run_id, (status, reason) in there.items()
+        }, at
 
     async def _plain(self, request: Request) -> NewRun | None:
         given, run_id = request.prepared, request.run_id
@@ -191,7 +195,12 @@ class Dispatcher:
             # Said where the request is taken, with everything else that is known then.
             return request
         work = partial(fill, request, loaded, version, facts.created_at, self._limits)
-        prepared = await asyncio.to_thread(work) if is_heavy(loaded) else work()
+        try:
+            prepared = await asyncio.to_thread(work) if is_heavy(loaded) else work()
+        except Problem:
+            # It may fit the version in force by now; that is looked at where it is taken.
+            self._facts.forget(request.workspace_id, request.automation_id)
+            return request
         return replace(request, prepared=prepared)
 
     async def _loaded(self, request: Request, version: int) -> LoadedVersion:

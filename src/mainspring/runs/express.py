@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from mainspring.runs.arrivals import NewRun, Request, given_texts
+from mainspring.runs.arrivals import KEY_LIFE, NewRun, Request, given_texts
 from mainspring.workspace.webhooks import MARK
 
 if TYPE_CHECKING:
@@ -20,14 +20,17 @@ if TYPE_CHECKING:
 
 # The triggers are held, as on the long way: whoever pauses them, or changes a token, waits, and
 # nothing starts after that. A trigger's mark is another one once it is not what the run was
-# prepared for. Keys that are known, or were and have expired, are for the long way.
+# prepared for; and where we had to wait for a change of it, what was read beside it is too old.
+# Keys that are known, or were and have expired, are for the long way. A run that is there already
+# was written by the same call, when its group was sent for the first time.
 _EXPRESS = f"""
     WITH held AS MATERIALIZED (
         SELECT t.workspace_id, t.id, t.automation_id, w.mark
         FROM (SELECT DISTINCT * FROM unnest($1::uuid[], $2::uuid[], $3::text[])) AS w
             (workspace_id, id, mark)
         JOIN triggers t ON t.workspace_id = w.workspace_id AND t.id = w.id
-        WHERE t.armed_at IS NOT NULL AND {MARK} = w.mark
+        WHERE t.armed_at IS NOT NULL AND {MARK} = w.mark AND t.xmin = (
+            SELECT u.xmin FROM triggers u WHERE u.workspace_id = t.workspace_id AND u.id = t.id)
         ORDER BY t.id FOR SHARE OF t
     ), sound AS MATERIALIZED (
         SELECT h.workspace_id, h.id, h.mark, a.version, a.id AS automation_id
@@ -38,24 +41,28 @@ _EXPRESS = f"""
             WHERE d.workspace_id = a.workspace_id AND d.automation_id = a.id)
     ), asked AS MATERIALIZED (
         SELECT n.*, s.automation_id FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::uuid[],
-            $5::int4[], $6::text[], $7::text[], $8::text[], $9::text[], $10::timestamptz[],
-            $11::bytea[]) AS n(workspace_id, trigger_id, mark, id, version, queue, payload,
-            inputs, key, expires_at, body_hash)
+            $5::int4[], $6::text[], $7::text[], $8::text[], $9::text[], $11::bytea[])
+            AS n(workspace_id, trigger_id, mark, id, version, queue, payload, inputs, key,
+                body_hash)
         JOIN sound s ON s.workspace_id = n.workspace_id AND s.id = n.trigger_id
             AND s.mark = n.mark AND s.version = n.version
     ), keyed AS (
         INSERT INTO firings (workspace_id, source_id, key, expires_at, run_id, body_hash)
-        SELECT workspace_id, trigger_id, key, expires_at, id, body_hash FROM asked
+        SELECT workspace_id, trigger_id, key, now() + $10::interval, id, body_hash FROM asked
         WHERE key IS NOT NULL ORDER BY 1, 2, 3
         ON CONFLICT (workspace_id, source_id, key) DO NOTHING RETURNING run_id
+    ), made AS (
+        INSERT INTO runs (workspace_id, id, automation_id, version, trigger_id, trigger_type,
+            queue, status, payload, inputs, depth, mode, due_at)
+        SELECT n.workspace_id, n.id, n.automation_id, n.version, n.trigger_id, 'webhook', n.queue,
+            'pending', n.payload::json, n.inputs::json, 0, 'live', clock_timestamp()
+        FROM asked n WHERE n.key IS NULL OR n.id IN (SELECT run_id FROM keyed)
+        ON CONFLICT (workspace_id, id) DO NOTHING RETURNING id
     )
-    INSERT INTO runs (workspace_id, id, automation_id, version, trigger_id, trigger_type, queue,
-        status, payload, inputs, depth, mode, due_at)
-    SELECT n.workspace_id, n.id, n.automation_id, n.version, n.trigger_id, 'webhook', n.queue,
-        'pending', n.payload::json, n.inputs::json, 0, 'live', clock_timestamp()
-    FROM asked n WHERE n.key IS NULL OR n.id IN (SELECT run_id FROM keyed)
-    ON CONFLICT (workspace_id, id) DO NOTHING
-    RETURNING id, now() AS now
+    SELECT id, 'pending' AS status, NULL AS reason, now() AS now FROM made
+    UNION ALL
+    SELECT r.id, r.status, r.reason, now() AS now
+    FROM unnest($1::uuid[], $4::uuid[]) AS n(workspace_id, id) JOIN runs r USING (workspace_id, id)
 """
 
 
@@ -77,20 +84,21 @@ def is_plain(request: Request) -> bool:
 
 async def insert_unchanged(
     tx: Transaction, runs: Sequence[tuple[NewRun, str]]
-) -> tuple[set[UUID], datetime | None]:
+) -> tuple[dict[UUID, tuple[str, str | None]], datetime | None]:
     """Writes the runs whose triggers still bear the marks that are given with them.
 
-    Answers which they were, and the database's time if there were any.
+    Answers status and reason of each that is there now, and the database's time if any is.
     """
     asked = [_columns(run, mark) for run, mark in runs]
-    columns = [list(column) for column in zip(*asked, strict=True)]
-    rows = await tx.fetch(_EXPRESS, *columns)
-    return {row["id"] for row in rows}, rows[0]["now"] if rows else None
+    *columns, hashes = [list(column) for column in zip(*asked, strict=True)]
+    rows = await tx.fetch(_EXPRESS, *columns, KEY_LIFE, hashes)
+    there = {row["id"]: (row["status"], row["reason"]) for row in rows}
+    return there, rows[0]["now"] if rows else None
 
 
 def _columns(run: NewRun, mark: str) -> tuple[Any, ...]:
     request, (payload, inputs) = run.request, given_texts(run)
     return (
         request.workspace_id, request.trigger_id, mark, run.id, run.version, run.queue, payload,
-        inputs, request.key, request.key_expires_at, request.body_hash,
+        inputs, request.key, request.body_hash,
     )  # fmt: skip

@@ -9,7 +9,7 @@ them, and comes in small portions: what a worker has begun to compute, others ha
 they had to wait all the same, the portions come less often, and more often again when they had not.
 
 Queues are served in their order. One that never runs dry would keep those after it waiting for
-ever, so while there is more than can be taken, each of them comes first now and then.
+ever, so while there is more than can be taken, each of them comes first now and then, for a few.
 
 And while somebody keeps a transaction open for long, Postgres cannot forget the places in the
 queue that are long empty; a claim would walk past each of them. So a worker remembers how far it
@@ -37,8 +37,9 @@ _COMPANY_SECONDS: Final = 2.0
 # Between two portions of a crowd, at least and at most; and what others may wait for meanwhile.
 _SOONEST, _LATEST = 0.01, 0.08
 _WAIT: Final = timedelta(milliseconds=5)
-# Of so many claims that could not take everything, one begins with a queue that stands behind.
-_BEHIND_FIRST: Final = 4
+# Of so many claims that could not take everything, one begins with a queue that stands behind: as
+# long as those hold less than a quarter of the slots, and for an eighth of them.
+_BEHIND_FIRST, _BEHIND_MOST, _BEHIND_PART = 4, 4, 8
 
 
 class Taken(Protocol):
@@ -94,11 +95,24 @@ class Turns:
         self._whole_at = 0.0
         # Claims after which something was left, or may have been.
         self._full = 0
+        # Runs in hand, by their queues.
+        self._in_hand: Counter[str] = Counter()
+
+    def begun(self, queue: str) -> None:
+        self._in_hand[queue] += 1
+
+    def ended(self, queue: str) -> None:
+        self._in_hand[queue] -= 1
 
     def look(self, holding: Mapping[UUID, int], free: int, at: float) -> Look:
         """The next claim, for a worker that holds so many runs of each workspace."""
         self._reckon(holding, at)
-        whole, queues = at >= self._whole_at, self._in_order()
+        queues = self._in_order()
+        turned = queues != self._queues
+        # A look at everything goes in order: it is to find what has come in behind.
+        whole = at >= self._whole_at and not turned
+        if turned:
+            free = min(free, max(self._slots // _BEHIND_PART, 1))
         others = [one for one in self._apart if one not in self._crowded]
         return Look(
             queues,
@@ -113,6 +127,9 @@ class Turns:
     def _in_order(self) -> tuple[str, ...]:
         turn, rest = divmod(self._full, _BEHIND_FIRST)
         if rest != _BEHIND_FIRST - 1 or len(self._queues) == 1:
+            return self._queues
+        behind = sum(self._in_hand[name] for name in self._queues[1:])
+        if behind >= max(self._slots // _BEHIND_MOST, 1):
             return self._queues
         first = 1 + turn % (len(self._queues) - 1)
         return (*self._queues[first:], *self._queues[:first])

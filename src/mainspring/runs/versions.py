@@ -135,10 +135,11 @@ class Versions:
         self._kept.clear()
 
     def _ask(self, key: Key) -> asyncio.Future[LoadedVersion]:
-        found: asyncio.Future[LoadedVersion] = asyncio.get_running_loop().create_future()
-        # A failure that nobody waits for any more is no news for the log.
-        found.add_done_callback(_failed)
-        self._asked[key] = found
+        found = self._asked.get(key)
+        if found is None:
+            found = self._asked[key] = asyncio.get_running_loop().create_future()
+            # A failure that nobody waits for any more is no news for the log.
+            found.add_done_callback(_failed)
         self._keep(key, found)
         if self._task is None or self._task.done():
             self._task = asyncio.create_task(self._answer(), name="read-versions")

@@ -97,6 +97,8 @@ class Worker:
         self._turns = Turns(settings.queues, settings.slots)
         self._tasks: set[asyncio.Task[None]] = set()
         self._claimed_at = 0.0
+        # Whether the last claim took all it asked for, which may be less than there was room for.
+        self._filled = False
         # When to look for suspects again, and for when the next run wakes up by itself.
         self._suspects_at = 0.0
         self._sleepers_at = 0.0
@@ -152,12 +154,13 @@ class Worker:
     async def _claim_loop(self) -> None:
         while not self._stop.is_set():
             free = await self._free_slots()
+            self._filled = False
             # The lease may be lost and another taken while the answer is on its way.
             worker = self._id
             claimed = await self._claimed(free, worker) if free else []
             for run in claimed:
                 self._begin(run, worker)
-            if len(claimed) < free and not self._stop.is_set():
+            if len(claimed) < free and not self._filled and not self._stop.is_set():
                 pause = self._turns.pause(self._holding, self._clock.monotonic())
                 await self._listener.wait(pause or await self._until_next())
 
@@ -215,9 +218,10 @@ class Worker:
     async def _claim_in_turn(self, tx: Connection, most: int, worker: int) -> list[ClaimedRun]:
         now, began = self._clock.now(), self._clock.monotonic()
         look = self._turns.look(self._holding, most, began)
-        taken = await queue.claim(tx, self._settings.queues, most, worker, look)
+        taken = await queue.claim(tx, self._settings.queues, look.most, worker, look)
         ended = self._clock.monotonic()
         self._turns.took(look, taken, now, ended, ended - began)
+        self._filled = len(taken) == look.most
         return taken
 
     async def _claim_suspects(self, tx: Connection, free: int, worker: int) -> list[ClaimedRun]:
@@ -249,6 +253,7 @@ class Worker:
         claim = (run.id, run.fence)
         self._starting[claim] = run.takeovers
         self._holding[run.workspace_id] += 1
+        self._turns.begun(run.queue)
         task = asyncio.create_task(self._execute(run, worker), name=f"run-{run.id}")
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -292,6 +297,7 @@ class Worker:
         claim = (run.id, run.fence)
         found = self._running.pop(claim, None)
         self._starting.pop(claim, None)
+        self._turns.ended(run.queue)
         self._holding[run.workspace_id] -= 1
         if not self._holding[run.workspace_id]:
             del self._holding[run.workspace_id]

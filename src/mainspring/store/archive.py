@@ -113,7 +113,11 @@ def _give_name(passing: Path, path: Path) -> None:
             raise
         # Sticks and some shares know no links. There the name is taken first, and then filled.
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
-        os.replace(passing, path)
+        try:
+            os.replace(passing, path)
+        except OSError:
+            path.unlink(missing_ok=True)
+            raise
 
 
 class ArchiveReader:

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 else:
     _Plain = asyncpg.Connection
 
-# Below this number all types are Postgres's own.
-_FIRST_MADE: Final = 16_384
+# Below this number all types are Postgres's own, and numbered by hand.
+_FIRST_MADE: Final = 10_000
 
 _answers: dict[frozenset[int], Any] = {}
 
@@ -44,6 +44,6 @@ class KnowingConnection(_Plain):
         if wanted in _answers:
             return _answers[wanted], _Remembered()
         found, statement = await super()._introspect_types(wanted, timeout)  # type: ignore[misc]
-        if all(row["oid"] < _FIRST_MADE for row in found):
+        if max(*wanted, *(row["oid"] for row in found)) < _FIRST_MADE:
             _answers[wanted] = found
         return found, statement

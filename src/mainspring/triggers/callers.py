@@ -68,8 +68,11 @@ class Callers:
         # Whoever waits may be cancelled; the others still want the answer.
         return await asyncio.shield(asked)
 
-    def keep(self, source: Source, webhook: Webhook) -> None:
-        """For whoever has just looked."""
+    def keep(self, source: Source, webhook: Webhook | None) -> None:
+        """For whoever has just looked; one that is not there is forgotten."""
+        if webhook is None:
+            self._kept.pop(source, None)
+            return
         self._kept[source] = (webhook, time.monotonic())
         self._kept.move_to_end(source)
         if len(self._kept) > _MOST:

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any, Final
 from mainspring.contracts.errors import Exhausted, Problem
 from mainspring.contracts.limits import Limits
 from mainspring.definition.json_text import content_hash
-from mainspring.runs.arrivals import Request
+from mainspring.runs.arrivals import KEY_LIFE, Request
 from mainspring.runs.dispatch import Dispatcher
 from mainspring.store.batch import GroupWriter, Patience
 from mainspring.store.database import Database
@@ -36,7 +36,7 @@ from mainspring.triggers.entrance import Entrance
 from mainspring.triggers.knock import Knock, sender_key
 from mainspring.triggers.mapping import Mapper
 from mainspring.triggers.patience import SECONDS, patiently, too_late
-from mainspring.triggers.recording import KEY_LIFE, Accepted, Answer, Moment, MomentRecorder
+from mainspring.triggers.recording import Accepted, Answer, Moment, MomentRecorder
 from mainspring.triggers.room import MOST_BYTES, SHARE_BYTES, Room, too_many
 from mainspring.triggers.turns import Turns
 from mainspring.workspace.vault import Vault

@@ -64,15 +64,21 @@ class Entrance:
 
     async def check_signature(self, knock: Knock, webhook: Webhook) -> None:
         """Refuses a call that is not signed as its webhook asks; the body is there now."""
+        if await self._is_signed(knock, webhook):
+            return
+        # What was remembered lets in, and never keeps out: the secret and the time are others now.
+        if not await self._is_signed(knock, await self.find(knock, fresh=True)):
+            raise self._refused(knock)
+
+    async def _is_signed(self, knock: Knock, webhook: Webhook) -> bool:
         secret = webhook.signing_secret
         if secret is None:
-            return
+            return True
         name = (Drawer(webhook.workspace_id, webhook.owner_id), secret)
         key = await patiently(lambda: self._signing.read(name))
         if key is None or knock.seal is None:
-            raise self._refused(knock)
-        if not is_genuine(knock.seal, knock.raw, key, webhook.now):
-            raise self._refused(knock)
+            return False
+        return is_genuine(knock.seal, knock.raw, key, webhook.now)
 
     def charge(self, webhook: Webhook) -> None:
         """Counts a call against the limit of its webhook."""
@@ -85,8 +91,8 @@ class Entrance:
         """Seconds until this webhook may be called again; mostly none."""
         return max(self._neighbours.closed_for(webhook.id), self._rate.closed_for(webhook.id))
 
-    def keep(self, source: Source, webhook: Webhook) -> None:
-        """Remembers a webhook for a moment, for whoever has just looked."""
+    def keep(self, source: Source, webhook: Webhook | None) -> None:
+        """Remembers a webhook for a moment, or that there is none, for whoever has just looked."""
         self._callers.keep(source, webhook)
 
     async def aclose(self) -> None:

@@ -17,7 +17,7 @@ from uuid import UUID
 
 from mainspring.contracts.errors import Missing, Problem, from_dict
 from mainspring.definition.json_values import same
-from mainspring.runs.arrivals import Request
+from mainspring.runs.arrivals import KEY_LIFE, Request
 from mainspring.runs.dispatch import Dispatched, Dispatcher
 from mainspring.triggers.callers import Source, find_all
 from mainspring.triggers.knock import Knock, unknown_webhook
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
     from mainspring.store.database import Dedicated
 
-KEY_LIFE: Final = timedelta(hours=24)
 # How exact the moment of a webhook's last firing is.
 _FIRED_SECONDS: Final = 1.0
 # How much later the last firing may have been than the one that a call was prepared with.
@@ -68,7 +67,9 @@ Answer = Accepted | Problem | Changed
 class MomentRecorder:
     """Writes groups of moments; it is told who keeps what was seen of their webhooks."""
 
-    def __init__(self, dispatcher: Dispatcher, keep: Callable[[Source, Webhook], None]) -> None:
+    def __init__(
+        self, dispatcher: Dispatcher, keep: Callable[[Source, Webhook | None], None]
+    ) -> None:
         self._dispatcher = dispatcher
         self._keep = keep
 
@@ -82,7 +83,7 @@ class MomentRecorder:
         if at is not None:
             await self._note(connection, [one for one in moments if one.knock.run_id in made], at)
         return [
-            Accepted(run_id, made[run_id].status) if run_id in made else judged[run_id]
+            _accepted(made[run_id]) if run_id in made else judged[run_id]
             for run_id in (one.knock.run_id for one in moments)
         ]
 
@@ -95,8 +96,8 @@ class MomentRecorder:
             good = [one for one in judged if isinstance(one, Moment)]
             taken, problems = await self._taken(connection, good)
         self._dispatcher.wake(list(taken.values()))
-        for source, webhook in found.items():
-            self._keep(source, webhook)
+        for source in sources:
+            self._keep(source, found.get(source))
         if good:
             await self._note(connection, good, good[0].webhook.now)
         return {
@@ -183,6 +184,10 @@ async def _input_problems(
         return {}
     rows = await tx.fetch(_ERRORS, workspace_id, sorted(failed))
     return {row["id"]: from_dict(row["error"]) for row in rows if row["error"]}
+
+
+def _accepted(made: Dispatched) -> Accepted:
+    return Accepted(made.run_id, made.status, made.reason)
 
 
 def _answer(one: Moment, made: Dispatched | Problem, problems: Mapping[UUID, Problem]) -> Answer:

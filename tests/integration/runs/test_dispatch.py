@@ -43,6 +43,18 @@ async def test_an_input_that_is_declared_nowhere_is_refused_with_a_suggestion(
     assert await bench.house.database.fetchval("SELECT count(*) FROM runs") == 0
 
 
+async def test_inputs_are_judged_by_the_version_that_was_saved_just_now(bench: Bench) -> None:
+    """Whatever is remembered of the one before."""
+    before = document(step("a", "test.echo"), inputs=NEEDS_N)
+    await bench.dispatch(before, inputs={"n": 1})
+    other = {"schema": {"type": "object", "properties": {"m": {"type": "integer"}}}}
+    made = await bench.dispatch(document(step("a", "test.echo"), inputs=other), inputs={"m": 2})
+    run = await bench.read(made.run_id)
+    assert (run["version"], run["inputs"]) == (2, {"m": 2})
+    with pytest.raises(Invalid):
+        await bench.dispatch(document(step("a", "test.echo"), inputs=other), inputs={"n": 1})
+
+
 async def test_bad_inputs_of_a_trigger_become_a_failed_run_that_says_why(bench: Bench) -> None:
     plan = document(step("a", "test.echo"), inputs=NEEDS_N)
     await bench.save(plan)

@@ -13,12 +13,13 @@ from uuid import UUID
 import pytest
 
 from mainspring.contracts.ids import new_id
+from mainspring.definition.validate import validate
 from mainspring.runs.arrivals import Request
-from mainspring.workspace.automations import set_state
+from mainspring.workspace.automations import FIRST_MEMBER, save, set_state
 from mainspring.workspace.webhooks import Webhook, find_by_token, rotate, token_hash
-from tests.kit.api import Api
-from tests.kit.house import Bench
-from tests.kit.webhooks import Hook, hook, runs, webhook
+from tests.kit.api import Api, served
+from tests.kit.house import Bench, document
+from tests.kit.webhooks import PLAN, Hook, hook, runs, webhook
 
 PARALLEL: dict[str, Any] = {"execution": {"concurrency": "allow_parallel"}}
 WAITS = """
@@ -61,8 +62,10 @@ async def test_a_call_that_needs_nothing_else_is_taken(bench: Bench, api: Api) -
     assert await _taken(bench, asked) == 1
     run = await bench.read(_id(asked))
     assert (run["status"], run["trigger_type"], run["payload"]) == ("pending", "webhook", {"n": 1})
-    # Handed in once more, as after a commit that was lost from sight, it is no second run.
-    assert await _taken(bench, asked) == 0
+    # Handed in once more, as after a commit that was lost from sight, it is no second run, and
+    # is answered with the first one whatever has become of its webhook since.
+    await bench.house.database.execute(CHANGES["paused"])
+    assert await _taken(bench, asked) == 1
     assert await runs(bench) == 1
     async with bench.worker():
         assert (await bench.until(_id(asked)))["output"] == {"n": 1}
@@ -106,6 +109,23 @@ async def test_a_change_under_way_is_waited_for_and_wins(
                 await asyncio.sleep(0.005)
     assert await taking == 0
     assert await runs(bench) == 0
+
+
+async def test_a_version_that_is_being_saved_is_waited_for_and_wins(bench: Bench, api: Api) -> None:
+    called = await hook(bench, api, **PARALLEL)
+    asked = await _asked(bench, called)
+    database, house = bench.house.database, bench.house
+    other = document(PLAN, name="hooked", goal="Otherwise.", triggers=[webhook()], **PARALLEL)
+    report = validate(other, house.registry, house.limits)
+    assert report.definition is not None
+    async with database.transaction() as tx:
+        await save(tx, house.workspace_id, report.definition, report.grants, FIRST_MEMBER)
+        taking = asyncio.create_task(_taken(bench, asked))
+        async with asyncio.timeout(20):
+            while not await database.fetchval(WAITS) and not taking.done():
+                await asyncio.sleep(0.005)
+    assert await taking == 0
+    assert (await bench.read((await called.fire({})).json()["run_id"]))["version"] == 2
 
 
 async def test_what_needs_more_than_a_row_goes_the_long_way(bench: Bench, api: Api) -> None:
@@ -172,6 +192,20 @@ async def test_what_is_remembered_of_a_webhook_lets_nobody_in_who_may_not(
     async with database.transaction() as tx:
         await rotate(tx, space, called.automation_id, called.slug)
     assert (await called.fire({"a": 1})).status_code == 401
+
+
+async def test_a_token_that_is_gone_spends_nothing_of_the_webhook_s(bench: Bench) -> None:
+    bounds = replace(bench.house.limits, webhook_burst=6, webhook_per_second=1)
+    space = bench.house.workspace_id
+    async with served(replace(bench.house, limits=bounds)) as api:
+        called = await _remembered(bench, api)
+        async with bench.house.database.transaction() as tx:
+            _, plain = await rotate(tx, space, called.automation_id, called.slug)
+        statuses = [(await called.fire({"a": 1})).status_code for _ in range(20)]
+        assert set(statuses) == {401, 429}
+        # The one call that found out was the last that counted as the webhook's own.
+        renewed = replace(called, token=plain)
+        assert [(await renewed.fire({"a": 1})).status_code for _ in range(3)] == [202] * 3
 
 
 async def test_a_window_begins_at_the_last_firing_whoever_was_told_of_it(

@@ -155,6 +155,21 @@ async def test_a_secret_that_was_replaced_counts_a_few_seconds_later(
     assert signing_keys.SECONDS <= 5.0
 
 
+async def test_another_secret_s_name_counts_at_once(bench: Bench, api: Api) -> None:
+    """What is remembered of a webhook keeps nobody out."""
+    called = await _signed_hook(bench, api)
+    assert (await _send(called, _signed())).status_code == 202
+    other = "whsec_" + "QUJD" * 8
+    await bench.house.vault.set(bench.drawer, "other_key", other)
+    await bench.house.database.execute(
+        """UPDATE triggers SET config = '{"signature": {"secret": "other_key"}}'"""
+    )
+    answer = await _send(called, _signed(message="msg_2", secret=other))
+    assert answer.status_code == 202, answer.text
+    assert (await _send(called, _signed(message="msg_3"))).status_code == 401
+    assert await runs(bench) == 2
+
+
 async def test_the_key_never_reaches_a_log_or_an_answer(
     bench: Bench, api: Api, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -142,28 +142,45 @@ def test_a_queue_that_never_runs_dry_lets_those_behind_it_come_first_now_and_the
     firsts = []
     for number in range(16):
         look = turns.look({}, 8, number / 10)
-        firsts.append(look.queues[0])
-        turns.took(look, _runs(8, None, 0.0, look.queues[0]), _at(1.0), number / 10, 0.0)
-    assert firsts == ["fast", "fast", "fast", "medium", "fast", "fast", "fast", "long"] * 2
+        firsts.append((look.queues[0], look.most))
+        found = _runs(look.most, None, 0.0, look.queues[0])
+        turns.took(look, found, _at(1.0), number / 10, 0.0)
+    fast, medium, long = ("fast", 8), ("medium", 1), ("long", 1)
+    assert firsts == [fast, fast, fast, medium, fast, fast, fast, long] * 2
     # Where all of it could be taken, the order stays.
     assert turns.look({}, 8, 9.0).queues == ("fast", "medium", "long")
     turns.took(turns.look({}, 8, 9.0), [], _at(9.0), 9.0, 0.0)
     assert turns.look({}, 8, 9.1).queues == ("fast", "medium", "long")
 
 
-def test_the_floors_of_a_look_belong_to_its_queues_in_their_order() -> None:
+def test_queues_behind_hold_a_quarter_at_most_of_what_the_first_one_wants() -> None:
     turns = Turns(QUEUES, 8)
+    for number in range(3):
+        look = turns.look({}, 8, number / 10)
+        turns.took(look, _runs(8, None, 0.0), _at(1.0), number / 10, 0.0)
+    turns.begun("slow")
+    assert turns.look({}, 8, 1.0).queues == ("slow", "fast")
+    turns.begun("slow")
+    assert turns.look({}, 8, 1.0).queues == ("fast", "slow")
+    turns.ended("slow")
+    assert turns.look({}, 8, 1.0).queues == ("slow", "fast")
+
+
+def test_the_floors_of_a_look_belong_to_its_queues_in_their_order() -> None:
+    turns = Turns(QUEUES, 64)
     for second in (1, 2, 3):
         _looked(turns, _runs(8, None, second), 10.0 + second / 10, holding={})
+    # One at everything is due, and goes in order: the next one is turned, and begins where
+    # each of its queues was left.
     turned = turns.look({}, 8, 10.5)
-    assert turned.queues == ("slow", "fast")
+    assert (turned.queues, turned.whole) == (("slow", "fast"), False)
     assert turned.floors == (LONG_AGO, _at(2.0))
     turns.took(turned, [*_runs(2, None, 5.0, "slow"), *_runs(6, None, 4.0)], _at(11.0), 11.0, 0.0)
     assert turns.look({}, 8, 11.1).floors == (_at(3.0), _at(10.0))
 
 
 def test_a_crowd_comes_less_often_when_others_had_to_wait_and_more_often_when_not() -> None:
-    turns = Turns(QUEUES, 64)
+    turns = Turns(("fast",), 64)
 
     def beside(second: float, waited: float) -> float | None:
         """A claim that brought somebody else's run, which had waited, and a portion."""
