@@ -64,8 +64,10 @@ class WebhookDesk:
         self._entrance = Entrance(database, vault, limits)
         self._mapper = Mapper(limits)
         recorder = MomentRecorder(dispatcher, self._entrance.keep)
-        self._writer: GroupWriter[Moment, Answer] = GroupWriter(
-            database, recorder.flush, patience=Patience()
+        # A flood is written beside everybody else: nobody waits for its groups.
+        self._writer, self._floods = (
+            GroupWriter[Moment, Answer](database, recorder.flush, patience=Patience())
+            for _ in range(2)
         )
         # A source prepares one call after the other; what is quick never stands in line.
         self._preparing = Turns(1)
@@ -77,7 +79,7 @@ class WebhookDesk:
     def waiting(self) -> int:
         """Calls that are not being recorded yet."""
         lines = self._entrance.waiting + self._preparing.waiting + self._turns.waiting
-        return self._writer.waiting + lines
+        return self._writer.waiting + self._floods.waiting + lines
 
     async def receive(self, knock: Knock) -> Knock:
         """Finds out who calls, from what stands before the body, and charges their limit.
@@ -137,6 +139,7 @@ class WebhookDesk:
     async def aclose(self) -> None:
         """Records what is waiting, then ends."""
         await self._writer.aclose()
+        await self._floods.aclose()
         await self._entrance.aclose()
         self._mapper.close()
 
@@ -198,6 +201,8 @@ class WebhookDesk:
         source = moment.webhook.id
         if not self._turns.begin(source):
             await self._turns.stand_in_line(source)
-        written = self._writer.submit(moment)
+        # Whoever calls as often as a webhook may is a flood for now.
+        floods = self._entrance.closed_for(moment.webhook) > 0
+        written = (self._floods if floods else self._writer).submit(moment)
         written.add_done_callback(lambda _: self._turns.end(source))
         return written

@@ -93,6 +93,31 @@ async def test_a_flood_of_one_webhook_does_not_stand_before_the_call_of_another(
     assert await runs(bench) == 10 * SHARE + 1
 
 
+async def test_nobody_waits_for_the_groups_of_a_flood(bench: Bench) -> None:
+    bounds = replace(bench.house.limits, webhook_burst=2, webhook_per_second=1)
+    async with _bounded(bench, bounds) as api:
+        busy, seldom = await hook(bench, api), await hook(bench, api, name="seldom")
+        assert (await busy.fire({})).status_code == 202
+        async with bench.house.database.transaction() as tx:
+            held = "SELECT FROM triggers WHERE automation_id = $1 FOR UPDATE"
+            await tx.execute(held, busy.automation_id)
+            # As often as it may: its group is under way, and cannot be written.
+            flood = asyncio.create_task(busy.fire({}))
+            async with asyncio.timeout(20):
+                while not await bench.house.database.fetchval(_WAITS):
+                    await asyncio.sleep(0.005)
+                assert (await seldom.fire({})).status_code == 202
+            assert not flood.done()
+        assert (await flood).status_code == 202
+    assert await runs(bench) == 3
+
+
+_WAITS = """
+    SELECT count(*) FROM pg_stat_activity
+    WHERE datname = current_database() AND wait_event_type = 'Lock'
+"""
+
+
 async def test_a_stranger_s_flood_is_refused_like_anybody_s(bench: Bench) -> None:
     bounds = replace(bench.house.limits, webhook_burst=10, webhook_per_second=1)
     async with _bounded(bench, bounds) as api:
