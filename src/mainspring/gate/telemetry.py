@@ -26,6 +26,7 @@ from uuid import UUID
 
 from mainspring import __version__
 from mainspring.contracts.errors import Invalid
+from mainspring.contracts.extras import how_to_install
 
 if TYPE_CHECKING:
     from opentelemetry.metrics import Meter
@@ -113,7 +114,7 @@ def check_telemetry(settings: Settings) -> None:
         raise Invalid(
             "MAINSPRING_OTLP_URL is set, and what speaks to a collector is not installed.",
             code="no_telemetry",
-            suggestion="Install it with: pip install 'mainspring[telemetry]'",
+            suggestion=how_to_install("telemetry"),
         )
 
 

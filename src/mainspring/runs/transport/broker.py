@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 from mainspring.contracts.errors import Invalid
+from mainspring.contracts.extras import how_to_install
 from mainspring.runs.transport.taking import taker
 
 if TYPE_CHECKING:
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 TASK: Final = "mainspring.run"
 # Our queues, by what Celery calls them.
 QUEUES: Final = {name: f"automations_{name}" for name in ("fast", "medium", "long")}
-INSTALL: Final = "pip install 'mainspring[celery]'"
 # Whoever has not heard within this time has looked by itself long ago.
 EXPIRES_SECONDS: Final = 60.0
 # With so many hints in line every worker knows that there is work.
@@ -142,7 +142,7 @@ def broker_of(settings: Settings) -> Broker | None:
         raise Invalid(
             f"MAINSPRING_TRANSPORT=celery needs {' and '.join(missing)}, which is not here.",
             code="celery_not_installed",
-            suggestion=f"Install it with: {INSTALL}",
+            suggestion=how_to_install("celery"),
         )
     return broker
 

@@ -1,0 +1,11 @@
+"""How to get what is not brought along, said the same way everywhere."""
+
+from __future__ import annotations
+
+
+def how_to_install(extra: str) -> str:
+    """For whoever has the package, and for whoever has its source."""
+    return (
+        f"Install it with: pip install 'mainspring[{extra}]' "
+        f"(in a checkout: .venv/bin/pip install -c constraints.txt -e '.[{extra}]')"
+    )
