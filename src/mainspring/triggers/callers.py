@@ -101,8 +101,7 @@ class Callers:
                 continue
             for source, asked in taken.items():
                 webhook = found.get(source)
-                if webhook is not None:
-                    self.keep(source, webhook)
+                self.keep(source, webhook)
                 asked.set_result(webhook)
 
 
