@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 
-from mainspring.contracts.errors import Problem
+from mainspring.contracts.errors import Exhausted, Problem
 from mainspring.contracts.limits import Limits
 from mainspring.gate.rates import Rate
 from mainspring.store.database import Database
@@ -17,11 +17,14 @@ from mainspring.triggers.callers import Callers, Source
 from mainspring.triggers.knock import Knock, unknown_webhook
 from mainspring.triggers.neighbours import Neighbours
 from mainspring.triggers.patience import SECONDS, patiently, too_late
-from mainspring.triggers.room import too_many
 from mainspring.triggers.signature import is_genuine
 from mainspring.triggers.signing_keys import SigningKeys
 from mainspring.workspace.vault import Drawer, Vault
 from mainspring.workspace.webhooks import Webhook
+
+
+class TooOften(Exhausted):
+    """A rate is used up: until it is over, no other call of the same caller could be let in."""
 
 
 class Entrance:
@@ -104,6 +107,7 @@ class Entrance:
         return too_often(seconds) if seconds else unknown_webhook()
 
 
-def too_often(seconds: float) -> Problem:
+def too_often(seconds: float) -> TooOften:
     """The answer to whoever calls more often than the limits of a webhook allow."""
-    return too_many("This webhook was called more often than it may be.", seconds)
+    said = "This webhook was called more often than it may be."
+    return TooOften(said, code="too_many_calls", retry_after=seconds)

@@ -24,7 +24,7 @@ from fastapi.routing import APIRoute
 from starlette.requests import Request
 from starlette.responses import Response
 
-from mainspring.contracts.errors import Exhausted, Fault, Invalid, Problem, TooLarge
+from mainspring.contracts.errors import Fault, Invalid, Problem, TooLarge
 from mainspring.definition.json_text import read_json
 from mainspring.surfaces.rest.answers import as_json
 from mainspring.surfaces.rest.bodies import LARGE, check_content_type, read_bytes
@@ -34,6 +34,7 @@ from mainspring.surfaces.rest.problems import MEDIA_TYPE, problem_answer, proble
 from mainspring.surfaces.rest.shapes import Accepted
 from mainspring.surfaces.rest.turnstile import close
 from mainspring.surfaces.rooms import Rooms
+from mainspring.triggers.entrance import TooOften
 from mainspring.triggers.knock import Knock, unknown_webhook
 from mainspring.triggers.signature import Seal
 from mainspring.workspace.webhooks import token_hash
@@ -152,7 +153,7 @@ def _straight(fire: Fire) -> Any:
             answer = await fire(request)
         except Problem as problem:
             answer = problem_answer(problem, scope)
-            if isinstance(problem, Exhausted):
+            if isinstance(problem, TooOften):
                 close(scope, problem.retry_after or 0.0)
         await answer(scope, receive, send)
 
