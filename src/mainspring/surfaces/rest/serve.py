@@ -13,11 +13,11 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from mainspring.contracts.errors import Clash, Invalid, Problem, TooLarge
 from mainspring.settings import Settings
+from mainspring.surfaces.rest.accepting import Door
 from mainspring.surfaces.rest.answers import as_json
 from mainspring.surfaces.rest.problems import MEDIA_TYPE
 from mainspring.surfaces.rest.turnstile import Turnstile
 
-BACKLOG: Final = 4096
 GRACE_SECONDS: Final = 10
 HEADER_BYTES: Final = 32_768
 HEADERS: Final = 100
@@ -70,7 +70,6 @@ def _config(app: FastAPI, settings: Settings) -> uvicorn.Config:
         access_log=False,
         server_header=False,
         proxy_headers=False,
-        backlog=BACKLOG,
         timeout_graceful_shutdown=GRACE_SECONDS,
     )
 
@@ -89,6 +88,7 @@ class _Server(uvicorn.Server):
     def __init__(self, config: uvicorn.Config, settings: Settings) -> None:
         super().__init__(config)
         self._settings = settings
+        self._doors: list[Door] = []
 
     async def run_until_told(self, ready: Callable[[int], None], stop: asyncio.Event) -> None:
         self.config.load()
@@ -114,8 +114,10 @@ class _Server(uvicorn.Server):
 
     async def _close(self) -> None:
         """Idle connections are closed at once; requests under way have their time."""
-        for listening in self.servers:
-            listening.close()
+        for door in self._doors:
+            door.close()
+        for bound in self.servers:
+            bound.close()
         for connection in list(self.server_state.connections):
             connection.shutdown()
         try:
@@ -135,12 +137,13 @@ class _Server(uvicorn.Server):
             return _Measured(config, self.server_state, state)
 
         try:
-            listening = await asyncio.get_running_loop().create_server(
-                protocol, config.host, config.port, backlog=BACKLOG, reuse_address=True
+            bound = await asyncio.get_running_loop().create_server(
+                protocol, config.host, config.port, reuse_address=True, start_serving=False
             )
+            self._doors = [Door(socket.dup(), protocol) for socket in bound.sockets]
         except OSError as error:
             raise _cannot_listen(error, self._settings) from None
-        self.servers = [listening]
+        self.servers = [bound]
         self.started = True
 
 
