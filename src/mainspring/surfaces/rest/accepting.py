@@ -9,8 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
-from socket import socket
-from typing import Final
+from typing import Any, Final, Protocol
 
 from mainspring.contracts.errors import for_log
 
@@ -22,10 +21,20 @@ _PAUSE_SECONDS: Final = 0.1
 log = logging.getLogger(__name__)
 
 
+class Bound(Protocol):
+    """A socket, as far as this room minds: it takes in, and opens nothing."""
+
+    def fileno(self) -> int: ...
+    def setblocking(self, flag: bool, /) -> None: ...
+    def listen(self, backlog: int, /) -> None: ...
+    def accept(self) -> tuple[Any, Any]: ...
+    def close(self) -> None: ...
+
+
 class Door:
     """A bound socket that is listened to until it is closed."""
 
-    def __init__(self, bound: socket, protocol: Callable[[], asyncio.Protocol]) -> None:
+    def __init__(self, bound: Bound, protocol: Callable[[], asyncio.Protocol]) -> None:
         self._bound = bound
         self._protocol = protocol
         self._loop = asyncio.get_running_loop()
@@ -59,7 +68,7 @@ class Door:
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
 
-    async def _welcome(self, accepted: socket) -> None:
+    async def _welcome(self, accepted: Any) -> None:
         accepted.setblocking(False)
         try:
             await self._loop.connect_accepted_socket(self._protocol, accepted)
