@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
+from typing import Final
 
-from mainspring.contracts.errors import Exhausted, Problem
+from mainspring.contracts.errors import Problem
 from mainspring.contracts.limits import Limits
 from mainspring.gate.rates import Rate
 from mainspring.store.database import Database
@@ -17,14 +18,13 @@ from mainspring.triggers.callers import Callers, Source
 from mainspring.triggers.knock import Knock, unknown_webhook
 from mainspring.triggers.neighbours import Neighbours
 from mainspring.triggers.patience import SECONDS, patiently, too_late
+from mainspring.triggers.room import too_many
 from mainspring.triggers.signature import is_genuine
 from mainspring.triggers.signing_keys import SigningKeys
 from mainspring.workspace.vault import Drawer, Vault
 from mainspring.workspace.webhooks import Webhook
 
-
-class TooOften(Exhausted):
-    """A rate is used up: until it is over, no other call of the same caller could be let in."""
+_TOO_OFTEN: Final = "This webhook was called more often than it may be."
 
 
 class Entrance:
@@ -107,7 +107,11 @@ class Entrance:
         return too_often(seconds) if seconds else unknown_webhook()
 
 
-def too_often(seconds: float) -> TooOften:
+def too_often(seconds: float) -> Problem:
     """The answer to whoever calls more often than the limits of a webhook allow."""
-    said = "This webhook was called more often than it may be."
-    return TooOften(said, code="too_many_calls", retry_after=seconds)
+    return too_many(_TOO_OFTEN, seconds)
+
+
+def is_too_often(problem: Problem) -> bool:
+    """Whether a rate is used up: until it is over, no other call of the same caller comes in."""
+    return problem.detail == _TOO_OFTEN

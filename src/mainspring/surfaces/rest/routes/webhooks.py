@@ -34,7 +34,7 @@ from mainspring.surfaces.rest.problems import MEDIA_TYPE, problem_answer, proble
 from mainspring.surfaces.rest.shapes import Accepted
 from mainspring.surfaces.rest.turnstile import close
 from mainspring.surfaces.rooms import Rooms
-from mainspring.triggers.entrance import TooOften
+from mainspring.triggers.entrance import is_too_often
 from mainspring.triggers.knock import Knock, unknown_webhook
 from mainspring.triggers.signature import Seal
 from mainspring.workspace.webhooks import token_hash
@@ -153,7 +153,7 @@ def _straight(fire: Fire) -> Any:
             answer = await fire(request)
         except Problem as problem:
             answer = problem_answer(problem, scope)
-            if isinstance(problem, TooOften):
+            if is_too_often(problem):
                 close(scope, problem.retry_after or 0.0)
         await answer(scope, receive, send)
 
