@@ -31,6 +31,12 @@ from mainspring.store.embedded import EmbeddedServer
 from mainspring.store.migrate import PACKAGED, migrate
 from mainspring.store.partitions import ensure_partitions
 
+# How many wait for a lock that somebody else holds.
+LOCK_WAITS = """
+    SELECT count(*) FROM pg_stat_activity
+    WHERE datname = current_database() AND wait_event_type = 'Lock'
+"""
+
 TEMPLATE = "template_of_tests"
 # The same with the partitions of today, which a house would make at its first start.
 LIVED_IN = "template_of_houses"

@@ -163,8 +163,8 @@ class Versions:
                     found.set_exception(error)
                 continue
             for key, found in taken.items():
-                making = self._make(found, rows.get(key))
-                if (row := rows.get(key)) is not None and row["size"] > _LARGE_BYTES:
+                making = self._make(found, row := rows.get(key))
+                if row is not None and row["size"] > _LARGE_BYTES:
                     # Nobody waits for a large one but who wants it.
                     self._making.add(task := asyncio.create_task(making, name="compile-version"))
                     task.add_done_callback(self._making.discard)

@@ -11,12 +11,9 @@ from mainspring.runs import queue
 from mainspring.runs.record import Recorder
 from mainspring.runs.rows import ClaimedRun, End, StepRow, Unit
 from tests.kit.house import Bench, document, step
+from tests.kit.postgres import LOCK_WAITS
 
 _PLACE = queue.Place("here", "here", 0, ("fast",), 8)
-_WAITS = """
-    SELECT count(*) FROM pg_stat_activity
-    WHERE datname = current_database() AND wait_event_type = 'Lock'
-"""
 PLAN = document(step("a", "test.note", {"mark": "a"}), execution={"concurrency": "allow_parallel"})
 
 
@@ -40,7 +37,7 @@ async def _claimed(bench: Bench, runs: int) -> list[ClaimedRun]:
 
 async def _until_it_waits(bench: Bench) -> None:
     async with asyncio.timeout(30):
-        while not await bench.house.database.fetchval(_WAITS):
+        while not await bench.house.database.fetchval(LOCK_WAITS):
             await asyncio.sleep(0.01)
 
 

@@ -19,13 +19,10 @@ from mainspring.workspace.automations import FIRST_MEMBER, save, set_state
 from mainspring.workspace.webhooks import Webhook, find_by_token, rotate, token_hash
 from tests.kit.api import Api, served
 from tests.kit.house import Bench, document
+from tests.kit.postgres import LOCK_WAITS
 from tests.kit.webhooks import PLAN, Hook, hook, runs, webhook
 
 PARALLEL: dict[str, Any] = {"execution": {"concurrency": "allow_parallel"}}
-WAITS = """
-    SELECT count(*) FROM pg_stat_activity
-    WHERE datname = current_database() AND wait_event_type = 'Lock'
-"""
 
 
 async def _seen(bench: Bench, called: Hook) -> Webhook:
@@ -105,7 +102,7 @@ async def test_a_change_under_way_is_waited_for_and_wins(
         await tx.execute(CHANGES[change])
         taking = asyncio.create_task(_taken(bench, asked))
         async with asyncio.timeout(20):
-            while not await database.fetchval(WAITS):
+            while not await database.fetchval(LOCK_WAITS):
                 await asyncio.sleep(0.005)
     assert await taking == 0
     assert await runs(bench) == 0
@@ -122,7 +119,7 @@ async def test_a_version_that_is_being_saved_is_waited_for_and_wins(bench: Bench
         await save(tx, house.workspace_id, report.definition, report.grants, FIRST_MEMBER)
         taking = asyncio.create_task(_taken(bench, asked))
         async with asyncio.timeout(20):
-            while not await database.fetchval(WAITS) and not taking.done():
+            while not await database.fetchval(LOCK_WAITS) and not taking.done():
                 await asyncio.sleep(0.005)
     assert await taking == 0
     assert (await bench.read((await called.fire({})).json()["run_id"]))["version"] == 2

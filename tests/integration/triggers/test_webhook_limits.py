@@ -16,6 +16,7 @@ from mainspring.wiring import House, rooms_of
 from mainspring.workspace.webhooks import token_hash
 from tests.kit.api import Api, served
 from tests.kit.house import Bench
+from tests.kit.postgres import LOCK_WAITS
 from tests.kit.webhooks import Hook, hook, runs
 
 
@@ -104,18 +105,12 @@ async def test_nobody_waits_for_the_groups_of_a_flood(bench: Bench) -> None:
             # As often as it may: its group is under way, and cannot be written.
             flood = asyncio.create_task(busy.fire({}))
             async with asyncio.timeout(20):
-                while not await bench.house.database.fetchval(_WAITS):
+                while not await bench.house.database.fetchval(LOCK_WAITS):
                     await asyncio.sleep(0.005)
                 assert (await seldom.fire({})).status_code == 202
             assert not flood.done()
         assert (await flood).status_code == 202
     assert await runs(bench) == 3
-
-
-_WAITS = """
-    SELECT count(*) FROM pg_stat_activity
-    WHERE datname = current_database() AND wait_event_type = 'Lock'
-"""
 
 
 async def test_a_stranger_s_flood_is_refused_like_anybody_s(bench: Bench) -> None:

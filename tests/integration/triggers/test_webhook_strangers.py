@@ -14,9 +14,9 @@ from mainspring.contracts.ids import new_id
 from mainspring.triggers import desk
 from tests.integration.triggers.test_webhook_signatures import BODY, SIGNED, _send, _signed
 from tests.integration.triggers.test_webhook_signatures import SECRET as SIGNING
-from tests.integration.triggers.test_webhook_tokens import _WAITS
 from tests.kit.api import Api, served
 from tests.kit.house import Bench
+from tests.kit.postgres import LOCK_WAITS
 from tests.kit.webhooks import hook, runs, webhook
 
 COSTLY = {f"x{number}": f"$..[?@.b > {number} && @.c[0] == {number}]" for number in range(100)}
@@ -153,7 +153,7 @@ async def test_a_call_that_meets_a_change_of_its_webhook_follows_the_new_one(
         await tx.execute("""UPDATE triggers SET inputs = '{"who": "after"}'::text::json""")
         firing = asyncio.create_task(called.fire({}))
         async with asyncio.timeout(20):
-            while not await bench.house.database.fetchval(_WAITS) and not firing.done():
+            while not await bench.house.database.fetchval(LOCK_WAITS) and not firing.done():
                 await asyncio.sleep(0.005)
     answer = await firing
     assert answer.status_code == 202

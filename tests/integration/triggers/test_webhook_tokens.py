@@ -16,6 +16,7 @@ from mainspring.workspace.automations import set_state
 from mainspring.workspace.webhooks import rotate
 from tests.kit.api import Api
 from tests.kit.house import Bench
+from tests.kit.postgres import LOCK_WAITS
 from tests.kit.webhooks import Hook, hook, runs, webhook
 
 # What differs from one answer to the next by its nature.
@@ -143,16 +144,10 @@ async def test_a_call_that_meets_a_change_of_token_starts_nothing_with_the_old_o
         await rotate(tx, bench.house.workspace_id, called.automation_id, called.slug)
         firing = asyncio.create_task(called.fire({}))
         async with asyncio.timeout(20):
-            while not await bench.house.database.fetchval(_WAITS) and not firing.done():
+            while not await bench.house.database.fetchval(LOCK_WAITS) and not firing.done():
                 await asyncio.sleep(0.005)
     assert (await firing).status_code == 401
     assert await runs(bench) == 0
-
-
-_WAITS = """
-    SELECT count(*) FROM pg_stat_activity
-    WHERE datname = current_database() AND wait_event_type = 'Lock'
-"""
 
 
 async def test_a_webhook_that_never_had_a_token_cannot_be_called(bench: Bench, api: Api) -> None:
