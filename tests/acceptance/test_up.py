@@ -172,6 +172,16 @@ def test_a_second_server_on_the_data_folder_is_refused(
     server.gets_healthy()
 
 
+def test_who_answers_goes_before_who_works_and_each_has_a_share_of_its_own(server: Server) -> None:
+    parts = {name: server.pids[name] for name in ("api", "scheduler", "worker")}
+    usual = os.getpriority(os.PRIO_PROCESS, server.process.pid)
+
+    nice = {name: os.getpriority(os.PRIO_PROCESS, pid) for name, pid in parts.items()}
+    behind = min(usual + 5, 19)
+    assert nice == {"api": usual, "scheduler": behind, "worker": behind}
+    assert {os.getsid(pid) for pid in parts.values()} == set(parts.values())
+
+
 def test_other_commands_work_beside_it(server: Server, mainspring: Mainspring) -> None:
     ended = mainspring("run", EXAMPLES / "first.json")
 

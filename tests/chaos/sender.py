@@ -98,14 +98,17 @@ async def send(
 async def apart(
     address: str, hook: tuple[str, str], pace: float, seconds: float, *, after: float = 0.0
 ) -> dict[str, Any]:
-    """The same in another process, after some seconds, until it is done."""
+    """The same in another process, after some seconds, until it is done.
+
+    Senders have machines of their own; here, a session each, between which processors are shared.
+    """
     host, _, port = address.removeprefix("http://").rpartition(":")
     automation, token = hook
     path = f"/api/v1/automations/{automation}/fire"
     words = [host, port, path, token, str(pace), str(seconds), str(time.time() + after)]
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "tests.chaos.sender", *words, cwd=ROOT,
-        stdout=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE, start_new_session=True,
     )  # fmt: skip
     try:
         said, _ = await process.communicate()

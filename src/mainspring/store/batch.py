@@ -74,10 +74,14 @@ class GroupWriter(Generic[Unit, Answer]):
         *,
         most: int = 256,
         patience: Patience | None = None,
+        gather: float = 0.0,
     ) -> None:
         self._database = database
         self._flush = flush
         self._most = most
+        # Seconds that a small group waits for more: what nobody is in a hurry for costs less so.
+        self._gather = gather
+        self._crowd = most // (8 if gather else 2)
         self._patience = patience
         self._waiting: list[tuple[Unit, asyncio.Future[Answer]]] = []
         self._arrived = asyncio.Event()
@@ -119,10 +123,10 @@ class GroupWriter(Generic[Unit, Answer]):
     async def _loop(self) -> None:
         while True:
             await self._arrived.wait()
-            if len(self._waiting) < self._most // 2:
+            if len(self._waiting) < self._crowd:
                 # One turn of the event loop lets every task that is ready hand in its unit. A
                 # crowd does not wait for that: its rows are on their way while others work.
-                await asyncio.sleep(0)
+                await asyncio.sleep(self._gather)
             taken = self._waiting[: self._most]
             del self._waiting[: self._most]
             if not self._waiting:

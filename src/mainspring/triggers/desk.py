@@ -49,6 +49,8 @@ __all__ = ["SHARE", "Accepted", "WebhookDesk"]
 
 # Calls of one source that may be recorded together; the others of it wait their turn.
 SHARE: Final = 64
+# How long calls of a flood wait for others to be recorded with.
+_GATHER_SECONDS: Final = 0.04
 # How often a call whose webhook changes under it is prepared.
 _TRIES: Final = 3
 
@@ -64,10 +66,13 @@ class WebhookDesk:
         self._entrance = Entrance(database, vault, limits)
         self._mapper = Mapper(limits)
         recorder = MomentRecorder(dispatcher, self._entrance.keep)
-        # A flood is written beside everybody else: nobody waits for its groups.
+        # A flood is written beside everybody else, in groups that are worth a flush to disk:
+        # nobody waits for them, and they take little from others.
         self._writer, self._floods = (
-            GroupWriter[Moment, Answer](database, recorder.flush, patience=Patience())
-            for _ in range(2)
+            GroupWriter[Moment, Answer](
+                database, recorder.flush, patience=Patience(), gather=seconds
+            )
+            for seconds in (0.0, _GATHER_SECONDS)
         )
         # A source prepares one call after the other; what is quick never stands in line.
         self._preparing = Turns(1)

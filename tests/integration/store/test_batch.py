@@ -22,6 +22,7 @@ class _Ledger:
         self.database = database
         self.poison = poison
         self.broken = 0
+        self.groups = 0
         self.written: list[int] = []
 
     async def flush(self, connection: Dedicated, units: Sequence[int]) -> Sequence[int]:
@@ -31,6 +32,7 @@ class _Ledger:
                 self.broken += 1
                 await self.database.execute("SELECT pg_terminate_backend($1)", pid)
             await connection.execute("SELECT 1")
+        self.groups += 1
         self.written += units
         return [unit * 2 for unit in units]
 
@@ -116,3 +118,29 @@ async def test_what_the_database_cannot_do_is_told_plainly(
         assert isinstance(answer, kind)
         assert (answer.code, answer.retryable) == (code, True)
         assert str(error) not in str(answer.as_dict())
+
+
+async def test_a_group_that_may_wait_takes_along_who_comes_meanwhile(database: Database) -> None:
+    ledger = _Ledger(database, poison=None)
+    writer: GroupWriter[int, int] = GroupWriter(database, ledger.flush, gather=0.2)
+    try:
+        first = writer.submit(1)
+        for _ in range(10):
+            await asyncio.sleep(0)
+        assert writer.waiting == 1
+        async with asyncio.timeout(20):
+            assert await asyncio.gather(first, writer.submit(2)) == [2, 4]
+    finally:
+        await writer.aclose()
+    assert (ledger.groups, ledger.written) == (1, [1, 2])
+
+
+async def test_a_crowd_does_not_wait_for_more(database: Database) -> None:
+    ledger = _Ledger(database, poison=None)
+    writer: GroupWriter[int, int] = GroupWriter(database, ledger.flush, most=80, gather=3600)
+    try:
+        async with asyncio.timeout(20):
+            answers = await asyncio.gather(*(writer.submit(unit) for unit in range(10)))
+    finally:
+        await writer.aclose()
+    assert answers == [unit * 2 for unit in range(10)]

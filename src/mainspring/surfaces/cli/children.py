@@ -19,6 +19,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from mainspring.contracts.priority import step_back
 from mainspring.store.leash import PR_SET_PDEATHSIG
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.logbook import keep_logbook
@@ -61,6 +62,8 @@ class Part:
     live: Callable[[Line], int]
     # How it reports: text or json.
     log: str = "text"
+    # How far it steps back behind parts that somebody waits for.
+    behind: int = 0
 
 
 @dataclass(slots=True)
@@ -115,6 +118,10 @@ def _become(part: Part, line: Line, parent: int) -> None:
     """Never returns: what stands above on the stack is the parent's to finish."""
     code = exits.FAILED
     try:
+        # Where the kernel shares processors between sessions, each part has a share of its own.
+        os.setsid()
+        if part.behind:
+            step_back(os.getpid(), part.behind)
         _take_signals()
         _tie_to(parent)
         _close_all_but(line.fileno())

@@ -31,12 +31,17 @@ from mainspring.actions.script.sandbox.confine import (
 from mainspring.actions.script.sandbox.folder import remove_place
 from mainspring.actions.script.sandbox.system import PR_SET_DUMPABLE, PR_SET_PDEATHSIG, Kernel
 from mainspring.actions.script.sandbox.walls import Wanted
+from mainspring.contracts.priority import step_back
 
 MESSAGE_BYTES = 16_384
 _STREAMS = 3
 _LOOK_MS = 40
 _LAST_LOOK_MS = 1000
 _CANNOT_RUN = 126
+# A script that has used so much of a processor lets those go first that have just begun: they
+# get ten times what it gets.
+_BRIEF_SECONDS = 0.2
+_BEHIND = 10
 _PAGE = resource.getpagesize()
 _TICKS = os.sysconf("SC_CLK_TCK")
 
@@ -49,6 +54,8 @@ class _Child:
     # Above these it is ended: bytes in memory (0 until it has work) and processor time.
     most_bytes: int = 0
     most_ticks: int = 0
+    # Above this it steps back behind others, once; 0 for one that has.
+    brief_ticks: int = 0
     why: str | None = None
 
 
@@ -204,19 +211,25 @@ class Launcher:
     def _bound(self, child: _Child, wish: dict[str, Any]) -> None:
         """The work begins: from here its memory and its processor time are watched."""
         child.most_bytes = wish["memory"]
-        child.most_ticks = self._ticks(child) + round(wish["cpu"] * _TICKS)
+        used = self._ticks(child)
+        child.most_ticks = used + round(wish["cpu"] * _TICKS)
+        child.brief_ticks = used + round(_BRIEF_SECONDS * _TICKS)
 
     def _watch(self) -> None:
         for child in self._children.values():
             if not child.most_bytes or child.why:
                 continue
             pages = self._read(f"{child.pid}/statm").split()
+            used = self._ticks(child)
             if len(pages) > 1 and int(pages[1]) * _PAGE > child.most_bytes:
                 child.why = "memory"
-            elif self._ticks(child) > child.most_ticks:
+            elif used > child.most_ticks:
                 child.why = "cpu"
             if child.why:
                 _kill(child.pid)
+            elif child.brief_ticks and used > child.brief_ticks:
+                child.brief_ticks = 0
+                step_back(child.pid, _BEHIND, self._processes)
 
     def _ticks(self, child: _Child) -> int:
         fields = self._read(f"{child.pid}/stat").rpartition(b")")[2].split()

@@ -96,6 +96,21 @@ async def test_memory_that_v8_does_not_count_is_bounded_too(
     assert told.reason == "memory" or told.failed["name"] == "RangeError"
 
 
+async def test_a_script_that_works_for_long_lets_others_go_first(sandboxes: Sandboxes) -> None:
+    usual = os.getpriority(os.PRIO_PROCESS, 0)
+    counting = "const end = Date.now() + 60_000; while (Date.now() < end);"
+    async with sandboxes.taken() as long, sandboxes.taken() as brief:
+        await long.send(first_frame(body(counting)))
+        await brief.send(first_frame(body("await brains.x({})")))
+        assert await seen(lambda: _nice(long.pid) == min(usual + 10, 19))
+        assert _nice(brief.pid) == usual
+
+
+def _nice(pid: int | None) -> int:
+    assert pid is not None
+    return os.getpriority(os.PRIO_PROCESS, pid)
+
+
 async def test_a_script_can_be_ended_from_outside(sandboxes: Sandboxes) -> None:
     async with sandboxes.taken() as process:
         await process.send(first_frame(body("await brains.x({})")))
