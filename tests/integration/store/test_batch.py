@@ -128,8 +128,9 @@ async def test_a_group_that_may_wait_takes_along_who_comes_meanwhile(database: D
         for _ in range(10):
             await asyncio.sleep(0)
         assert writer.waiting == 1
+        second = writer.submit(2)
         async with asyncio.timeout(20):
-            assert await asyncio.gather(first, writer.submit(2)) == [2, 4]
+            assert [await first, await second] == [2, 4]
     finally:
         await writer.aclose()
     assert (ledger.groups, ledger.written) == (1, [1, 2])
