@@ -113,7 +113,7 @@ _QUICK = (
     "a million lines of errors", "a million fetches", "recursion", "a pattern that never ends",
     "a disk full of files",
 )  # fmt: skip
-_TURNS = 40
+_WARM_UP, _TURNS = 5, 40
 
 
 async def resources(asked: Asked) -> Verdict:
@@ -121,6 +121,8 @@ async def resources(asked: Asked) -> Verdict:
     sources = bombs()
     chosen = list(sources) if asked.full else list(_QUICK)
     async with Sandboxes(warm=0, most=6, wanted=Wanted.AUTO, caps=CAPS, flags=FLAGS) as sandboxes:
+        for _ in range(_WARM_UP):
+            await _neighbour(sandboxes)
         alone = [await _neighbour(sandboxes) for _ in range(_TURNS)]
         done = asyncio.Event()
         beside = asyncio.create_task(_neighbours(sandboxes, done))

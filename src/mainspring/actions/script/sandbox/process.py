@@ -33,8 +33,9 @@ __all__ = ["Ended", "Frame", "Piece", "Reason", "SandboxProcess"]
 
 Reason = Literal["wall", "cpu", "memory", "output", "answer", "killed", "crashed"]
 
-_READ_BYTES = 1 << 16
-_MOST_PIECES_IN_A_PIPE = 32
+# Not more at once: whoever else speaks is heard in between.
+_READ_BYTES = 1 << 14
+_MOST_PIECES_IN_A_PIPE = 128
 # So much may wait for whoever listens; above it, the process waits.
 _MOST_WAITING = 1 << 20
 _LEAST_WEIGHT = 256
