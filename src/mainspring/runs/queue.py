@@ -20,7 +20,7 @@ from uuid import UUID
 from mainspring.contracts.limits import Limits
 from mainspring.runs.rows import ClaimedRun
 from mainspring.runs.turns import Look, everything
-from mainspring.store.database import HOST_LETTERS
+from mainspring.store.sessions import HOST_LETTERS
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction

@@ -13,9 +13,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import hashlib
-import os
-import platform
 import random
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping
@@ -39,6 +36,7 @@ from mainspring.store.outage import (
     is_lost_connection,
     unavailable,
 )
+from mainspring.store.sessions import session_name
 from mainspring.store.source import EmbeddedSource, OutsideSource, Source
 
 __all__ = ["Connection", "Database", "Dedicated", "database_problem", "is_lost_connection"]
@@ -58,8 +56,6 @@ _FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 0.5
 # What the driver may raise in the middle of a break; on an open connection it means misuse.
 _WHEN_CLOSED = (ConnectionError, asyncpg.InterfaceError)
 _NONE: Mapping[str, str] = MappingProxyType({})
-# Letters of the mark that stands for a machine in the names of its sessions.
-HOST_LETTERS = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,16 +65,6 @@ class PoolUse:
     used: int
     idle: int
     most: int
-
-
-def session_name(name: str) -> str:
-    """What a session of this process is called in the database: also by whom it may be ended."""
-    return f"{name}:{os.getpid()}:{host_mark(platform.node())}"
-
-
-def host_mark(host: str) -> str:
-    """A machine in few letters: the names of pods differ at their end, and a session's is short."""
-    return hashlib.md5(host.encode(), usedforsecurity=False).hexdigest()[:HOST_LETTERS]
 
 
 class Database(Asking):

@@ -18,9 +18,10 @@ import asyncpg
 
 from mainspring.contracts.errors import Clash, Missing
 from mainspring.store.asking import Dedicated
-from mainspring.store.database import HOST_LETTERS, Database
+from mainspring.store.database import Database
 from mainspring.store.migrate import Applied, read_applied
 from mainspring.store.outage import database_problem
+from mainspring.store.sessions import others_at_work
 from mainspring.store.tables import (
     Table,
     digest_of,
@@ -45,13 +46,6 @@ PLAIN_SESSION: Final = {
 _PIECES: Final = 16
 _KEYS = "SELECT DISTINCT key_id FROM secrets ORDER BY key_id"
 _LIVE = "SELECT name FROM workers WHERE lease_until > now() ORDER BY id LIMIT 1"
-# Every part of every Mainspring, a scheduler and an API too, is known by the name of its sessions.
-_SESSIONS = f"""
-    SELECT count(DISTINCT application_name) FROM pg_stat_activity
-    WHERE datname = current_database() AND usename = current_user
-      AND application_name ~ '^[a-z_-]+:[0-9]+:[0-9a-f]{{{HOST_LETTERS}}}$'
-      AND application_name <> current_setting('application_name')
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +174,7 @@ async def refuse_at_work(database: Database) -> None:
             code="still_at_work",
             suggestion="Stop every server and worker of it, wait half a minute and try again.",
         )
-    if count := await database.fetchval(_SESSIONS):
+    if count := await others_at_work(database):
         raise Clash(
             f"Mainspring still has this database open: {count} of its processes, on this machine "
             "or on others.",

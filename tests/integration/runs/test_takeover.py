@@ -11,7 +11,7 @@ import pytest
 
 from mainspring.runs import queue
 from mainspring.runs.rescue import rescue, return_strays
-from mainspring.store.database import host_mark
+from mainspring.store.sessions import host_mark
 from tests.kit.dying import LEASES_OVER, Dead, lose_workers
 from tests.kit.house import Bench, document, step
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import signal
 import time
@@ -16,10 +17,17 @@ import orjson
 import pytest
 import pytest_asyncio
 
+from mainspring import __version__
 from mainspring.contracts.errors import Clash, Invalid, Missing, Problem, Upstream
 from mainspring.settings import Settings
 from mainspring.store.codecs import as_json
-from mainspring.store.database import Connection, Database, is_lost_connection, session_name
+from mainspring.store.database import Connection, Database, is_lost_connection
+from mainspring.store.sessions import (
+    host_mark,
+    others_at_work,
+    session_name,
+    versions_at_work,
+)
 from tests.kit.processes import first_line, is_running, module_process
 from tests.kit.runaway import RUNAWAY
 
@@ -102,6 +110,20 @@ async def test_sessions_speak_utc_and_have_no_statement_timeout(database: Databa
     assert await database.fetchval("SHOW timezone") == "UTC"
     assert await database.fetchval("SHOW statement_timeout") == "0"
     assert await database.fetchval("SHOW application_name") == session_name("mainspring")
+
+
+async def test_sessions_tell_the_version_of_who_opened_them(
+    database: Database, database_url: str
+) -> None:
+    elsewhere = host_mark("elsewhere")
+    names = (f"worker:7:{elsewhere}:0.0.9", f"api:8:{elsewhere}", "psql")
+    async with contextlib.AsyncExitStack() as opened:
+        for name in names:
+            other = await asyncpg.connect(database_url, server_settings={"application_name": name})
+            opened.push_async_callback(other.close)
+
+        assert await versions_at_work(database) == {__version__: 1, "0.0.9": 1, "": 1}
+        assert await others_at_work(database) == 2
 
 
 async def test_a_transaction_is_kept_whole_or_not_at_all(database: Database) -> None:

@@ -15,9 +15,10 @@ import pytest_asyncio
 
 from mainspring.contracts.errors import Clash, Invalid, Upstream
 from mainspring.settings import Settings
-from mainspring.store.database import Database, host_mark
+from mainspring.store.database import Database
 from mainspring.store.downgrade import downgrade, ways_back, what_is_lost
 from mainspring.store.migrate import DOWN, PACKAGED, migrate, read_migrations, tables_version
+from mainspring.store.sessions import host_mark
 from mainspring.store.snapshot import refuse_at_work
 from tests.kit.catalogs import catalog, statements
 

@@ -11,10 +11,12 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
+from mainspring import __version__
 from mainspring.runs.fleet import QueueSignals, list_workers, read_signals
 from mainspring.runs.numbers import HouseNumbers, read_house
 from mainspring.runs.retention import DEFAULT_DAYS
 from mainspring.store.migrate import tables_version
+from mainspring.store.sessions import versions_at_work
 from mainspring.surfaces.cli.backing_up import last_backup
 from mainspring.surfaces.cli.checks import Check, Verdict
 from mainspring.surfaces.cli.listening import is_loopback
@@ -65,6 +67,8 @@ class Seen:
     kept_days: int = DEFAULT_DAYS
     # What each queue asks of the workers.
     queues: Sequence[QueueSignals] = ()
+    # How many processes of each version have the database open.
+    versions: Mapping[str, int] = field(default_factory=dict)
 
 
 async def look(database: Database, settings: Settings, limits: Limits) -> Seen:
@@ -76,6 +80,7 @@ async def look(database: Database, settings: Settings, limits: Limits) -> Seen:
         queues = await read_signals(connection)
         dead = await connection.fetch(_DEAD)
         kept = await connection.fetchval(_LONGEST_KEPT, DEFAULT_DAYS)
+        versions = await versions_at_work(connection)
     machines: dict[str, int] = {}
     for worker in workers:
         host = worker["host"] or "?"
@@ -83,7 +88,7 @@ async def look(database: Database, settings: Settings, limits: Limits) -> Seen:
     return Seen(
         await tables_version(database), house, size, machines,
         {row["name"]: row["dead"] for row in dead}, max(int(kept), DEFAULT_DAYS),
-        queues,
+        queues, versions,
     )  # fmt: skip
 
 
@@ -97,6 +102,7 @@ def database_checks(seen: list[Seen], settings: Settings) -> list[tuple[str, Cal
     return [
         judged("tables", tables),
         judged("workers", workers),
+        judged("versions", versions),
         judged("connections", lambda found: connections(found, settings)),
         judged("transactions", transactions),
         judged("dead rows", dead_rows),
@@ -125,6 +131,21 @@ def workers(seen: Seen) -> Check:
         return Check("workers", "ok", "None is alive, and no run waits for one.")
     places = ", ".join(f"{number} on {host}" for host, number in sorted(seen.machines.items()))
     return Check("workers", "ok", f"At work: {places}.")
+
+
+def versions(seen: Seen) -> Check:
+    """Whether every process that has the database open is of this program's version."""
+    others = {name: number for name, number in seen.versions.items() if name != __version__}
+    if not others:
+        return Check("versions", "ok", f"Everything that has the database open is {__version__}.")
+    told = ", ".join(
+        f"{count(number, 'process', 'processes')} of {name or 'an older version'}"
+        for name, number in sorted(others.items())
+    )
+    return Check(
+        "versions", "doubtful", f"This is {__version__}, and beside it: {told}.",
+        "After an upgrade, restart every part of Mainspring, on every machine.",
+    )  # fmt: skip
 
 
 def connections(seen: Seen, settings: Settings) -> Check:

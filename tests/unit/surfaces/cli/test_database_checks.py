@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from mainspring import __version__
 from mainspring.contracts.errors import Invalid
 from mainspring.runs.fleet import QueueSignals
 from mainspring.runs.numbers import HouseNumbers
@@ -46,6 +47,16 @@ def test_a_database_that_carries_little_is_well(tmp_path: Path) -> None:
     }  # fmt: skip
 
     assert set(verdicts.values()) == {"ok"}
+
+
+def test_a_part_that_was_not_started_again_after_an_upgrade_is_named() -> None:
+    same = checks.versions(replace(SEEN, versions={__version__: 4}))
+    mixed = checks.versions(replace(SEEN, versions={__version__: 4, "0.0.9": 1, "": 2}))
+
+    assert same.verdict == "ok"
+    assert mixed.verdict == "doubtful"
+    assert "2 processes of an older version, 1 process of 0.0.9" in mixed.detail
+    assert mixed.suggestion
 
 
 def test_what_cannot_go_on_is_doubtful_and_says_what_to_do(tmp_path: Path) -> None:

@@ -1,0 +1,54 @@
+"""What a session is called in the database: which part, in which process, where, of which version.
+
+By its name a session of a worker that froze is found and ended, a program that must be alone
+knows that it is not, and ``doctor`` sees who was not started again after an upgrade.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+from typing import TYPE_CHECKING, Final
+
+from mainspring import __version__
+
+if TYPE_CHECKING:
+    from mainspring.contracts.context import Transaction
+
+# Letters of the mark that stands for a machine: the names of pods differ at their end, and the
+# name of a session is short.
+HOST_LETTERS: Final = 12
+# Sessions of every part of every Mainspring; those before versions were told have no last piece.
+_OURS = f"""
+    datname = current_database() AND usename = current_user
+      AND application_name ~ '^[a-z_-]+:[0-9]+:[0-9a-f]{{{HOST_LETTERS}}}(:|$)'
+"""
+_OTHERS = f"""
+    SELECT count(DISTINCT application_name) FROM pg_stat_activity
+    WHERE {_OURS} AND application_name <> current_setting('application_name')
+"""
+_VERSIONS = f"""
+    SELECT split_part(application_name, ':', 4) AS version,
+        count(DISTINCT application_name) AS processes
+    FROM pg_stat_activity WHERE {_OURS} GROUP BY 1
+"""
+
+
+def session_name(name: str) -> str:
+    return f"{name}:{os.getpid()}:{host_mark(platform.node())}:{__version__}"
+
+
+def host_mark(host: str) -> str:
+    """A machine in few letters."""
+    return hashlib.md5(host.encode(), usedforsecurity=False).hexdigest()[:HOST_LETTERS]
+
+
+async def others_at_work(tx: Transaction) -> int:
+    """How many other processes have the database open, on whatever machine."""
+    return int(await tx.fetchval(_OTHERS))
+
+
+async def versions_at_work(tx: Transaction) -> dict[str, int]:
+    """How many processes of each version have the database open; "" is older than that is told."""
+    return {row["version"]: row["processes"] for row in await tx.fetch(_VERSIONS)}
