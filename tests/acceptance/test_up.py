@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import os
 import re
@@ -11,9 +12,13 @@ import tempfile
 from collections.abc import Iterator
 from typing import IO, Any
 
+import asyncpg
 import httpx2
 import pytest
 
+from mainspring.store.embedded import dsn_at
+from mainspring.store.ownership import read_owner
+from mainspring.store.sessions import host_mark
 from tests.acceptance.commands import (
     EXAMPLES,
     NO_SETTINGS,
@@ -23,7 +28,7 @@ from tests.acceptance.commands import (
     open_folder,
     silent_server,
 )
-from tests.kit.processes import is_running, wait_until
+from tests.kit.processes import is_running, session_nice, wait_until
 from tests.kit.told import Told
 
 HEALTH = "/api/v1/health"
@@ -180,6 +185,8 @@ def test_who_answers_goes_before_who_works_and_each_has_a_share_of_its_own(serve
     behind = min(usual + 5, 19)
     assert nice == {"api": usual, "scheduler": behind, "worker": behind}
     assert {os.getsid(pid) for pid in parts.values()} == set(parts.values())
+    sessions = {name: session_nice(pid) for name, pid in parts.items()}
+    assert sessions in (nice, dict.fromkeys(parts))
 
 
 def test_other_commands_work_beside_it(server: Server, mainspring: Mainspring) -> None:
@@ -191,6 +198,22 @@ def test_other_commands_work_beside_it(server: Server, mainspring: Mainspring) -
     assert examined.code == 0, examined.said
     assert server.ready["address"] in examined.out
     server.gets_healthy()
+
+
+async def test_doctor_tells_of_a_part_of_another_version(
+    server: Server, mainspring: Mainspring
+) -> None:
+    owner = read_owner(mainspring.home)
+    assert owner is not None
+    name = f"mainspring:4242:{host_mark('elsewhere')}:0.0.9"
+    old = await asyncpg.connect(dsn_at(owner.socket), server_settings={"application_name": name})
+    try:
+        examined = await asyncio.to_thread(mainspring, "doctor")
+    finally:
+        await old.close()
+
+    assert "1 process of 0.0.9" in examined.out, examined.said
+    assert "0.0.9" not in mainspring("doctor").out
 
 
 @pytest.mark.parametrize("name", ["api", "scheduler", "worker", "postgres"])

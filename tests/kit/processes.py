@@ -59,6 +59,14 @@ def is_running(pid: int) -> bool:
     return True
 
 
+def session_nice(pid: int) -> int | None:
+    """How nice the session of a process is; None where processors are not shared by session."""
+    with contextlib.suppress(OSError):
+        said = Path(f"/proc/{pid}/autogroup").read_text().split()
+        return int(said[-1]) if said else None
+    return None
+
+
 def wait_until(fact: Callable[[], bool], seconds: float, what: str) -> None:
     """Waits for something that can be seen; never longer than is promised."""
     deadline = time.monotonic() + seconds

@@ -3,7 +3,7 @@
 Somebody who calls, or waits for a short script, should not notice that something else has been
 working for a minute; where a processor is free, whoever stepped back loses nothing. Two things
 decide, and both are told: how nice the threads of a process are, and, where the kernel shares
-processors between sessions, how nice the session is.
+processors between sessions, how nice the session is. A new session does not inherit that.
 """
 
 from __future__ import annotations
@@ -14,19 +14,32 @@ import os
 _NICEST = 19
 
 
-def step_back(pid: int, by: int, processes: int | None = None) -> None:
-    """Lets others go before the session that this process leads; best effort, it works on anyway.
+def nicer(by: int) -> int:
+    """So much nicer than this process, which is where its starter put it."""
+    return min(os.getpriority(os.PRIO_PROCESS, 0) + by, _NICEST)
 
-    An open ``/proc`` is given by whoever has no path to it.
+
+def put_behind(pid: int, nice: int, processes: int | None = None) -> bool:
+    """Puts the session that this process leads where it belongs, as far as the kernel lets us.
+
+    False when it is worth another try a tenth of a second later: that often the kernel lets
+    somebody without privileges say how nice a session is, whoever else has just done so. An open
+    ``/proc`` is given by whoever has no path to it.
     """
     with contextlib.suppress(OSError):
-        # From where its starter put it.
-        nice = os.getpriority(os.PRIO_PROCESS, pid) + by
-        os.setpriority(os.PRIO_PGRP, pid, min(nice, _NICEST))
-    with contextlib.suppress(OSError):
-        path = f"/proc/{pid}/autogroup" if processes is None else f"{pid}/autogroup"
+        os.setpriority(os.PRIO_PGRP, pid, nice)
+    path = f"/proc/{pid}/autogroup" if processes is None else f"{pid}/autogroup"
+    try:
         session = os.open(path, os.O_WRONLY, dir_fd=processes)
-        try:
-            os.write(session, str(by).encode())
-        finally:
-            os.close(session)
+    except OSError:
+        # A kernel that knows of no sessions, or a process that is gone.
+        return True
+    try:
+        os.write(session, str(nice).encode())
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True
+    finally:
+        os.close(session)
+    return True

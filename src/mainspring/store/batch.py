@@ -14,6 +14,7 @@ gives up the one that does it, so that the others are written.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
@@ -85,6 +86,7 @@ class GroupWriter(Generic[Unit, Answer]):
         self._patience = patience
         self._waiting: list[tuple[Unit, asyncio.Future[Answer]]] = []
         self._arrived = asyncio.Event()
+        self._crowded = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         self._busy = False
         self._connection: asyncpg.Connection[asyncpg.Record] | None = None
@@ -101,6 +103,8 @@ class GroupWriter(Generic[Unit, Answer]):
         done: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
         self._waiting.append((unit, done))
         self._arrived.set()
+        if len(self._waiting) >= self._crowd:
+            self._crowded.set()
         return done
 
     async def write(self, unit: Unit) -> Answer:
@@ -115,6 +119,9 @@ class GroupWriter(Generic[Unit, Answer]):
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
             self._task = None
+        for _, done in self._waiting:
+            done.cancel()
+        self._waiting.clear()
         await self._drop_connection()
 
     def _unwritten(self) -> bool:
@@ -124,17 +131,27 @@ class GroupWriter(Generic[Unit, Answer]):
         while True:
             await self._arrived.wait()
             if len(self._waiting) < self._crowd:
-                # One turn of the event loop lets every task that is ready hand in its unit. A
-                # crowd does not wait for that: its rows are on their way while others work.
-                await asyncio.sleep(self._gather)
+                await self._gathered()
             taken = self._waiting[: self._most]
             del self._waiting[: self._most]
+            if len(self._waiting) < self._crowd:
+                self._crowded.clear()
             if not self._waiting:
                 self._arrived.clear()
             if taken:
                 self._busy = True
                 await self._send(taken)
                 self._busy = False
+
+    async def _gathered(self) -> None:
+        """Lets others join the group. A crowd does not wait: it is on its way while others work."""
+        if not self._gather:
+            # One turn of the event loop lets every task that is ready hand in its unit.
+            await asyncio.sleep(0)
+            return
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(self._gather):
+                await self._crowded.wait()
 
     async def _send(self, taken: list[tuple[Unit, asyncio.Future[Answer]]]) -> None:
         try:

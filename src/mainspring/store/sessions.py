@@ -16,6 +16,8 @@ from mainspring import __version__
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
 
+# What is told of a version: the names of sessions are short, and those of versions may be long.
+VERSION: Final = __version__[:20]
 # Letters of the mark that stands for a machine: the names of pods differ at their end, and the
 # name of a session is short.
 HOST_LETTERS: Final = 12
@@ -25,7 +27,7 @@ _OURS = f"""
       AND application_name ~ '^[a-z_-]+:[0-9]+:[0-9a-f]{{{HOST_LETTERS}}}(:|$)'
 """
 _OTHERS = f"""
-    SELECT count(DISTINCT application_name) FROM pg_stat_activity
+    SELECT count(DISTINCT application_name) AS processes FROM pg_stat_activity
     WHERE {_OURS} AND application_name <> current_setting('application_name')
 """
 _VERSIONS = f"""
@@ -36,7 +38,7 @@ _VERSIONS = f"""
 
 
 def session_name(name: str) -> str:
-    return f"{name}:{os.getpid()}:{host_mark(platform.node())}:{__version__}"
+    return f"{name}:{os.getpid()}:{host_mark(platform.node())}:{VERSION}"
 
 
 def host_mark(host: str) -> str:
@@ -46,7 +48,9 @@ def host_mark(host: str) -> str:
 
 async def others_at_work(tx: Transaction) -> int:
     """How many other processes have the database open, on whatever machine."""
-    return int(await tx.fetchval(_OTHERS))
+    row = await tx.fetchrow(_OTHERS)
+    assert row is not None
+    return int(row["processes"])
 
 
 async def versions_at_work(tx: Transaction) -> dict[str, int]:

@@ -21,9 +21,11 @@ a failed run, and its sender is told what did not fit.
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID
 
 from mainspring.contracts.errors import Exhausted, Problem
 from mainspring.contracts.limits import Limits
@@ -74,6 +76,8 @@ class WebhookDesk:
             )
             for seconds in (0.0, _GATHER_SECONDS)
         )
+        # How many calls of a source are with the writer of floods.
+        self._flooding: Counter[UUID] = Counter()
         # A source prepares one call after the other; what is quick never stands in line.
         self._preparing = Turns(1)
         self._turns = Turns(SHARE)
@@ -206,8 +210,18 @@ class WebhookDesk:
         source = moment.webhook.id
         if not self._turns.begin(source):
             await self._turns.stand_in_line(source)
-        # Whoever calls as often as a webhook may is a flood for now.
-        floods = self._entrance.closed_for(moment.webhook) > 0
-        written = (self._floods if floods else self._writer).submit(moment)
+        # Whoever calls as often as a webhook may is a flood for now; a later call does not
+        # overtake those that are written as one.
+        if source in self._flooding or self._entrance.closed_for(moment.webhook) > 0:
+            self._flooding[source] += 1
+            written = self._floods.submit(moment)
+            written.add_done_callback(lambda _: self._flooded(source))
+        else:
+            written = self._writer.submit(moment)
         written.add_done_callback(lambda _: self._turns.end(source))
         return written
+
+    def _flooded(self, source: UUID) -> None:
+        self._flooding[source] -= 1
+        if not self._flooding[source]:
+            del self._flooding[source]

@@ -138,7 +138,7 @@ async def test_a_group_that_may_wait_takes_along_who_comes_meanwhile(database: D
 
 async def test_a_crowd_does_not_wait_for_more(database: Database) -> None:
     ledger = _Ledger(database, poison=None)
-    writer: GroupWriter[int, int] = GroupWriter(database, ledger.flush, most=80, gather=3600)
+    writer: GroupWriter[int, int] = GroupWriter(database, ledger.flush, most=80, gather=30)
     try:
         async with asyncio.timeout(20):
             answers = await asyncio.gather(*(writer.submit(unit) for unit in range(10)))

@@ -17,12 +17,12 @@ import orjson
 import pytest
 import pytest_asyncio
 
-from mainspring import __version__
 from mainspring.contracts.errors import Clash, Invalid, Missing, Problem, Upstream
 from mainspring.settings import Settings
 from mainspring.store.codecs import as_json
 from mainspring.store.database import Connection, Database, is_lost_connection
 from mainspring.store.sessions import (
+    VERSION,
     host_mark,
     others_at_work,
     session_name,
@@ -122,7 +122,7 @@ async def test_sessions_tell_the_version_of_who_opened_them(
             other = await asyncpg.connect(database_url, server_settings={"application_name": name})
             opened.push_async_callback(other.close)
 
-        assert await versions_at_work(database) == {__version__: 1, "0.0.9": 1, "": 1}
+        assert await versions_at_work(database) == {VERSION: 1, "0.0.9": 1, "": 1}
         assert await others_at_work(database) == 2
 
 

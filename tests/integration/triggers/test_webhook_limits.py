@@ -10,7 +10,7 @@ from dataclasses import replace
 import httpx2
 
 from mainspring.contracts.limits import Limits
-from mainspring.triggers.desk import SHARE, Accepted
+from mainspring.triggers.desk import SHARE, Accepted, WebhookDesk
 from mainspring.triggers.knock import Knock
 from mainspring.wiring import House, rooms_of
 from mainspring.workspace.webhooks import token_hash
@@ -29,6 +29,10 @@ async def _bounded(bench: Bench, limits: Limits) -> AsyncIterator[Api]:
 
 async def _burst(called: Hook, many: int) -> list[httpx2.Response]:
     return list(await asyncio.gather(*(called.fire({"n": n}) for n in range(many))))
+
+
+def _knock(called: Hook) -> Knock:
+    return Knock(called.automation_id, token_hash(called.token.encode()), value={})
 
 
 async def test_a_burst_beyond_the_limit_is_refused_and_the_rest_is_all_there(
@@ -79,8 +83,7 @@ async def test_a_flood_of_one_webhook_does_not_stand_before_the_call_of_another(
     desk = rooms_of(bench.house).desk
 
     def knock(called: Hook) -> asyncio.Task[Accepted]:
-        digest = token_hash(called.token.encode())
-        return asyncio.create_task(desk.take(Knock(called.automation_id, digest, value={})))
+        return asyncio.create_task(desk.take(_knock(called)))
 
     try:
         flood = [knock(busy) for _ in range(10 * SHARE)]
@@ -111,6 +114,55 @@ async def test_nobody_waits_for_the_groups_of_a_flood(bench: Bench) -> None:
             assert not flood.done()
         assert (await flood).status_code == 202
     assert await runs(bench) == 3
+
+
+async def _turns(desk: WebhookDesk, knock: Knock) -> int:
+    """Turns of the event loop for which a call waited to be written with others."""
+    turns, task = 0, asyncio.create_task(desk.take(knock))
+    while not task.done():
+        turns += desk.waiting
+        await asyncio.sleep(0)
+    await task
+    return turns
+
+
+async def test_only_the_calls_of_a_flood_wait_to_be_written_together(
+    bench: Bench, api: Api
+) -> None:
+    bounds = replace(bench.house.limits, webhook_burst=2, webhook_per_second=1)
+    busy, seldom = await hook(bench, api), await hook(bench, api, name="seldom")
+    desk = rooms_of(replace(bench.house, limits=bounds)).desk
+    try:
+        knocks = [await desk.receive(_knock(called)) for called in (busy, busy, seldom)]
+        # As often as it may, and no more: two calls of it would be refused by now.
+        assert desk.closed_for(knocks[0]) > 0
+        flood, other = await _turns(desk, knocks[1]), await _turns(desk, knocks[2])
+    finally:
+        await desk.aclose()
+    assert other < 10
+    assert flood > 10
+
+
+async def test_a_call_does_not_overtake_those_that_are_written_as_a_flood(
+    bench: Bench, api: Api
+) -> None:
+    bounds = replace(bench.house.limits, webhook_burst=4, webhook_per_second=20)
+    called = await hook(bench, api, execution={"concurrency": "queue"})
+    desk = rooms_of(replace(bench.house, limits=bounds)).desk
+    try:
+        first, *rest = [await desk.receive(_knock(called)) for _ in range(4)]
+        await desk.take(first)
+        while desk.closed_for(first) > 0.01:
+            await asyncio.sleep(0.001)
+        going = [asyncio.create_task(desk.take(rest[0]))]
+        while desk.closed_for(first) > 0:
+            await asyncio.sleep(0.001)
+        going += [asyncio.create_task(desk.take(one)) for one in rest[1:]]
+        taken = [answer.run_id for answer in await asyncio.gather(*going)]
+    finally:
+        await desk.aclose()
+    order = "SELECT id FROM runs WHERE id = ANY($1::uuid[]) ORDER BY arrival"
+    assert [row["id"] for row in await bench.house.database.fetch(order, taken)] == taken
 
 
 async def test_a_stranger_s_flood_is_refused_like_anybody_s(bench: Bench) -> None:

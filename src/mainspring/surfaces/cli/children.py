@@ -19,7 +19,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from mainspring.contracts.priority import step_back
+from mainspring.contracts.priority import nicer, put_behind
 from mainspring.store.leash import PR_SET_PDEATHSIG
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.logbook import keep_logbook
@@ -28,6 +28,8 @@ from mainspring.surfaces.cli.logbook import keep_logbook
 SENT_AWAY = 12
 _READY = b"ready\n"
 _FIRST_OF_OURS = 3
+# One part after the other is let say how far it steps back.
+_PLACE_TRIES, _PLACE_PAUSE = 20, 0.11
 _MOST_FILES = 65_536
 # Ctrl-C reaches every process of the terminal; when and in which order a part ends is
 # for the parent to say.
@@ -118,10 +120,7 @@ def _become(part: Part, line: Line, parent: int) -> None:
     """Never returns: what stands above on the stack is the parent's to finish."""
     code = exits.FAILED
     try:
-        # Where the kernel shares processors between sessions, each part has a share of its own.
-        os.setsid()
-        if part.behind:
-            step_back(os.getpid(), part.behind)
+        _take_place(part.behind)
         _take_signals()
         _tie_to(parent)
         _close_all_but(line.fileno())
@@ -136,6 +135,16 @@ def _become(part: Part, line: Line, parent: int) -> None:
             sys.stdout.flush()
             sys.stderr.flush()
         os._exit(code)
+
+
+def _take_place(behind: int) -> None:
+    """Where the kernel shares processors between sessions, each part has a share of its own."""
+    os.setsid()
+    nice = nicer(behind)
+    for _ in range(_PLACE_TRIES if nice else 0):
+        if put_behind(os.getpid(), nice):
+            return
+        time.sleep(_PLACE_PAUSE)
 
 
 def _take_signals() -> None:

@@ -11,12 +11,11 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
-from mainspring import __version__
 from mainspring.runs.fleet import QueueSignals, list_workers, read_signals
 from mainspring.runs.numbers import HouseNumbers, read_house
 from mainspring.runs.retention import DEFAULT_DAYS
 from mainspring.store.migrate import tables_version
-from mainspring.store.sessions import versions_at_work
+from mainspring.store.sessions import VERSION, versions_at_work
 from mainspring.surfaces.cli.backing_up import last_backup
 from mainspring.surfaces.cli.checks import Check, Verdict
 from mainspring.surfaces.cli.listening import is_loopback
@@ -135,15 +134,15 @@ def workers(seen: Seen) -> Check:
 
 def versions(seen: Seen) -> Check:
     """Whether every process that has the database open is of this program's version."""
-    others = {name: number for name, number in seen.versions.items() if name != __version__}
+    others = {name: number for name, number in seen.versions.items() if name != VERSION}
     if not others:
-        return Check("versions", "ok", f"Everything that has the database open is {__version__}.")
+        return Check("versions", "ok", f"Everything that has the database open is {VERSION}.")
     told = ", ".join(
         f"{count(number, 'process', 'processes')} of {name or 'an older version'}"
         for name, number in sorted(others.items())
     )
     return Check(
-        "versions", "doubtful", f"This is {__version__}, and beside it: {told}.",
+        "versions", "doubtful", f"This is {VERSION}, and beside it: {told}.",
         "After an upgrade, restart every part of Mainspring, on every machine.",
     )  # fmt: skip
 

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from mainspring import __version__
 from mainspring.contracts.errors import Invalid
 from mainspring.runs.fleet import QueueSignals
 from mainspring.runs.numbers import HouseNumbers
 from mainspring.settings import Settings
+from mainspring.store.sessions import VERSION
 from mainspring.surfaces.cli import database_checks as checks
 from mainspring.surfaces.cli.database_checks import Seen
 from mainspring.surfaces.cli.weight import in_bytes, sentences
@@ -50,8 +50,8 @@ def test_a_database_that_carries_little_is_well(tmp_path: Path) -> None:
 
 
 def test_a_part_that_was_not_started_again_after_an_upgrade_is_named() -> None:
-    same = checks.versions(replace(SEEN, versions={__version__: 4}))
-    mixed = checks.versions(replace(SEEN, versions={__version__: 4, "0.0.9": 1, "": 2}))
+    same = checks.versions(replace(SEEN, versions={VERSION: 4}))
+    mixed = checks.versions(replace(SEEN, versions={VERSION: 4, "0.0.9": 1, "": 2}))
 
     assert same.verdict == "ok"
     assert mixed.verdict == "doubtful"

@@ -31,7 +31,7 @@ from mainspring.actions.script.sandbox.confine import (
 from mainspring.actions.script.sandbox.folder import remove_place
 from mainspring.actions.script.sandbox.system import PR_SET_DUMPABLE, PR_SET_PDEATHSIG, Kernel
 from mainspring.actions.script.sandbox.walls import Wanted
-from mainspring.contracts.priority import step_back
+from mainspring.contracts.priority import nicer, put_behind
 
 MESSAGE_BYTES = 16_384
 _STREAMS = 3
@@ -39,7 +39,7 @@ _LOOK_MS = 40
 _LAST_LOOK_MS = 1000
 _CANNOT_RUN = 126
 # A script that has used so much of a processor lets those go first that have just begun: they
-# get ten times what it gets.
+# get ten times what it gets, or more.
 _BRIEF_SECONDS = 0.2
 _BEHIND = 10
 _PAGE = resource.getpagesize()
@@ -228,8 +228,8 @@ class Launcher:
             if child.why:
                 _kill(child.pid)
             elif child.brief_ticks and used > child.brief_ticks:
-                child.brief_ticks = 0
-                step_back(child.pid, _BEHIND, self._processes)
+                behind = put_behind(child.pid, nicer(_BEHIND), self._processes)
+                child.brief_ticks = 0 if behind else child.brief_ticks
 
     def _ticks(self, child: _Child) -> int:
         fields = self._read(f"{child.pid}/stat").rpartition(b")")[2].split()
