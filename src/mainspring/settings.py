@@ -21,6 +21,7 @@ MODEL_KEYS = ("anthropic_key", "openai_key", "groq_key")
 LIMIT_PREFIX = PREFIX + "LIMIT_"
 _HOME = PREFIX + "HOME"
 _MOST_FILE_CHARACTERS = 262_144
+_MOST = {"port": 65_535}
 
 
 class BadSetting(ValueError):
@@ -369,7 +370,8 @@ def _read(entry: Field[Any], text: str) -> Any:
         case "integration_urls":
             return _pairs(name, text)
         case "slots" | "port" | "workers" | "proxies" | "script_warm":
-            return _whole(name, text, least=0 if entry.name == "script_warm" else 1)
+            least = 0 if entry.name == "script_warm" else 1
+            return _whole(name, text, least=least, most=_MOST.get(entry.name))
         case "host" | "mail_from" | "slack_url" | "telegram_url":
             return text
         case "leave_seconds":
@@ -396,13 +398,14 @@ def _one_of(name: str, text: str, known: tuple[str, ...]) -> str:
     return text
 
 
-def _whole(name: str, text: str, *, least: int = 1) -> int:
+def _whole(name: str, text: str, *, least: int = 1, most: int | None = None) -> int:
     try:
         value = int(text)
     except ValueError:
         value = least - 1
-    if value < least:
-        raise BadSetting(f"{name} must be a whole number of at least {least}, not {text!r}.")
+    if value < least or (most is not None and value > most):
+        bounds = f"of at least {least}" if most is None else f"from {least} to {most}"
+        raise BadSetting(f"{name} must be a whole number {bounds}, not {text!r}.")
     return value
 
 

@@ -40,6 +40,7 @@ def test_the_file_is_read_and_the_environment_wins(tmp_path: Path) -> None:
         ("\nMAINSPRING_PORT\n", 0o600, "Line 2"),
         ("MAINSPRING_HOME=/x\n", 0o600, "MAINSPRING_HOME"),
         ("MAINSPRING_PORT=x\n", 0o600, "MAINSPRING_PORT"),
+        ("MAINSPRING_PORT=65536\n", 0o600, "from 1 to 65535"),
     ],
 )
 def test_a_file_that_cannot_be_used_is_refused(

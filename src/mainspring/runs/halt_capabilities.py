@@ -236,7 +236,8 @@ def _says(shown: Mapping[str, Any], cancelled: int, new: bool) -> str:
 
 
 def _released(back: int) -> dict[str, Any]:
-    return {"back": back, "says": f"It goes on. Runs that are back in the queue: {back}."}
+    says = f"It goes on. Runs that are back in the queue: {back}; what stands in line follows."
+    return {"back": back, "says": says}
 
 
 def _shown(row: Mapping[str, Any]) -> dict[str, Any]:

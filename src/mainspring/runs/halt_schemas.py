@@ -56,7 +56,10 @@ _HALT: Final[dict[str, Any]] = {
         "reason": {"type": "string"},
         "halted_by": {"type": ["string", "null"], "description": "The email of whoever did."},
         "halted_at": _MOMENT,
-        "held": {**_COUNT, "description": "Runs that are due and held; 1,000 stands for more."},
+        "held": {
+            **_COUNT,
+            "description": "Runs that are held, due or in line; 1,000 stands for more.",
+        },
         "under_way": {**_COUNT, "description": "Runs that a worker has not handed back yet."},
     },
 }

@@ -26,6 +26,8 @@ PACKAGED = Path(__file__).parent / "migrations"
 DOWN = ".down.sql"
 _FILE = re.compile(r"(?P<version>\d{4})_(?P<name>[a-z0-9_]+)\.sql")
 
+# The oldest server that knows all that our migrations say.
+OLDEST = 16
 LOCK = "SELECT pg_advisory_lock(7311, 0)"
 _TABLE = """
     CREATE TABLE IF NOT EXISTS schema_migrations (
@@ -84,6 +86,7 @@ async def migrate(
     migrations = read_migrations(folder)
     connection = await database.dedicated()
     try:
+        refuse_old(connection.get_server_version().major)
         await connection.execute(LOCK)
         await connection.execute(_TABLE)
         missing = pending(migrations, await read_applied(connection))
@@ -97,6 +100,16 @@ async def migrate(
         # Ends the session, and with it the lock.
         connection.terminate()
     return [migration.label for migration in missing]
+
+
+def refuse_old(major: int) -> None:
+    """A server that does not know what our tables are made with."""
+    if major < OLDEST:
+        raise Clash(
+            f"This is Postgres {major}, and Mainspring needs {OLDEST} or newer.",
+            code="postgres_too_old",
+            suggestion="Upgrade that server, or name another one.",
+        )
 
 
 async def read_applied(connection: Connection) -> list[Applied]:

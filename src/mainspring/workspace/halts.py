@@ -44,8 +44,8 @@ _RELEASE = f"""
       AND h.released_at IS NULL
     RETURNING {_COLUMNS}
 """
-# How many runs each holds and still has under way; the first is counted no further than a page
-# can show.
+# How many runs each holds and still has under way: those that are due, and those that stand in
+# line behind them. They are counted no further than a page can show.
 _LIST = f"""
     SELECT {_COLUMNS}, a.name AS automation, u.email AS halted_by_email, held.runs AS held,
         going.runs AS under_way
@@ -54,8 +54,12 @@ _LIST = f"""
         AND a.id::text = h.subject
     LEFT JOIN users u ON u.id = h.halted_by
     CROSS JOIN LATERAL (SELECT count(*) AS runs FROM (
-        SELECT FROM runs r WHERE r.parked_due_at IS NOT NULL
-          AND r.workspace_id = coalesce($1, h.workspace_id, r.workspace_id)
+        SELECT FROM (
+            SELECT r.workspace_id, r.automation_id FROM runs r WHERE r.parked_due_at IS NOT NULL
+            UNION ALL
+            SELECT r.workspace_id, r.automation_id FROM runs r
+            WHERE r.status = 'pending' AND r.due_at = 'infinity' AND r.lane IS NOT NULL) AS r
+        WHERE r.workspace_id = coalesce($1, h.workspace_id, r.workspace_id)
           AND EXISTS (SELECT FROM halting(r.workspace_id, r.automation_id) g WHERE g.id = h.id)
         LIMIT 1000) AS counted) AS held
     CROSS JOIN LATERAL (SELECT count(*) AS runs FROM runs r WHERE r.status = 'running'

@@ -153,6 +153,9 @@ async def test_what_waits_keeps_its_moment_and_lanes_keep_their_order(bench: Ben
         assert again["halt"]["reason"] == WHY
         runs = [await bench.dispatch(line, inputs={"n": n}) for n in range(4)]
         await until_parked(bench, runs[0].run_id)
+        # Those that stand in line behind the first are held with it.
+        (halt,) = (await call(bench, "list_halts"))["halts"]
+        assert halt["held"] == 4
         during = await bench.read(asleep.run_id)
         assert (during["status"], during["due_at"]) == ("waiting", before["due_at"])
         # The first of a line that is cancelled lets the next one come up, and it is held too.

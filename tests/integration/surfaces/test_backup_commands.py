@@ -147,9 +147,10 @@ async def test_everything_moves_to_an_outside_database_by_one_command(
             read_place(bad, None)
     with pytest.raises(Invalid, match="broker"):
         read_place("postgresql://x/y", "http://x")
-    nowhere = read_place("postgresql://nobody@127.0.0.1:1/none", None)
-    with pytest.raises(Problem):
+    nowhere = read_place("postgresql://nobody:hidden@127.0.0.1:1/none", None)
+    with pytest.raises(Problem, match=r"'none' at 127\.0\.0\.1:1; nothing was moved") as away:
         await move(desk(lived_in), quiet(), nowhere)
+    assert "hidden" not in str(away.value.as_dict())
     assert not settings_file(lived_in).exists()
 
     async with fresh_database(postgres_server, "template1") as url:

@@ -7,7 +7,15 @@ from pathlib import Path
 import pytest
 
 from mainspring.contracts.errors import Clash, Fault
-from mainspring.store.migrate import PACKAGED, Applied, Migration, pending, read_migrations
+from mainspring.store.migrate import (
+    OLDEST,
+    PACKAGED,
+    Applied,
+    Migration,
+    pending,
+    read_migrations,
+    refuse_old,
+)
 
 FILES = [Migration(n, f"part_{n}", f"SELECT {n}") for n in (1, 2, 3)]
 
@@ -19,6 +27,13 @@ def applied(count: int) -> list[Applied]:
 @pytest.mark.parametrize("count", range(4))
 def test_what_is_not_applied_is_to_do(count: int) -> None:
     assert pending(FILES, applied(count)) == FILES[count:]
+
+
+def test_a_server_that_is_too_old_is_refused_before_anything_is_made() -> None:
+    refuse_old(OLDEST)
+    with pytest.raises(Clash, match=r"Postgres 15, and Mainspring needs 16") as caught:
+        refuse_old(15)
+    assert caught.value.code == "postgres_too_old"
 
 
 def test_an_unknown_later_migration_is_refused() -> None:

@@ -16971,7 +16971,7 @@ export interface operations {
                             halted_by?: string | null;
                             /** Format: date-time */
                             halted_at: string;
-                            /** @description Runs that are due and held; 1,000 stands for more. */
+                            /** @description Runs that are held, due or in line; 1,000 stands for more. */
                             held: number;
                             /** @description Runs that a worker has not handed back yet. */
                             under_way: number;
@@ -17041,7 +17041,7 @@ export interface operations {
                             halted_by?: string | null;
                             /** Format: date-time */
                             halted_at: string;
-                            /** @description Runs that are due and held; 1,000 stands for more. */
+                            /** @description Runs that are held, due or in line; 1,000 stands for more. */
                             held: number;
                             /** @description Runs that a worker has not handed back yet. */
                             under_way: number;
@@ -17145,7 +17145,7 @@ export interface operations {
                             halted_by?: string | null;
                             /** Format: date-time */
                             halted_at: string;
-                            /** @description Runs that are due and held; 1,000 stands for more. */
+                            /** @description Runs that are held, due or in line; 1,000 stands for more. */
                             held: number;
                             /** @description Runs that a worker has not handed back yet. */
                             under_way: number;

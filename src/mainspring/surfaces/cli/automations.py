@@ -292,7 +292,7 @@ def _lines(
     lines = [head, Text(f"  {one_line(definition.goal)}"), Text(f"  id {whole['id']}")]
     lines.append(Text(f"  {step_counts(definition, words)}"))
     if whole["halted"] is not None:
-        told = f"halted: {one_line(whole['halted'], 300)} Its runs are held; see {hint('halts')}"
+        told = f"halted ({one_line(whole['halted'], 300)}). Its runs are held; see {hint('halts')}"
         lines.append(Text(f"  {told}", style="red"))
     if whole["failures"]:
         lines.append(Text(f"  {count(whole['failures'], 'failure')} in a row", style="red"))

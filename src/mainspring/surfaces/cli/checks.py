@@ -253,7 +253,11 @@ def address(settings: Settings) -> Check:
             told = f"{nobody}; {settings.host}:{settings.port} is free."
             return Check("address", "ok", told)
     except Clash as taken:
-        return Check("address", "doubtful", taken.detail, taken.suggestion)
+        if taken.code != "port_in_use":
+            return Check("address", "doubtful", taken.detail, taken.suggestion)
+        told = f"Somebody listens on {settings.host}:{settings.port}, and it is not {hint('up')}."
+        advice = f"If you started {hint('api')} there, all is well. {taken.suggestion}"
+        return Check("address", "doubtful", told, advice)
 
 
 def public_address(settings: Settings) -> Check:

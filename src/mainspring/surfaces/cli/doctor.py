@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
@@ -50,8 +50,17 @@ def examine(desk: Desk, screen: Screen) -> int:
     if screen.for_programs:
         screen.answer({"healthy": not bad, "checks": [check.as_dict() for check in found]})
     else:
-        screen.say("", "All is well." if not bad else f"{bad} of {len(found)} checks failed.")
+        screen.say("", _sum([check.verdict for check in found]))
     return exits.FAILED if bad else exits.DONE
+
+
+def _sum(verdicts: Sequence[str]) -> str:
+    bad, doubtful = verdicts.count("wrong"), verdicts.count("doubtful")
+    if bad:
+        return f"{bad} of {len(verdicts)} checks failed."
+    if doubtful:
+        return f"Nothing is wrong; {doubtful} of {len(verdicts)} checks want a look."
+    return "All is well."
 
 
 def _checks(desk: Desk, settings: Settings) -> list[tuple[str, Callable[[], Check]]]:

@@ -125,7 +125,7 @@ async def _hand_over(
 def _tell_if_held(screen: Screen, reason: str | None) -> None:
     """A run that stands still by somebody's wish is not one that hangs."""
     if reason is not None:
-        words = f"A halt holds it: {one_line(reason, 300)} It goes on when that is released."
+        words = f"A halt holds it ({one_line(reason, 300)}). It goes on when that is released."
         screen.say(paint(Line("warning", "", words=words), screen), f"  {hint('halts')}")
 
 

@@ -33,7 +33,7 @@ class Wish:
         """Refuses two things at once, and nothing at all."""
         named = [self.automation is not None, self.recipe is not None, self.whole]
         if sum(named) != 1:
-            raise _invalid("/automation", "Name an automation, a --recipe, or --all.")
+            raise _invalid("/automation", "Name one of these: an automation, a --recipe, or --all.")
         if self.everywhere and self.recipe is None:
             raise _invalid("/everywhere", "Only a --recipe can be meant --everywhere.")
 

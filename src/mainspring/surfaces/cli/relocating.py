@@ -32,6 +32,7 @@ _DATABASE: Final = "MAINSPRING_DATABASE_URL"
 _TRANSPORT: Final = "MAINSPRING_TRANSPORT"
 _BROKER: Final = "MAINSPRING_BROKER_URL"
 _POOL: Final = 2
+_POSTGRES: Final = 5432
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +66,10 @@ def _refuse_other(what: str, url: str, schemes: tuple[str, ...]) -> None:
         scheme = ""
     if scheme not in schemes or any(character in url.strip() for character in "\r\n"):
         # Never quoted: there may be a password in it.
+        *others, last = (f"{known}://" for known in schemes)
         raise Invalid(
-            f"The address of the {what} must begin with {schemes[0]}://.", code="bad_address"
+            f"The address of the {what} must begin with {', '.join(others)} or {last}.",
+            code="bad_address",
         )
 
 
@@ -119,13 +122,27 @@ async def _carry(settings: Settings, place: Place) -> int:
         if settings.database_url is not None:
             await refuse_at_work(source)
         there = replace(settings, database_url=place.database_url)
-        target = await Database.open(there, name="move", pool_size=_POOL)
+        target = await _opened(there, place)
         try:
             return await _copied(source, target)
         finally:
             await target.close()
     finally:
         await source.close()
+
+
+async def _opened(there: Settings, place: Place) -> Database:
+    """The database to move to; one that cannot be used is named, without its password."""
+    try:
+        return await Database.open(there, name="move", pool_size=_POOL)
+    except Problem as problem:
+        named = urlsplit(place.database_url)
+        raise Upstream(
+            f"{problem.detail} That is {named.path.lstrip('/')!r} at {named.hostname}:"
+            f"{named.port or _POSTGRES}; nothing was moved.",
+            code=problem.code,
+            suggestion="Look at --database-url, and whether that server is running.",
+        ) from problem
 
 
 async def _copied(source: Database, target: Database) -> int:

@@ -196,7 +196,7 @@ class Shown:
             f"  token     {self._token_words()}",
             f"  data      {clean(str(self.settings.home))}, Postgres {database}",
             f"  processes up {os.getpid()}, {named}",
-            f"  next      open that link in a browser; or {hint('new')}, in another terminal",
+            f"  next      {self._next()}",
             "Ctrl-C stops it in order.",
         ]
         self.screen.say(*lines)
@@ -205,6 +205,10 @@ class Shown:
                 f"Everybody who reaches {clean(self.settings.host)} reaches it, over plain http:"
                 " anyone on the way can read tokens. Put a server with https before it."
             )
+
+    def _next(self) -> str:
+        first = "open that link in a browser" if self.link else f"{hint('sign-in')} for a new link"
+        return f"{first}; or {hint('new')}, in another terminal"
 
     def _token_words(self) -> str:
         where = f"in {clean(str(self.token))}"

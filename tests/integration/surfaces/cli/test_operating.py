@@ -55,9 +55,9 @@ async def test_halting_by_command(
     assert "It stands still." in capsys.readouterr().out
     # Whoever comes upon it is told, at the automation and at its runs.
     await fire(desk, people, "Digest", (), None, wait=False, seconds=None)
-    assert "A halt holds it: Wrong list." in capsys.readouterr().out
+    assert "A halt holds it (Wrong list.)." in capsys.readouterr().out
     await show_automation(desk, people, "Digest")
-    assert "halted: Wrong list." in capsys.readouterr().out
+    assert "halted (Wrong list.)." in capsys.readouterr().out
     await show_runs(desk, people, status=None, automation=None, most=5)
     assert "(held)" in capsys.readouterr().out
     await show_logs(desk, people, "last", calls=False)
