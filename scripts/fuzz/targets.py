@@ -157,8 +157,10 @@ def _board(data: bytes) -> None:
     asked = as_value(data)
     if not isinstance(asked, dict):
         return
-    columns = [one for one in asked.get("columns") or [] if isinstance(one, dict)]
-    rows = [one for one in asked.get("rows") or [] if isinstance(one, dict)]
+    columns, rows = (
+        [one for one in given if isinstance(one, dict)] if isinstance(given, list) else []
+        for given in (asked.get("columns"), asked.get("rows"))
+    )
     checked = RowCheck([{"key": "a", "field_type": "number"}, {"key": "d", "field_type": "date"}],
                        LIMITS)  # fmt: skip
     for number, row in enumerate(rows):

@@ -6,7 +6,7 @@ import re
 from concurrent.futures import ThreadPoolExecutor
 from uuid import UUID
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from tests.kit.boards import MANY_ROWS
 from tests.kit.browsers import House, violations
@@ -26,6 +26,25 @@ def long_board(house: House) -> str:
     with ThreadPoolExecutor(1) as other:
         other.submit(house.street.server.sql, MANY_ROWS, UUID(made["id"]), MANY).result()
     return str(made["id"])
+
+
+def test_a_board_whose_rows_are_on_their_way_points_at_no_cell(house: House) -> None:
+    datasets = [{"name": "default", "columns": COLUMNS}]
+    made = house.ask("POST", "/boards", {"name": "Late", "datasets": datasets})
+    page, held = house.open("/boards"), list[Route]()
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    page.route("**/api/v1/boards/*/rows*", hold)
+    page.goto(f"/boards/{made['id']}")
+    grid = page.get_by_role("grid", name="Rows of default")
+    expect(grid).to_be_visible()
+    assert grid.get_attribute("aria-activedescendant") is None
+    assert violations(page) == []
+    for one in held:
+        one.continue_()
+    expect(grid).to_have_count(0)
 
 
 def test_a_board_of_a_hundred_thousand_rows_is_read_written_and_drawn(house: House) -> None:

@@ -18,6 +18,9 @@ from mainspring.contracts.limits import Limits
 # Compiled instructions times bytes of text: about 50 ms for the worst pattern known.
 MOST_WORK = 4_000_000
 MEMORY = 1_048_576
+# What a pattern may take once it is written out. Writing one out takes as long as its length
+# squared: with this about 0.1 s for the worst, where all of the memory would be seconds.
+WRITTEN_OUT = 131_072
 
 
 class BadPattern(ValueError):
@@ -62,15 +65,20 @@ def compile_pattern(source: str, limits: Limits) -> Pattern:
 
 @lru_cache(maxsize=1024)
 def _compiled(source: str) -> Pattern:
-    options = re2.Options()
-    options.log_errors = False
-    options.never_capture = True
-    options.max_mem = MEMORY
     try:
-        compiled = re2.compile(source, options)
+        re2.compile(source, _options(WRITTEN_OUT))
+        compiled = re2.compile(source, _options(MEMORY))
     except re2.error as error:
         raise BadPattern(_sentence(error)) from None
     return Pattern(compiled, max(compiled.programsize, compiled.reverseprogramsize, 1))
+
+
+def _options(memory: int) -> Any:
+    options = re2.Options()
+    options.log_errors = False
+    options.never_capture = True
+    options.max_mem = memory
+    return options
 
 
 def _sentence(error: Exception) -> str:

@@ -32,6 +32,12 @@ def test_what_cannot_run_in_linear_time_is_refused_with_a_sentence(source: str) 
     assert str(caught.value).endswith(".")
 
 
+def test_a_pattern_that_takes_long_to_write_out_is_refused_before_it_is() -> None:
+    assert compile_pattern("[a-z]{1,1000}@.{1,200}", LIMITS).found_in("ada@example.org")
+    with pytest.raises(BadPattern, match="once its repetitions are written out"):
+        compile_pattern("99{1,500}" * 60, LIMITS)
+
+
 @pytest.mark.parametrize(
     "source",
     ["(x+x+)+y", "(a|a)*b", "(a|aa)+$", "^(([a-z])+.)+[A-Z]([a-z])+$", "(.*a){25}b",

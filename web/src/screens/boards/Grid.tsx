@@ -149,7 +149,7 @@ export function Grid(props: Props) {
   };
   const idOf = (row: number, column: number) => `${id}r${row}c${column}`;
   const width = across.getTotalSize();
-  const inSight = active.row >= first && active.row <= last &&
+  const inSight = lines.some(({ index }) => index === active.row) &&
     items.some(({ index }) => index === active.column);
   return (
     <div
