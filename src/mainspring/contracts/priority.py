@@ -29,17 +29,13 @@ def put_behind(pid: int, nice: int, processes: int | None = None) -> bool:
     with contextlib.suppress(OSError):
         os.setpriority(os.PRIO_PGRP, pid, nice)
     path = f"/proc/{pid}/autogroup" if processes is None else f"{pid}/autogroup"
-    try:
+    # Beside that, a kernel may know of no sessions, and a process may be gone.
+    with contextlib.suppress(OSError):
         session = os.open(path, os.O_WRONLY, dir_fd=processes)
-    except OSError:
-        # A kernel that knows of no sessions, or a process that is gone.
-        return True
-    try:
-        os.write(session, str(nice).encode())
-    except BlockingIOError:
-        return False
-    except OSError:
-        return True
-    finally:
-        os.close(session)
+        try:
+            os.write(session, str(nice).encode())
+        except BlockingIOError:
+            return False
+        finally:
+            os.close(session)
     return True

@@ -50,11 +50,11 @@ def examine(desk: Desk, screen: Screen) -> int:
     if screen.for_programs:
         screen.answer({"healthy": not bad, "checks": [check.as_dict() for check in found]})
     else:
-        screen.say("", _sum([check.verdict for check in found]))
+        screen.say("", summed([check.verdict for check in found]))
     return exits.FAILED if bad else exits.DONE
 
 
-def _sum(verdicts: Sequence[str]) -> str:
+def summed(verdicts: Sequence[str]) -> str:
     bad, doubtful = verdicts.count("wrong"), verdicts.count("doubtful")
     if bad:
         return f"{bad} of {len(verdicts)} checks failed."

@@ -11,6 +11,7 @@ from mainspring.actions.script.sandbox.walls import OwnUser, Walls
 from mainspring.contracts.errors import Clash, Invalid
 from mainspring.settings import Settings
 from mainspring.surfaces.cli import checks
+from mainspring.surfaces.cli.doctor import summed
 from mainspring.surfaces.cli.listening import reserved
 from mainspring.surfaces.cli.standing import refuse_second, take_place, who_is_up
 from mainspring.workspace.vault import Condition
@@ -135,3 +136,9 @@ def test_model_connections_are_counted_and_keys_that_do_not_open_are_named() -> 
     assert (two.verdict, two.detail) == ("ok", "2 model connections, and their keys open.")
     assert (closed.verdict, "groq, openai" in closed.detail) == ("wrong", True)
     assert "connect these models again" in str(closed.suggestion)
+
+
+def test_the_last_line_says_what_failed_and_what_wants_a_look() -> None:
+    assert summed(["ok", "ok"]) == "All is well."
+    assert summed(["ok", "doubtful"]) == "Nothing is wrong; 1 of 2 checks want a look."
+    assert summed(["wrong", "doubtful", "ok"]) == "1 of 3 checks failed."

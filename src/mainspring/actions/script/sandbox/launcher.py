@@ -227,9 +227,13 @@ class Launcher:
                 child.why = "cpu"
             if child.why:
                 _kill(child.pid)
-            elif child.brief_ticks and used > child.brief_ticks:
-                behind = put_behind(child.pid, nicer(_BEHIND), self._processes)
-                child.brief_ticks = 0 if behind else child.brief_ticks
+            elif 0 < child.brief_ticks < used:
+                self._step_back(child)
+
+    def _step_back(self, child: _Child) -> None:
+        """It works on behind the others; where that cannot be said yet, the next look does."""
+        if put_behind(child.pid, nicer(_BEHIND), self._processes):
+            child.brief_ticks = 0
 
     def _ticks(self, child: _Child) -> int:
         fields = self._read(f"{child.pid}/stat").rpartition(b")")[2].split()
