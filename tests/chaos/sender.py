@@ -1,5 +1,7 @@
 """A sender with a pace of its own, in a process of its own: it does not wait for answers.
 
+Like a program that has called before, it begins with connections that are open.
+
     python -m tests.chaos.sender HOST PORT PATH TOKEN PER_SECOND SECONDS BEGIN
 
 begins at that moment, in seconds of the clock, so that nobody's start is in the way of others, and
@@ -23,6 +25,8 @@ import uvloop
 from tests.kit.processes import ROOT
 
 _BODY = b'{"say":"x"}'
+# For how many seconds' calls connections are open when it begins, and how long before.
+_AHEAD_SECONDS = 0.1
 
 
 @dataclass(slots=True)
@@ -67,6 +71,9 @@ class Sender:
             line[1].close()
         return None
 
+    async def dial_ahead(self, many: int) -> None:
+        self.free += await asyncio.gather(*(self._dial() for _ in range(many)))
+
     async def _dial(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         return await asyncio.open_connection(self.host, self.port)
 
@@ -80,6 +87,8 @@ async def send(
         f"Content-Type: application/json\r\nContent-Length: {len(_BODY)}\r\n\r\n"
     ).encode()
     sender = Sender(host, port, head)
+    await asyncio.sleep(max(begin - time.time() - _AHEAD_SECONDS, 0))
+    await sender.dial_ahead(max(1, int(per_second * _AHEAD_SECONDS)))
     await asyncio.sleep(max(begin - time.time(), 0))
     began, calls = time.perf_counter(), []
     for number in range(int(per_second * seconds)):

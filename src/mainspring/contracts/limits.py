@@ -70,7 +70,7 @@ class Limits:
     webhook_burst: int = _limit(5_000, "calls", "Calls of one webhook that may come at once.")
     webhook_per_second: int = _limit(250, "calls", "Calls of one webhook a second, for long.")
     webhook_beside_per_second: int = _limit(
-        100, "calls", "Calls of one webhook a second while webhooks of other workspaces are called."
+        50, "calls", "Calls of one webhook a second while webhooks of other workspaces are called."
     )
     webhook_waiting: int = _limit(2_000, "calls", "Calls that wait to be recorded, in one process.")
     sends_per_minute: int = _limit(

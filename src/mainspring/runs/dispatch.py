@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 from decimal import Decimal
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -142,22 +141,21 @@ class Dispatcher:
 
     async def express(
         self, tx: Transaction, requests: Sequence[tuple[Request, str]]
-    ) -> tuple[dict[UUID, Dispatched], datetime | None]:
-        """Those of the requests that could be taken in one statement, by the ids of their runs,
-        and the database's time then.
+    ) -> dict[UUID, Dispatched]:
+        """Those of the requests that could be taken in one statement, by the ids of their runs.
 
         With each of them comes the mark of the trigger that it was prepared for.
         """
         plain = [(await self._plain(one), mark) for one, mark in requests if is_plain(one)]
         runs = [(run, mark) for run, mark in plain if run is not None]
         if not runs:
-            return {}, None
-        there, at = await insert_unchanged(tx, runs)
+            return {}
+        there = await insert_unchanged(tx, runs)
         queues = {run.id: run.queue for run, _ in runs}
         return {
             run_id: Dispatched(run_id, status, reason, queue=queues[run_id])
             for run_id, (status, reason) in there.items()
-        }, at
+        }
 
     async def _plain(self, request: Request) -> NewRun | None:
         given, run_id = request.prepared, request.run_id

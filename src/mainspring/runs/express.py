@@ -8,12 +8,11 @@ database then, and one commit. Whatever is not taken here goes the long way, whe
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from mainspring.runs.arrivals import KEY_LIFE, NewRun, Request, given_texts
-from mainspring.workspace.webhooks import MARK
+from mainspring.workspace.webhooks import MARK, NOTE_FIRED
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
 # prepared for; and where we had to wait for a change of it, what was read beside it is too old.
 # Keys that are known, or were and have expired, are for the long way. A run that is there already
 # was written by the same call, when its group was sent for the first time.
+# When a trigger fired last is noted on the way, to the second, unless somebody else holds it.
 _EXPRESS = f"""
     WITH held AS MATERIALIZED (
         SELECT t.workspace_id, t.id, t.automation_id, w.mark
@@ -57,11 +57,13 @@ _EXPRESS = f"""
         SELECT n.workspace_id, n.id, n.automation_id, n.version, n.trigger_id, 'webhook', n.queue,
             'pending', n.payload::json, n.inputs::json, 0, 'live', clock_timestamp()
         FROM asked n WHERE n.key IS NULL OR n.id IN (SELECT run_id FROM keyed)
-        ON CONFLICT (workspace_id, id) DO NOTHING RETURNING id
+        ON CONFLICT (workspace_id, id) DO NOTHING RETURNING id, workspace_id, trigger_id
+    ), noted AS (
+        {NOTE_FIRED.format(names="workspace_id, trigger_id FROM made", more="")}
     )
-    SELECT id, 'pending' AS status, NULL AS reason, now() AS now FROM made
+    SELECT id, 'pending' AS status, NULL AS reason FROM made
     UNION ALL
-    SELECT r.id, r.status, r.reason, now() AS now
+    SELECT r.id, r.status, r.reason
     FROM unnest($1::uuid[], $4::uuid[]) AS n(workspace_id, id) JOIN runs r USING (workspace_id, id)
 """
 
@@ -84,16 +86,15 @@ def is_plain(request: Request) -> bool:
 
 async def insert_unchanged(
     tx: Transaction, runs: Sequence[tuple[NewRun, str]]
-) -> tuple[dict[UUID, tuple[str, str | None]], datetime | None]:
+) -> dict[UUID, tuple[str, str | None]]:
     """Writes the runs whose triggers still bear the marks that are given with them.
 
-    Answers status and reason of each that is there now, and the database's time if any is.
+    Answers status and reason of each that is there now.
     """
     asked = [_columns(run, mark) for run, mark in runs]
     *columns, hashes = [list(column) for column in zip(*asked, strict=True)]
     rows = await tx.fetch(_EXPRESS, *columns, KEY_LIFE, hashes)
-    there = {row["id"]: (row["status"], row["reason"]) for row in rows}
-    return there, rows[0]["now"] if rows else None
+    return {row["id"]: (row["status"], row["reason"]) for row in rows}
 
 
 def _columns(run: NewRun, mark: str) -> tuple[Any, ...]:

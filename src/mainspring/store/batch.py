@@ -166,6 +166,9 @@ class GroupWriter(Generic[Unit, Answer]):
         for (_, done), yes in zip(taken, accepted, strict=True):
             if not done.done():
                 done.set_result(yes)
+            if self._gather:
+                # Those who wait go on one after another: others have their turn in between.
+                await asyncio.sleep(0)
 
     async def _one_by_one(
         self, taken: list[tuple[Unit, asyncio.Future[Answer]]], error: Exception

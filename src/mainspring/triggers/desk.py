@@ -52,7 +52,7 @@ __all__ = ["SHARE", "Accepted", "WebhookDesk"]
 # Calls of one source that may be recorded together; the others of it wait their turn.
 SHARE: Final = 64
 # How long calls of a flood wait for others to be recorded with.
-_GATHER_SECONDS: Final = 0.04
+_GATHER_SECONDS: Final = 0.1
 # How often a call whose webhook changes under it is prepared.
 _TRIES: Final = 3
 
@@ -98,7 +98,7 @@ class WebhookDesk:
         self._check_waiting()
         webhook = await self._entrance.find(knock)
         if webhook.signing_secret is None:
-            self._entrance.charge(webhook)
+            await self._entrance.charge(webhook)
         return replace(knock, webhook=webhook)
 
     def closed_for(self, knock: Knock) -> float:
@@ -114,7 +114,7 @@ class WebhookDesk:
         webhook = knock.webhook
         if webhook is not None and webhook.signing_secret is not None:
             await self._entrance.check_signature(knock, webhook)
-            self._entrance.charge(webhook)
+            await self._entrance.charge(webhook)
 
     async def take(self, knock: Knock) -> Accepted:
         """Records a call; returns when its run is on disk."""
@@ -212,7 +212,7 @@ class WebhookDesk:
             await self._turns.stand_in_line(source)
         # Whoever calls as often as a webhook may is a flood for now; a later call does not
         # overtake those that are written as one.
-        if source in self._flooding or self._entrance.closed_for(moment.webhook) > 0:
+        if source in self._flooding or self._entrance.is_flooded(moment.webhook):
             self._flooding[source] += 1
             written = self._floods.submit(moment)
             written.add_done_callback(lambda _: self._flooded(source))

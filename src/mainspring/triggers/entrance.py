@@ -33,7 +33,8 @@ class Entrance:
     def __init__(self, database: Database, vault: Vault, limits: Limits) -> None:
         self._rate = Rate(limits.webhook_burst, limits.webhook_per_second)
         self._neighbours = Neighbours(
-            min(limits.webhook_beside_per_second, limits.webhook_per_second)
+            min(limits.webhook_beside_per_second, limits.webhook_per_second),
+            max(limits.webhook_waiting // 2, 1),
         )
         # Buckets of their own: nobody spends the limit of a webhook who may not call it.
         self._strangers = Rate(limits.webhook_burst, limits.webhook_per_second)
@@ -83,9 +84,10 @@ class Entrance:
             return False
         return is_genuine(knock.seal, knock.raw, key, webhook.now)
 
-    def charge(self, webhook: Webhook) -> None:
-        """Counts a call against the limit of its webhook."""
-        seconds = self._neighbours.charge(webhook.workspace_id, webhook.id)
+    async def charge(self, webhook: Webhook) -> None:
+        """Counts a call against the limits of its webhook; it may have to wait for its turn."""
+        seconds = self._rate.closed_for(webhook.id)
+        seconds = seconds or await self._neighbours.let_in(webhook.workspace_id, webhook.id)
         seconds = seconds or self._rate.take(webhook.id)
         if seconds:
             raise too_often(seconds)
@@ -93,6 +95,10 @@ class Entrance:
     def closed_for(self, webhook: Webhook) -> float:
         """Seconds until this webhook may be called again; mostly none."""
         return max(self._neighbours.closed_for(webhook.id), self._rate.closed_for(webhook.id))
+
+    def is_flooded(self, webhook: Webhook) -> bool:
+        """Whether this webhook is called as often as it may be."""
+        return self._neighbours.is_behind(webhook.id) or self._rate.closed_for(webhook.id) > 0
 
     def keep(self, source: Source, webhook: Webhook | None) -> None:
         """Remembers a webhook for a moment, or that there is none, for whoever has just looked."""

@@ -21,14 +21,12 @@ from mainspring.runs.arrivals import KEY_LIFE, Request
 from mainspring.runs.dispatch import Dispatched, Dispatcher
 from mainspring.triggers.callers import Source, find_all
 from mainspring.triggers.knock import Knock, unknown_webhook
-from mainspring.workspace.webhooks import Webhook, note_fired
+from mainspring.workspace.webhooks import FIRED_SECONDS, Webhook, note_fired
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
     from mainspring.store.database import Dedicated
 
-# How exact the moment of a webhook's last firing is.
-_FIRED_SECONDS: Final = 1.0
 # How much later the last firing may have been than the one that a call was prepared with.
 _LATEST: Final = timedelta(seconds=2)
 
@@ -76,12 +74,10 @@ class MomentRecorder:
     async def flush(self, connection: Dedicated, moments: Sequence[Moment]) -> Sequence[Answer]:
         """What became of each; a group whose commit was lost from sight finds its own."""
         asked = [(one.request, one.webhook.mark) for one in moments]
-        made, at = await self._dispatcher.express(connection, asked)
+        made = await self._dispatcher.express(connection, asked)
         self._dispatcher.wake(list(made.values()))
         rest = [one for one in moments if one.knock.run_id not in made]
         judged = await self._judge(connection, rest) if rest else {}
-        if at is not None:
-            await self._note(connection, [one for one in moments if one.knock.run_id in made], at)
         return [
             _accepted(made[run_id]) if run_id in made else judged[run_id]
             for run_id in (one.knock.run_id for one in moments)
@@ -109,7 +105,7 @@ class MomentRecorder:
 
     async def _note(self, tx: Transaction, moments: Sequence[Moment], at: datetime) -> None:
         """Best effort, after the commit: the runs are there, whatever becomes of this."""
-        late = timedelta(seconds=_FIRED_SECONDS)
+        late = timedelta(seconds=FIRED_SECONDS)
         due = {
             (one.webhook.workspace_id, one.webhook.id)
             for one in moments
@@ -118,7 +114,7 @@ class MomentRecorder:
         if not due:
             return
         with contextlib.suppress(Exception):
-            fired = await note_fired(tx, sorted(due), seconds=_FIRED_SECONDS)
+            fired = await note_fired(tx, sorted(due))
             for one in moments:
                 last = fired.get(one.webhook.id)
                 if last is not None:

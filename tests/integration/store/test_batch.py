@@ -145,3 +145,23 @@ async def test_a_crowd_does_not_wait_for_more(database: Database) -> None:
     finally:
         await writer.aclose()
     assert answers == [unit * 2 for unit in range(10)]
+
+
+async def test_who_waited_in_a_group_goes_on_one_after_another(database: Database) -> None:
+    """Whoever else is about has a turn between two of them."""
+    ledger, went_on = _Ledger(database, poison=None), list[int]()
+    writer: GroupWriter[int, int] = GroupWriter(database, ledger.flush, most=80, gather=30)
+    try:
+        for unit in range(10):
+            written = writer.submit(unit)
+            written.add_done_callback(lambda done: went_on.append(done.result()))
+        together = 0
+        async with asyncio.timeout(20):
+            while len(went_on) < 10:
+                before = len(went_on)
+                await asyncio.sleep(0)
+                together = max(together, len(went_on) - before)
+    finally:
+        await writer.aclose()
+    assert (ledger.groups, together) == (1, 1)
+    assert went_on == [unit * 2 for unit in range(10)]

@@ -49,7 +49,7 @@ def _id(asked: tuple[Request, str]) -> UUID:
 
 async def _taken(bench: Bench, *asked: tuple[Request, str]) -> int:
     async with bench.house.database.acquire() as connection:
-        made, _ = await bench.house.dispatcher.express(connection, asked)
+        made = await bench.house.dispatcher.express(connection, asked)
     return len(made)
 
 

@@ -1,47 +1,168 @@
-"""A burst is for whoever is alone; beside others a webhook has its lasting rate."""
+"""A burst is for whoever is alone; beside others the calls of a webhook come in at a pace."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import asyncio
+from dataclasses import dataclass, field
 from uuid import UUID
 
-from mainspring.triggers.neighbours import Neighbours
+import pytest
+
+from mainspring.triggers.neighbours import LINE_SECONDS, Neighbours
 
 ONE, OTHER = UUID(int=1), UUID(int=2)
 BUSY, SELDOM = UUID(int=11), UUID(int=12)
+PACE = 50
+# So many calls come in without being refused: the first one, and those that fit into the line.
+LINE = 1 + int(PACE * LINE_SECONDS)
 
 
 @dataclass
-class Clock:
+class Time:
+    """A clock that stands still unless it is put forward, and whoever waits for it."""
+
     now: float = 100.0
+    waiting: list[tuple[float, asyncio.Future[None]]] = field(default_factory=list)
 
     def __call__(self) -> float:
         return self.now
 
+    async def sleep(self, seconds: float) -> None:
+        until = asyncio.get_running_loop().create_future()
+        self.waiting.append((self.now + seconds, until))
+        await until
 
-def test_alone_nothing_is_refused_and_beside_another_workspace_a_flood_is() -> None:
-    clock = Clock()
-    neighbours = Neighbours(80, clock=clock)
-    assert not any(neighbours.charge(ONE, BUSY) for _ in range(1_000))
+    async def pass_by(self, seconds: float) -> None:
+        """Whoever's time has come goes on."""
+        self.now += seconds
+        for at, until in self.waiting:
+            if at <= self.now and not until.done():
+                until.set_result(None)
+        self.waiting = [(at, until) for at, until in self.waiting if at > self.now]
+        await _settle()
+
+
+async def _settle() -> None:
+    for _ in range(3):
+        await asyncio.sleep(0)
+
+
+@dataclass
+class Gate:
+    """Calls one after another, without waiting for what becomes of them."""
+
+    neighbours: Neighbours
+    calls: list[asyncio.Task[float]] = field(default_factory=list)
+
+    async def call(self, workspace: UUID, webhook: UUID, times: int = 1) -> None:
+        for _ in range(times):
+            self.calls.append(asyncio.create_task(self.neighbours.let_in(workspace, webhook)))
+        await _settle()
+
+    def let_in(self) -> int:
+        return sum(call.done() and not call.result() for call in self.calls)
+
+    def refused(self) -> list[float]:
+        return [call.result() for call in self.calls if call.done() and call.result()]
+
+
+@pytest.fixture
+def time() -> Time:
+    return Time()
+
+
+def _gate(time: Time, most: int = 1_000) -> Gate:
+    return Gate(Neighbours(PACE, most, clock=time, sleep=time.sleep))
+
+
+async def test_who_is_alone_does_not_wait_and_is_not_refused(time: Time) -> None:
+    gate = _gate(time)
+    await gate.call(ONE, BUSY, 1_000)
     # A second webhook of the same workspace is no neighbour.
-    assert neighbours.charge(ONE, SELDOM) == 0.0
-    assert neighbours.charge(ONE, BUSY) == 0.0
+    await gate.call(ONE, SELDOM)
+    await gate.call(ONE, BUSY)
+    assert gate.let_in() == 1_002
 
-    assert neighbours.charge(OTHER, SELDOM) == 0.0
-    assert neighbours.charge(ONE, BUSY) > 0.0
-    taken = 0
+
+async def test_beside_another_workspace_a_burst_comes_in_at_a_pace_and_whole(time: Time) -> None:
+    gate = _gate(time)
+    await gate.call(OTHER, SELDOM)
+    await gate.call(ONE, BUSY, LINE - 1)
+    # The first one comes in; the others stand in line.
+    assert gate.let_in() == 2
+    assert gate.neighbours.is_behind(BUSY)
+    assert gate.neighbours.closed_for(BUSY) == 0.0
+    # Whoever calls seldom is let in at once, whatever the other does.
+    time.now += 1 / PACE
+    await gate.call(OTHER, SELDOM)
+    assert gate.let_in() == 3
+    await time.pass_by(LINE_SECONDS / 2)
+    assert 0 < gate.let_in() - 3 < LINE - 2
+    assert not gate.neighbours.is_behind(BUSY)
+    await time.pass_by(LINE_SECONDS / 2)
+    assert gate.let_in() == 1 + LINE
+    assert gate.refused() == []
+
+
+async def test_what_does_not_fit_into_the_line_is_refused_and_told_when(time: Time) -> None:
+    gate = _gate(time)
+    await gate.call(OTHER, SELDOM)
+    await gate.call(ONE, BUSY, 500)
+    assert len(gate.refused()) == pytest.approx(500 - LINE, abs=1)
+    told = gate.refused()[0]
+    assert 0 < told <= 1 / PACE + 1e-9
+    assert gate.neighbours.closed_for(BUSY) == pytest.approx(told)
     for _ in range(2_000):
-        clock.now += 0.001
-        taken += neighbours.charge(ONE, BUSY) == 0.0
-    assert 158 <= taken <= 162
-    # The one that calls seldom is let in, whatever the other does.
-    assert neighbours.charge(OTHER, SELDOM) == 0.0
+        await time.pass_by(0.001)
+        await gate.call(ONE, BUSY)
+    # For two seconds at its pace, whatever is sent.
+    assert gate.let_in() == pytest.approx(1 + 2 * PACE, abs=3)
+    await time.pass_by(told)
+    assert gate.neighbours.closed_for(BUSY) == 0.0
 
 
-def test_whoever_has_gone_is_not_reckoned_with_for_long() -> None:
-    clock = Clock()
-    neighbours = Neighbours(80, clock=clock)
-    neighbours.charge(OTHER, SELDOM)
-    assert any(neighbours.charge(ONE, BUSY) for _ in range(30))
-    clock.now += 16.0
-    assert not any(neighbours.charge(ONE, BUSY) for _ in range(1_000))
+async def test_whoever_has_gone_is_not_reckoned_with_for_long(time: Time) -> None:
+    gate = _gate(time)
+    await gate.call(OTHER, SELDOM)
+    await gate.call(ONE, BUSY, 200)
+    assert gate.refused()
+    await time.pass_by(16.0)
+    before = gate.let_in()
+    await gate.call(ONE, BUSY, 1_000)
+    assert gate.let_in() == before + 1_000
+
+
+async def test_nobody_overtakes_those_in_line_when_the_other_has_gone(time: Time) -> None:
+    gate = _gate(time)
+    await gate.call(OTHER, SELDOM)
+    await time.pass_by(14.9)
+    await gate.call(ONE, BUSY, LINE)
+    await time.pass_by(0.11)
+    last = asyncio.create_task(gate.neighbours.let_in(ONE, BUSY))
+    await _settle()
+    assert not last.done()
+    await time.pass_by(LINE_SECONDS)
+    assert last.done()
+
+
+async def test_the_lines_of_all_together_have_an_end_and_others_come_in(time: Time) -> None:
+    gate = _gate(time, most=5)
+    await gate.call(OTHER, SELDOM)
+    await gate.call(ONE, BUSY, LINE)
+    assert len(gate.refused()) == LINE - 5 - 1
+    time.now += 1 / PACE
+    await gate.call(OTHER, SELDOM)
+    assert gate.calls[-1].done()
+    assert gate.calls[-1].result() == 0.0
+
+
+async def test_who_leaves_the_line_leaves_it_as_it_was(time: Time) -> None:
+    gate = _gate(time, most=10)
+    await gate.call(OTHER, SELDOM)
+    await gate.call(ONE, BUSY, 12)
+    for call in gate.calls:
+        call.cancel()
+    await _settle()
+    time.now += 16.0
+    await gate.call(ONE, BUSY, 500)
+    assert all(call.done() for call in gate.calls)

@@ -9,32 +9,16 @@ from typing import Final
 
 import uvicorn
 from fastapi import FastAPI
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from mainspring.contracts.errors import Clash, Invalid, Problem, TooLarge
+from mainspring.contracts.errors import Clash, Invalid, Problem
 from mainspring.settings import Settings
 from mainspring.surfaces.rest.accepting import Door
-from mainspring.surfaces.rest.answers import as_json
-from mainspring.surfaces.rest.problems import MEDIA_TYPE
 from mainspring.surfaces.rest.turnstile import Turnstile
+from mainspring.surfaces.rest.wire import Wire
 
 GRACE_SECONDS: Final = 10
-HEADER_BYTES: Final = 32_768
-HEADERS: Final = 100
-HEADER_SECONDS: Final = 30.0
 # How often it is looked whether the last request has ended.
 _LOOK_SECONDS: Final = 0.01
-
-_UNREADABLE: Final = {
-    **Invalid("What was sent is not an HTTP request.", code="not_http").as_dict(),
-    "status": 400,
-    "instance": "",
-}
-_TOO_LARGE: Final = {
-    **TooLarge(f"The headers are larger than {HEADER_BYTES:,} bytes.", code="headers").as_dict(),
-    "status": 431,
-    "instance": "",
-}
 
 
 async def serve(
@@ -62,7 +46,7 @@ def _config(app: FastAPI, settings: Settings) -> uvicorn.Config:
         Turnstile(app, app.state.requests),
         host=settings.host,
         port=settings.port,
-        http=_Measured,
+        http=Wire,
         ws="none",
         loop="none",
         lifespan="on",
@@ -134,7 +118,7 @@ class _Server(uvicorn.Server):
         state = self.lifespan.state
 
         def protocol() -> asyncio.Protocol:
-            return _Measured(config, self.server_state, state)
+            return Wire(config, self.server_state, state)
 
         try:
             bound = await asyncio.get_running_loop().create_server(
@@ -145,73 +129,6 @@ class _Server(uvicorn.Server):
             raise _cannot_listen(error, self._settings) from None
         self.servers = [bound]
         self.started = True
-
-
-class _Measured(HttpToolsProtocol):
-    """The parser itself waits for headers of any size, for ever; here both have an end."""
-
-    _timer: asyncio.TimerHandle | None = None
-    _heading = False
-    _fresh = False
-    _waiting = 0
-    _too_large = False
-
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        super().connection_made(transport)
-        self._start_timer()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        self._stop_timer()
-        super().connection_lost(exc)
-
-    def data_received(self, data: bytes) -> None:
-        self._fresh = False
-        super().data_received(data)
-        if not self._heading or self._fresh or self._too_large:
-            return
-        self._waiting += len(data)
-        if self._waiting > HEADER_BYTES:
-            self._too_large = True
-            self.send_400_response("")
-
-    def on_message_begin(self) -> None:
-        self._heading = self._fresh = True
-        self._waiting = 0
-        self._start_timer()
-        super().on_message_begin()
-
-    def on_headers_complete(self) -> None:
-        self._heading = False
-        self._stop_timer()
-        size = len(self.url) + sum(len(name) + len(value) for name, value in self.headers)
-        if size > HEADER_BYTES or len(self.headers) > HEADERS:
-            self._too_large = True
-            raise _TooManyHeaders  # the parser turns it into a refusal
-        super().on_headers_complete()
-
-    def _start_timer(self) -> None:
-        self._stop_timer()
-        self._timer = self.loop.call_later(HEADER_SECONDS, self.transport.close)
-
-    def _stop_timer(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-
-    def send_400_response(self, msg: str) -> None:
-        """What cannot even be parsed is answered here, in the form of all other problems."""
-        del msg
-        content = as_json(_TOO_LARGE if self._too_large else _UNREADABLE)
-        status = b"431 Request Header Fields Too Large" if self._too_large else b"400 Bad Request"
-        self.transport.write(
-            b"HTTP/1.1 %b\r\nContent-Type: %b\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%b"
-            % (status, MEDIA_TYPE.encode(), len(content), content)
-        )
-        self.transport.close()
-
-
-class _TooManyHeaders(Exception):
-    """Raised through the parser, which then refuses the request."""
 
 
 def _cannot_listen(error: OSError, settings: Settings) -> Problem:

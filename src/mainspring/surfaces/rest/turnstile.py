@@ -4,7 +4,8 @@ A route says for how long no other call of its caller could be let in; whoever c
 moment is told so without anybody being asked. It is closed for a few hundredths of a second at
 most, for this token at this address alone, so nobody is kept out who would have been let in.
 
-It stands before everything else, and its answer looks like every other.
+It stands before everything else, and its answer looks like every other. Most calls of a flood do
+not even become a request of the application: whoever reads them from the wire asks here first.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ _CLOSE: Final = "close"
 _LONGEST: Final = 0.05
 _MOST: Final = 1_000
 _CALLED: Final = "/fire"
+STATUS: Final = 429
 _HEADERS: Final = [
     *((name.lower().encode(), value.encode()) for name, value in HEADERS.items()),
     (b"content-type", MEDIA_TYPE.encode()),
@@ -50,48 +52,55 @@ class Turnstile:
         self._closed: dict[Caller, tuple[float, Any]] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        caller = _caller(scope)
+        caller = _caller(scope) if scope["type"] == "http" else None
         if caller is None:
             await self._app(scope, receive, send)
             return
+        refusal = self.refusal(scope)
+        if refusal is None:
+            scope.setdefault("state", {})[_CLOSE] = partial(self._close, caller)
+            await self._app(scope, receive, send)
+            return
+        headers, body = refusal
+        await send({"type": "http.response.start", "status": STATUS, "headers": headers})
+        await send({"type": "http.response.body", "body": body})
+
+    def refusal(self, scope: Scope) -> tuple[list[tuple[bytes, bytes]], bytes] | None:
+        """Headers and body for a call that comes too soon; it is counted as answered."""
+        caller = _caller(scope) if self._closed else None
+        if caller is None:
+            return None
         now = self._clock()
         until, route = self._closed.get(caller, (0.0, None))
-        if until > now:
-            await _refuse(scope, send, until - now)
-            scope["route"] = route
-            self._tally.count(scope, 429, self._clock() - now)
-            return
-        scope.setdefault("state", {})[_CLOSE] = partial(self._close, caller, scope)
-        await self._app(scope, receive, send)
+        if until <= now:
+            return None
+        body = as_json({**too_often(until - now).as_dict(), "instance": scope["path"]})
+        headers = [
+            *_HEADERS,
+            (b"content-length", b"%d" % len(body)),
+            (b"x-request-id", id_of(scope).encode()),
+        ]
+        scope["route"] = route
+        self._tally.count(scope, STATUS, self._clock() - now)
+        return headers, body
 
-    def _close(self, caller: Caller, scope: Scope, seconds: float) -> None:
+    def _close(self, caller: Caller, route: Any, seconds: float) -> None:
         if len(self._closed) >= _MOST:
             # Whoever floods is back in it with the next refusal.
             self._closed.clear()
-        self._closed[caller] = (self._clock() + min(seconds, _LONGEST), scope.get("route"))
+        self._closed[caller] = (self._clock() + min(seconds, _LONGEST), route)
 
 
 def close(scope: Scope, seconds: float) -> None:
     """Says of a call that the next one of its kind could not be let in for so many seconds."""
     told = scope["state"].get(_CLOSE) if seconds > 0 else None
     if told is not None:
-        told(seconds)
+        told(scope.get("route"), seconds)
 
 
 def _caller(scope: Scope) -> Caller | None:
     """The one token that is shown at the address of a webhook."""
-    if scope["type"] != "http" or scope["method"] != "POST" or not scope["path"].endswith(_CALLED):
+    if scope["method"] != "POST" or not scope["path"].endswith(_CALLED):
         return None
     shown = [value for name, value in scope["headers"] if name == b"authorization"]
     return (scope["path"], shown[0]) if len(shown) == 1 else None
-
-
-async def _refuse(scope: Scope, send: Send, seconds: float) -> None:
-    body = as_json({**too_often(seconds).as_dict(), "instance": scope["path"]})
-    headers = [
-        *_HEADERS,
-        (b"content-length", str(len(body)).encode()),
-        (b"x-request-id", id_of(scope).encode()),
-    ]
-    await send({"type": "http.response.start", "status": 429, "headers": headers})
-    await send({"type": "http.response.body", "body": body})

@@ -13,11 +13,11 @@ from fastapi import APIRouter, Request
 from starlette.responses import StreamingResponse
 
 from mainspring.contracts.errors import Clash, Invalid
-from mainspring.surfaces.rest import serve as serving
+from mainspring.surfaces.rest import wire
 from mainspring.surfaces.rest.app import build_api
 from mainspring.surfaces.rest.ground import router
 from mainspring.surfaces.rest.marks import anyone_known
-from mainspring.surfaces.rest.serve import serve
+from mainspring.surfaces.rest.serve import GRACE_SECONDS, serve
 from mainspring.wiring import rooms_of
 from tests.kit.api import Api, served
 from tests.kit.house import Bench
@@ -114,7 +114,7 @@ async def test_what_is_no_request_is_answered_and_hung_up_on(api: Api, request_:
 async def test_a_connection_that_never_asks_is_closed(
     api: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(serving, "HEADER_SECONDS", 0.2)
+    monkeypatch.setattr(wire, "HEADER_SECONDS", 0.2)
 
     assert await _raw(api, b"GET / HT") == b""
     assert await _raw(api, b"") == b""
@@ -162,7 +162,7 @@ async def test_a_stream_hears_that_the_server_closes(bench: Bench) -> None:
 
         return StreamingResponse(lines())
 
-    async with asyncio.timeout(serving.GRACE_SECONDS / 2):
+    async with asyncio.timeout(GRACE_SECONDS / 2):
         async with served(bench.house, [made]) as api:
             reading = asyncio.create_task(api.client.get("/api/v1/endless"))
             while not api.app.state.closing.is_set() and not reading.done():

@@ -1,0 +1,145 @@
+"""The wire: bytes of a connection become requests, within bounds.
+
+The parser itself waits for headers of any size, for ever; here both have an end. A call of a flood
+is refused here, before there is a request: that is what most calls of a flood cost.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, Final
+
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
+
+from mainspring.contracts.errors import Invalid, TooLarge
+from mainspring.surfaces.rest.answers import as_json
+from mainspring.surfaces.rest.problems import MEDIA_TYPE
+from mainspring.surfaces.rest.turnstile import STATUS, Turnstile
+
+HEADER_BYTES: Final = 32_768
+HEADERS: Final = 100
+HEADER_SECONDS: Final = 30.0
+
+_UNREADABLE: Final = {
+    **Invalid("What was sent is not an HTTP request.", code="not_http").as_dict(),
+    "status": 400,
+    "instance": "",
+}
+_TOO_LARGE: Final = {
+    **TooLarge(f"The headers are larger than {HEADER_BYTES:,} bytes.", code="headers").as_dict(),
+    "status": 431,
+    "instance": "",
+}
+
+
+class _Answered:
+    """A request that was answered before it was read: what is still to come is passed over."""
+
+    response_complete = True
+    message_event = asyncio.Event()
+
+
+_ANSWERED: Final[Any] = _Answered()
+
+
+class Wire(HttpToolsProtocol):
+    """One connection."""
+
+    _timer: asyncio.TimerHandle | None = None
+    _heading = False
+    _fresh = False
+    _waiting = 0
+    _too_large = False
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._start_timer()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._stop_timer()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        self._fresh = False
+        super().data_received(data)
+        self._mind_the_rest()
+        if not self._heading or self._fresh or self._too_large:
+            return
+        self._waiting += len(data)
+        if self._waiting > HEADER_BYTES:
+            self._too_large = True
+            self.send_400_response("")
+
+    def on_message_begin(self) -> None:
+        self._heading = self._fresh = True
+        self._waiting = 0
+        self._start_timer()
+        super().on_message_begin()
+
+    def on_headers_complete(self) -> None:
+        self._heading = False
+        self._stop_timer()
+        size = len(self.url) + sum(len(name) + len(value) for name, value in self.headers)
+        if size > HEADER_BYTES or len(self.headers) > HEADERS:
+            self._too_large = True
+            raise _TooManyHeaders  # the parser turns it into a refusal
+        if not self._refused():
+            super().on_headers_complete()
+
+    def _refused(self) -> bool:
+        """Answers a call of a flood here and now, without a task or a request of its own."""
+        if not isinstance(self.app, Turnstile) or not self._is_plain():
+            return False
+        call = {"method": "POST", "path": self.url.decode("latin-1"), "headers": self.headers}
+        refusal = self.app.refusal(call)
+        if refusal is None:
+            return False
+        headers, body = refusal
+        lines = (b"%b: %b\r\n" % one for one in (*self.server_state.default_headers, *headers))
+        self.transport.write(b"".join((STATUS_LINE[STATUS], *lines, b"\r\n", body)))
+        self.cycle = _ANSWERED
+        self.on_response_complete()
+        return True
+
+    def _is_plain(self) -> bool:
+        """A call that leaves nothing to decide: it is the only one, and the connection stays."""
+        return (
+            self.url.endswith(b"/fire")
+            and self.parser.get_method() == b"POST"
+            and getattr(self.cycle, "response_complete", True)
+            and self.parser.get_http_version() == "1.1"
+            and self.parser.should_keep_alive()
+            and not self.parser.should_upgrade()
+            and not self.expect_100_continue
+            # Whoever does not read what they are told is not told more.
+            and not self.flow.write_paused
+        )
+
+    def _mind_the_rest(self) -> None:
+        """Whoever was answered early and goes on sending is waited for as long as anybody idle."""
+        if self.cycle is _ANSWERED and not self.timeout_keep_alive_task and not self._heading:
+            self.on_response_complete()
+
+    def _start_timer(self) -> None:
+        self._stop_timer()
+        self._timer = self.loop.call_later(HEADER_SECONDS, self.transport.close)
+
+    def _stop_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def send_400_response(self, msg: str) -> None:
+        """What cannot even be parsed is answered here, in the form of all other problems."""
+        del msg
+        content = as_json(_TOO_LARGE if self._too_large else _UNREADABLE)
+        status = b"431 Request Header Fields Too Large" if self._too_large else b"400 Bad Request"
+        self.transport.write(
+            b"HTTP/1.1 %b\r\nContent-Type: %b\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%b"
+            % (status, MEDIA_TYPE.encode(), len(content), content)
+        )
+        self.transport.close()
+
+
+class _TooManyHeaders(Exception):
+    """Raised through the parser, which then refuses the request."""

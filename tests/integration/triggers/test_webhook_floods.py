@@ -1,0 +1,91 @@
+"""A flood beside others: taken at a pace, refused cheaply, and nothing is left to clean up."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+from collections import Counter
+from dataclasses import replace
+
+from tests.chaos.sender import apart
+from tests.kit.api import Api, served
+from tests.kit.house import Bench
+from tests.kit.neighbours import NEIGHBOUR, add_workspace
+from tests.kit.webhooks import Hook, hook, runs
+
+PARALLEL = {"concurrency": "allow_parallel"}
+
+
+async def _next_door(bench: Bench, api: Api) -> Hook:
+    """A webhook of another workspace."""
+    await add_workspace(bench.house.database, NEIGHBOUR, "Next door")
+    beside = replace(bench, house=replace(bench.house, workspace_id=NEIGHBOUR))
+    return await hook(beside, api, name="next door", execution=PARALLEL)
+
+
+async def _at_once(called: Hook, many: int) -> Counter[int]:
+    answers = await asyncio.gather(*(called.fire({"n": n}) for n in range(many)))
+    return Counter(answer.status_code for answer in answers)
+
+
+async def test_beside_another_workspace_a_burst_is_taken_whole_and_a_flood_is_not(
+    bench: Bench,
+) -> None:
+    # Slow, so that no pause of the machine lets more of them in.
+    bounds = replace(bench.house.limits, webhook_beside_per_second=10)
+    async with served(replace(bench.house, limits=bounds)) as api:
+        busy, other = await hook(bench, api, execution=PARALLEL), await _next_door(bench, api)
+        assert await _at_once(busy, 30) == {202: 30}
+        assert (await other.fire({})).status_code == 202
+        # Somebody else is there now, and the line is what thirty calls have left of it.
+        flood = await _at_once(busy, 30)
+        assert flood[202] >= 1
+        assert flood[429] >= 15
+        assert flood[202] + flood[429] == 30
+        assert (await other.fire({})).status_code == 202
+    assert await runs(bench) == 30 + flood[202] + 2
+
+
+async def _left_over(api: Api, called: Hook, pace: float) -> tuple[int, Counter[str]]:
+    """What the collector finds after some calls by somebody else's process, and the answers."""
+    gc.collect()
+    gc.disable()
+    try:
+        sent = await apart(api.address, (str(called.automation_id), called.token), pace, 1)
+        return gc.collect(), Counter(sent["statuses"])
+    finally:
+        gc.enable()
+
+
+async def test_a_call_leaves_nothing_for_the_collector(bench: Bench) -> None:
+    """It would look through all that is under way, in the middle of somebody's call."""
+    bounds = replace(bench.house.limits, webhook_burst=300, webhook_per_second=1)
+    async with served(replace(bench.house, limits=bounds)) as api:
+        called = await hook(bench, api, execution=PARALLEL)
+        assert (await called.fire({})).status_code == 202
+        left, answers = await _left_over(api, called, 100)
+        assert answers == {"202": 100}
+        assert left < 100
+        # The rest of its bucket, and then a flood that is refused.
+        assert (await _left_over(api, called, 250))[1]["429"] > 0
+        left, answers = await _left_over(api, called, 500)
+        assert answers["429"] >= 490
+        assert left < 490
+
+
+async def test_when_a_webhook_fired_last_is_noted_to_the_second(bench: Bench, api: Api) -> None:
+    called, database = await hook(bench, api, execution=PARALLEL), bench.house.database
+    asked = "SELECT last_fired_at FROM triggers"
+    assert (await called.fire({})).status_code == 202
+    first = await database.fetchval(asked)
+    assert first is not None
+    await database.execute("UPDATE triggers SET last_fired_at = now() - interval '2 s'")
+    before = await database.fetchval(asked)
+    # Whoever holds the trigger as it is, as other calls do, is not waited for.
+    async with database.transaction() as tx:
+        await tx.execute("SELECT FROM triggers FOR SHARE")
+        assert (await called.fire({})).status_code == 202
+        assert await database.fetchval(asked) == before
+    assert (await called.fire({})).status_code == 202
+    assert await database.fetchval(asked) > before
+    assert await runs(bench) == 3

@@ -1,0 +1,189 @@
+"""The wire: a call of a flood is answered before it is a request, and only what is plain is."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+import pytest
+import uvicorn
+from uvicorn.server import ServerState
+
+from mainspring.surfaces.rest.request_tally import RequestTally
+from mainspring.surfaces.rest.turnstile import Turnstile, close
+from mainspring.surfaces.rest.wire import Wire
+
+PATH = "/api/v1/automations/1/fire"
+BODY = b'{"say":"x"}'
+
+
+def _call(*, version: str = "1.1", path: str = PATH, more: str = "", body: bytes = BODY) -> bytes:
+    return (
+        f"POST {path} HTTP/{version}\r\nHost: here\r\nAuthorization: Bearer a\r\n"
+        f"Content-Length: {len(BODY)}\r\n{more}\r\n"
+    ).encode() + body
+
+
+@dataclass
+class _Line:
+    """The other end of a connection: what was written, and how often."""
+
+    written: list[bytes] = field(default_factory=list)
+    closed: bool = False
+
+    def write(self, data: bytes) -> None:
+        self.written.append(data)
+
+    def get_extra_info(self, name: str) -> None:
+        del name
+
+    def is_closing(self) -> bool:
+        return self.closed
+
+    def close(self) -> None:
+        self.closed = True
+
+    def pause_reading(self) -> None: ...
+
+    def resume_reading(self) -> None: ...
+
+
+@dataclass
+class _Inside:
+    """What stands behind it: takes each call, after a while if it is told to."""
+
+    bodies: list[bytes] = field(default_factory=list)
+    go_on: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        message = await receive()
+        self.bodies.append(message["body"])
+        close(scope, 0.05)
+        await self.go_on.wait()
+        headers = [(b"content-length", b"2")]
+        await send({"type": "http.response.start", "status": 202, "headers": headers})
+        await send({"type": "http.response.body", "body": b"{}"})
+
+
+@dataclass
+class _Opened:
+    wire: Wire
+    line: _Line
+    inside: _Inside
+    clock: list[float]
+
+    async def send(self, *pieces: bytes) -> None:
+        for piece in pieces:
+            self.wire.data_received(piece)
+            for _ in range(5):
+                await asyncio.sleep(0)
+
+    def statuses(self) -> list[str]:
+        said = b"".join(self.line.written)
+        return [part[:3].decode() for part in said.split(b"HTTP/1.1 ")[1:]]
+
+
+@asynccontextmanager
+async def _opened() -> AsyncIterator[_Opened]:
+    inside, clock = _Inside(), [10.0]
+    inside.go_on.set()
+    app = Turnstile(inside, RequestTally(), clock=lambda: clock[0])
+    config = uvicorn.Config(
+        app, http=Wire, ws="none", loop="none", lifespan="off", log_config=None,
+        access_log=False, proxy_headers=False,
+    )  # fmt: skip
+    config.load()
+    wire, line = Wire(config, ServerState(), {}), _Line()
+    wire.connection_made(cast("asyncio.Transport", line))
+    try:
+        yield _Opened(wire, line, inside, clock)
+    finally:
+        line.closed = True
+        wire.connection_lost(None)
+
+
+async def test_a_call_that_comes_too_soon_is_answered_at_once_and_whole() -> None:
+    async with _opened() as opened:
+        await opened.send(_call())
+        before = len(opened.line.written)
+        opened.wire.data_received(_call(more="X-Request-Id: sender-0001\r\n"))
+        # Nobody had a turn in between.
+        (answer,) = opened.line.written[before:]
+        head, _, body = answer.partition(b"\r\n\r\n")
+        lines = [line.lower() for line in head.split(b"\r\n")]
+        assert lines[0] == b"http/1.1 429 too many requests"
+        assert {b"retry-after: 1", b"x-request-id: sender-0001"} <= set(lines)
+        assert b"content-length: %d" % len(body) in lines
+        told = json.loads(body)
+        assert (told["code"], told["instance"]) == ("too_many_calls", PATH)
+        assert len(opened.inside.bodies) == 1
+        # The connection goes on, and what came of the refused one is nobody's body.
+        opened.clock[0] += 0.06
+        await opened.send(_call())
+        assert opened.statuses() == ["202", "429", "202"]
+        assert opened.inside.bodies == [BODY, BODY]
+
+
+async def test_a_body_that_comes_in_pieces_is_passed_over_and_waited_for_with_an_end() -> None:
+    async with _opened() as opened:
+        await opened.send(_call())
+        await opened.send(_call(body=b""), BODY[:4])
+        assert opened.wire.timeout_keep_alive_task is not None
+        opened.clock[0] += 0.06
+        await opened.send(BODY[4:] + _call())
+        assert opened.statuses() == ["202", "429", "202"]
+        assert opened.inside.bodies == [BODY, BODY]
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        _call(path=PATH + "?x=/fire"),
+        _call(version="1.0"),
+        _call(more="Connection: close\r\n"),
+        _call(more="Expect: 100-continue\r\n"),
+        _call(more="Connection: Upgrade\r\nUpgrade: h2c\r\n"),
+    ],
+)
+async def test_what_is_not_plain_is_refused_where_all_requests_are_answered(call: bytes) -> None:
+    async with _opened() as opened:
+        await opened.send(_call())
+        opened.wire.data_received(call)
+        assert opened.statuses() == ["202"]
+        for _ in range(5):
+            await asyncio.sleep(0)
+        assert opened.statuses() == ["202", "429"]
+        assert len(opened.inside.bodies) == 1
+
+
+@pytest.mark.parametrize("path", ["/api/v1/automations/2/fire", "/health"])
+async def test_other_addresses_are_asked_for_as_ever(path: str) -> None:
+    async with _opened() as opened:
+        await opened.send(_call())
+        await opened.send(_call(path=path))
+        assert opened.statuses() == ["202", "202"]
+
+
+async def test_nobody_is_answered_before_the_one_that_came_first() -> None:
+    async with _opened() as opened:
+        opened.inside.go_on.clear()
+        await opened.send(_call(), _call())
+        assert opened.statuses() == []
+        opened.inside.go_on.set()
+        await opened.send(b"")
+        assert opened.statuses() == ["202", "429"]
+
+
+async def test_whoever_does_not_read_is_not_told_more() -> None:
+    async with _opened() as opened:
+        await opened.send(_call())
+        opened.wire.pause_writing()
+        await opened.send(*[_call()] * 50)
+        assert len(opened.statuses()) <= 2
+        opened.wire.resume_writing()
+        await opened.send(b"")
+        assert set(opened.statuses()) == {"202", "429"}
