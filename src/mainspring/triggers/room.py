@@ -59,4 +59,9 @@ class Room:
 
 def too_many(detail: str, seconds: float) -> Exhausted:
     """The answer to a call for which there is no room now."""
-    return Exhausted(detail, code="too_many_calls", retry_after=seconds)
+    return Exhausted(
+        detail,
+        code="too_many_calls",
+        suggestion="Send it again after Retry-After seconds, and the next ones further apart.",
+        retry_after=round(seconds, 3),
+    )
