@@ -172,7 +172,11 @@ def opened(path: Path) -> Iterator[ArchiveReader]:
     try:
         zipped = zipfile.ZipFile(path)
     except FileNotFoundError:
-        raise Missing(f"There is no file {path}.", code="no_backup") from None
+        raise Missing(
+            f"There is no file {path}.",
+            code="no_backup",
+            suggestion="Name one that `mainspring backup make` has written.",
+        ) from None
     except OSError:
         raise Invalid(f"The file {path} cannot be read.", code="backup_unreadable") from None
     except _BROKEN:

@@ -15,6 +15,7 @@ from mainspring.contracts.errors import Fault, Finding, Invalid, Problem, as_pro
 from mainspring.settings import BadSetting, setting_names, unknown_settings
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.screen import Screen, clean, make_console, one_line, steady_streams
+from mainspring.surfaces.cli.words import as_called_here
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -70,7 +71,7 @@ def problem_lines(
     """The lines of a problem, wherever they are shown."""
     from rich.text import Text
 
-    lines = [Text(clean(detail), style=style)]
+    lines = [Text(clean(as_called_here(detail)), style=style)]
     told = set()
     for finding in findings:
         # The sentence of a problem often ends with that of its only finding.
@@ -80,7 +81,7 @@ def problem_lines(
         elif finding.pointer:
             lines.append(Text(f"  at {one_line(finding.pointer, 120)}"))
     if suggestion and suggestion not in told:
-        lines.append(Text(f"  {clean(suggestion)}"))
+        lines.append(Text(f"  {clean(as_called_here(suggestion))}"))
     return lines
 
 
@@ -91,7 +92,7 @@ def finding_lines(finding: Finding) -> list[Text]:
     where = one_line(finding.pointer, 120) or "the whole document"
     lines = [Text.assemble("  ", (where, "bold"), f": {one_line(finding.detail, 600)}")]
     if finding.suggestion:
-        lines.append(Text(f"    {one_line(finding.suggestion, 600)}"))
+        lines.append(Text(f"    {one_line(as_called_here(finding.suggestion), 600)}"))
     return lines
 
 

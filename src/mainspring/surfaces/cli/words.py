@@ -92,3 +92,9 @@ def program() -> str:
     if started.name != "mainspring":
         return "python -m mainspring"
     return min(os.path.relpath(started), str(started), key=len)
+
+
+def as_called_here(text: str) -> str:
+    """What other rooms say of a command, as it is called here."""
+    command = "`mainspring "
+    return text.replace(command, f"`{program()} ") if command in text else text

@@ -12,12 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from mainspring.contracts.errors import Clash
+from mainspring.contracts.errors import Clash, Finding
 from mainspring.settings import Settings, read_settings, unknown_settings
 from mainspring.surfaces.cli import Doors, build_app, checks, run_cli
 from mainspring.surfaces.cli.desk import Desk
 from mainspring.surfaces.cli.doctor import examine
 from mainspring.surfaces.cli.listening import is_loopback
+from mainspring.surfaces.cli.problems import problem_lines
 from mainspring.surfaces.cli.screen import Screen, one_line
 from mainspring.surfaces.cli.standing import take_place
 from mainspring.surfaces.cli.supervisor import Change, how_it_ended
@@ -175,6 +176,15 @@ def test_a_hint_is_called_as_this_program_was_and_means_the_same_folder(
     monkeypatch.delenv("MAINSPRING_PROGRAM")
     monkeypatch.setattr(shutil, "which", lambda _: "/x/mainspring")
     assert hint("fire") == "mainspring --home '/a b' fire"
+
+
+def test_a_way_out_names_commands_as_they_are_called_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MAINSPRING_PROGRAM", "./start")
+    finding = Finding("/a", "This is wrong.", "wrong", suggestion="See `mainspring doctor`.")
+    lines = problem_lines("It failed.", [finding], "`mainspring workers` lists them.")
+    said = [line.plain.strip() for line in lines]
+    assert said[:2] == ["It failed.", "/a: This is wrong."]
+    assert said[2:] == ["See `./start doctor`.", "`./start workers` lists them."]
 
 
 # --- texts and moments
