@@ -300,7 +300,8 @@ async def keep_watch_over(house: House, stop: asyncio.Event) -> None:
     """Every loop beside the workers: schedules, events, alerts, their mail, and order."""
     settings, database, limits = house.settings, house.database, house.limits
     events = EventTable(limits)
-    listeners = [Listener(database, EVENTS_CHANNEL) for _ in range(3)]
+    listener = Listener(database, EVENTS_CHANNEL)
+    listeners = [listener, listener.beside(), listener.beside()]
     matcher = Matcher(database, events, house.dispatcher, limits, listener=listeners[0])
     alerts = LogReader(
         database, "alerts", Alerts(limits, mail=mails(settings)).handle, events=events,
@@ -335,8 +336,8 @@ async def keep_watch_over(house: House, stop: asyncio.Event) -> None:
     try:
         await keep_watch(duties, stop)
     finally:
-        for listener in listeners:
-            await listener.aclose()
+        for one in listeners:
+            await one.aclose()
 
 
 def rooms_of(house: House) -> Rooms:

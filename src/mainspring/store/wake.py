@@ -113,26 +113,32 @@ class Waker:
 class Listener:
     """Receives the hints of one channel, for one waiting task."""
 
-    def __init__(self, database: Database, channel: str) -> None:
-        self._database = database
-        self._channel = channel
+    def __init__(self, database: Database, channel: str, *, line: Line | None = None) -> None:
+        self._line = line or Line(database, channel)
         self._found: set[str] = set()
         self._news = asyncio.Event()
-        self._task: asyncio.Task[None] | None = None
+
+    def beside(self) -> Listener:
+        """For another task that waits for the same hints: both hear them over one connection."""
+        return Listener(self._line.database, self._line.channel, line=self._line)
 
     async def wait(self, seconds: float) -> set[str]:
         """The payloads since the last call, as soon as there are any; none in that time: none.
 
         The first call answers "look at everything" once it listens.
         """
-        if self._task is None or self._task.done():
-            self._task = asyncio.create_task(self._listen_for_ever(), name="listener")
+        self._line.join(self)
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._news.wait()
         self._news.clear()
         found, self._found = self._found, set()
         return found
+
+    def tell(self, payload: str) -> None:
+        """Notes a hint, and ends a wait."""
+        _note(self._found, payload)
+        self._news.set()
 
     def nudge(self) -> None:
         """Ends a wait from inside the process, without a payload."""
@@ -143,7 +149,31 @@ class Listener:
         self._news.set()
 
     async def aclose(self) -> None:
-        if self._task is not None:
+        await self._line.leave(self)
+
+
+class Line:
+    """A connection that listens to one channel, for as long as anybody hears it."""
+
+    def __init__(self, database: Database, channel: str) -> None:
+        self.database = database
+        self.channel = channel
+        self._ears: set[Listener] = set()
+        self._listens = False
+        self._task: asyncio.Task[None] | None = None
+
+    def join(self, ear: Listener) -> None:
+        """Tells this one too from now on, and opens the line if nobody has."""
+        if ear not in self._ears:
+            self._ears.add(ear)
+            if self._listens:
+                ear.tell(EVERYTHING)
+        if self._task is None or self._task.done():
+            self._task = asyncio.create_task(self._listen_for_ever(), name="listener")
+
+    async def leave(self, ear: Listener) -> None:
+        self._ears.discard(ear)
+        if self._task is not None and not self._ears:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
 
@@ -151,7 +181,7 @@ class Listener:
         pause = _FIRST_PAUSE
         while True:
             try:
-                connection = await self._database.dedicated()
+                connection = await self.database.dedicated()
                 pause = _FIRST_PAUSE
                 await self._listen(connection)
             except _TROUBLE:
@@ -164,7 +194,8 @@ class Listener:
         broken = asyncio.Event()
         connection.add_termination_listener(lambda _: broken.set())
         try:
-            await connection.add_listener(self._channel, self._hear)
+            await connection.add_listener(self.channel, self._hear)
+            self._listens = True
             self._tell(EVERYTHING)
             while not broken.is_set():
                 try:
@@ -174,14 +205,15 @@ class Listener:
                     # A network may drop a silent connection without telling either end.
                     await connection.execute("SELECT 1", timeout=5.0)
         finally:
+            self._listens = False
             connection.terminate()
 
     def _hear(self, connection: Any, pid: int, channel: str, payload: object) -> None:
         self._tell(str(payload))
 
     def _tell(self, payload: str) -> None:
-        _note(self._found, payload)
-        self._news.set()
+        for ear in self._ears:
+            ear.tell(payload)
 
 
 def _note(found: set[str], payload: str) -> None:

@@ -187,3 +187,29 @@ async def test_a_hint_whose_sending_breaks_is_sent_again(
     os.kill(sender, signal.SIGCONT)
 
     assert await heard(listener, {"second"}) == {"second"}
+
+
+_LISTENING = "SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'LISTEN%'"
+
+
+async def test_several_who_wait_for_the_same_hints_hear_all_of_them_over_one_connection(
+    database: Database, waker: Waker, listener: Listener
+) -> None:
+    others = [listener.beside(), listener.beside()]
+    try:
+        for one in others:
+            # What was said before it came may have been for it.
+            assert await one.wait(PATIENCE) == {EVERYTHING}
+        waker.wake("runs", "a")
+        for one in (*others, listener):
+            assert await heard(one, {"a"}) == {"a"}
+        assert await database.fetchval(_LISTENING) == 1
+        # Whoever goes leaves the line to those who stay, and may come back.
+        await others[0].aclose()
+        await listener.aclose()
+        waker.wake("runs", "b")
+        assert await heard(others[1], {"b"}) == {"b"}
+        assert await listener.wait(PATIENCE) == {EVERYTHING}
+    finally:
+        for one in others:
+            await one.aclose()
