@@ -105,10 +105,14 @@ _PICKED = """
       AND ($6::text IS NULL OR EXISTS (SELECT 1 FROM triggers t
           WHERE t.workspace_id = a.workspace_id AND t.automation_id = a.id AND t.type = $6))
       AND {health}
-      AND ($4::uuid IS NULL OR ({key}, a.id) {beyond} (
-          SELECT {key}, a.id FROM automations a WHERE a.workspace_id = $1 AND a.id = $4))
+      AND ($4::uuid IS NULL OR {beyond})
     ORDER BY {key} {order}, a.id {order} LIMIT $5
 """
+# Whoever looks for an id by its beginning names one that nothing has: the newest go by the id
+# itself, whether there is such a row or not.
+_BEFORE = "a.id < $4"
+_BEYOND = """({key}, a.id) {than} (
+          SELECT {key}, a.id FROM automations a WHERE a.workspace_id = $1 AND a.id = $4)"""
 _ONE = f"""{_COLUMNS}, d.document, v.grants {_FROM} WHERE a.workspace_id = $1 AND a.id = $2"""
 _LAST_RUN = ("run_id", "run_status", "run_outcome", "run_at")
 
@@ -151,10 +155,11 @@ async def list_with_signs(
 def _list(health: Health | None, sort: Sort) -> str:
     """Only those of the page are looked at closely: they are picked first."""
     key, order = _KEYS[sort]
+    beyond = _BEYOND.format(key=key, than=">" if order == "ASC" else "<")
     picked = _PICKED.format(
         key=key,
         order=order,
-        beyond=">" if order == "ASC" else "<",
+        beyond=_BEFORE if sort == "newest" else beyond,
         health="true" if health is None else _HEALTH[health],
     )
     return f"""WITH picked AS MATERIALIZED ({picked}) {_COLUMNS} {_FROM}
