@@ -75,7 +75,7 @@ async def flood(asked: Asked) -> Verdict:
             at_least("refused with 429", answers["429"], rounds),
             exactly(
                 "of which said when to come again",
-                sum(one["told_when"] for one in (steady, *floods)), answers["429"],
+                sum(one["told_when"] for one in (warm, steady, *floods)), answers["429"],
             ),
             none_of("other answers and broken calls", [*strange, *broken]),
             exactly("runs, for calls accepted", runs, answers["202"]),

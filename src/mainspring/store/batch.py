@@ -163,12 +163,16 @@ class GroupWriter(Generic[Unit, Answer]):
         except Exception as error:
             await self._one_by_one(taken, error)
             return
-        for (_, done), yes in zip(taken, accepted, strict=True):
-            if not done.done():
-                done.set_result(yes)
-            if self._gather:
-                # Those who wait go on one after another: others have their turn in between.
-                await asyncio.sleep(0)
+        answers = zip(taken, accepted, strict=True)
+        try:
+            for (_, done), yes in answers:
+                _answer(done, yes)
+                if self._gather:
+                    # Those who wait go on one after another: others have a turn in between.
+                    await asyncio.sleep(0)
+        finally:
+            for (_, done), yes in answers:
+                _answer(done, yes)
 
     async def _one_by_one(
         self, taken: list[tuple[Unit, asyncio.Future[Answer]]], error: Exception
@@ -217,6 +221,11 @@ class GroupWriter(Generic[Unit, Answer]):
         connection, self._connection = self._connection, None
         if connection is not None:
             connection.terminate()
+
+
+def _answer(done: asyncio.Future[Answer], answer: Answer) -> None:
+    if not done.done():
+        done.set_result(answer)
 
 
 def _broken_off() -> Upstream:

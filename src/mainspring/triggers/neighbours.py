@@ -41,8 +41,9 @@ class Neighbours:
         self._sleep = sleep
         # When the next call of a webhook has its turn; the one used longest ago stands first.
         self._turns: OrderedDict[UUID, float] = OrderedDict()
+        # How many stand in line, by webhook and by workspace.
         self._lines: Counter[UUID] = Counter()
-        self._waiting = 0
+        self._spaces: Counter[UUID] = Counter()
         # The workspace that called last, and the last one that is another, each with its time.
         self._last: tuple[UUID | None, float] = (None, 0.0)
         self._other: tuple[UUID | None, float] = (None, 0.0)
@@ -55,13 +56,14 @@ class Neighbours:
         self._last = (workspace_id, now)
         ahead = self._ahead(webhook_id, now)
         waits = ahead > 0 and self._is_paced(webhook_id, now)
-        if ahead > LINE_SECONDS or (waits and self._waiting >= self._most):
-            return max(ahead - LINE_SECONDS, self._apart) if waits else 0.0
+        if ahead > LINE_SECONDS:
+            return ahead - LINE_SECONDS if waits else 0.0
+        if waits and self._is_full(workspace_id):
+            return self._apart
         # Calls without company count too: who has just sent a flood has used up its share.
         self._count(webhook_id, now + ahead + self._apart)
-        if not waits:
-            return 0.0
-        await self._stand_in_line(webhook_id, ahead)
+        if waits:
+            await self._stand_in_line(workspace_id, webhook_id, ahead)
         return 0.0
 
     def closed_for(self, webhook_id: UUID) -> float:
@@ -86,18 +88,27 @@ class Neighbours:
         if len(self._turns) > MOST_BUCKETS:
             self._turns.popitem(last=False)
 
-    async def _stand_in_line(self, webhook_id: UUID, seconds: float) -> None:
-        self._waiting += 1
+    def _is_full(self, workspace_id: UUID) -> bool:
+        """Nobody has more than half of the room, and whoever has none yet finds some."""
+        own = self._spaces[workspace_id]
+        return own >= self._most // 2 or (own > 0 and self._spaces.total() >= self._most)
+
+    async def _stand_in_line(self, workspace_id: UUID, webhook_id: UUID, seconds: float) -> None:
         self._lines[webhook_id] += 1
+        self._spaces[workspace_id] += 1
         try:
             await self._sleep(seconds)
         finally:
-            self._waiting -= 1
-            self._lines[webhook_id] -= 1
-            if not self._lines[webhook_id]:
-                del self._lines[webhook_id]
+            _take_away(self._lines, webhook_id)
+            _take_away(self._spaces, workspace_id)
 
     def _is_paced(self, webhook_id: UUID, now: float) -> bool:
         """Somebody else is there, or others of the same webhook are in line: nobody overtakes."""
         other, at = self._other
         return webhook_id in self._lines or (other is not None and now - at < _COMPANY_SECONDS)
+
+
+def _take_away(counted: Counter[UUID], key: UUID) -> None:
+    counted[key] -= 1
+    if not counted[key]:
+        del counted[key]

@@ -165,3 +165,20 @@ async def test_who_waited_in_a_group_goes_on_one_after_another(database: Databas
         await writer.aclose()
     assert (ledger.groups, together) == (1, 1)
     assert went_on == [unit * 2 for unit in range(10)]
+
+
+async def test_what_is_written_is_answered_also_when_the_writer_is_ended(
+    database: Database,
+) -> None:
+    ledger = _Ledger(database, poison=None)
+    writer: GroupWriter[int, int] = GroupWriter(database, ledger.flush, most=80, gather=30)
+    try:
+        waiting = [writer.submit(unit) for unit in range(10)]
+        async with asyncio.timeout(20):
+            await waiting[0]
+        assert writer._task is not None
+        writer._task.cancel()
+        async with asyncio.timeout(20):
+            assert await asyncio.gather(*waiting) == [unit * 2 for unit in range(10)]
+    finally:
+        await writer.aclose()

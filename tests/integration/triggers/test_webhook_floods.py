@@ -32,28 +32,34 @@ async def test_beside_another_workspace_a_burst_is_taken_whole_and_a_flood_is_no
     bench: Bench,
 ) -> None:
     # Slow, so that no pause of the machine lets more of them in.
-    bounds = replace(bench.house.limits, webhook_beside_per_second=10)
+    bounds = replace(bench.house.limits, webhook_beside_per_second=5)
     async with served(replace(bench.house, limits=bounds)) as api:
         busy, other = await hook(bench, api, execution=PARALLEL), await _next_door(bench, api)
         assert await _at_once(busy, 30) == {202: 30}
         assert (await other.fire({})).status_code == 202
-        # Somebody else is there now, and the line is what thirty calls have left of it.
+        # Somebody else is there now. The thirty have filled the line; so long takes a place.
+        await asyncio.sleep(0.3)
         flood = await _at_once(busy, 30)
         assert flood[202] >= 1
-        assert flood[429] >= 15
+        assert flood[429] >= 10
         assert flood[202] + flood[429] == 30
         assert (await other.fire({})).status_code == 202
     assert await runs(bench) == 30 + flood[202] + 2
 
 
 async def _left_over(api: Api, called: Hook, pace: float) -> tuple[int, Counter[str]]:
-    """What the collector finds after some calls by somebody else's process, and the answers."""
+    """Requests that only the collector could clear away, and what the calls were answered."""
     gc.collect()
     gc.disable()
+    gc.set_debug(gc.DEBUG_SAVEALL)
     try:
         sent = await apart(api.address, (str(called.automation_id), called.token), pace, 1)
-        return gc.collect(), Counter(sent["statuses"])
+        gc.collect()
+        requests = [one for one in gc.garbage if isinstance(one, dict) and "raw_path" in one]
+        return len(requests), Counter(sent["statuses"])
     finally:
+        gc.set_debug(0)
+        gc.garbage.clear()
         gc.enable()
 
 
@@ -65,12 +71,12 @@ async def test_a_call_leaves_nothing_for_the_collector(bench: Bench) -> None:
         assert (await called.fire({})).status_code == 202
         left, answers = await _left_over(api, called, 100)
         assert answers == {"202": 100}
-        assert left < 100
+        assert left < 10
         # The rest of its bucket, and then a flood that is refused.
         assert (await _left_over(api, called, 250))[1]["429"] > 0
         left, answers = await _left_over(api, called, 500)
-        assert answers["429"] >= 490
-        assert left < 490
+        assert answers["429"] >= 450
+        assert left < 10
 
 
 async def test_when_a_webhook_fired_last_is_noted_to_the_second(bench: Bench, api: Api) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from mainspring.triggers.neighbours import LINE_SECONDS, Neighbours
 
-ONE, OTHER = UUID(int=1), UUID(int=2)
+ONE, OTHER, THIRD = UUID(int=1), UUID(int=2), UUID(int=3)
 BUSY, SELDOM = UUID(int=11), UUID(int=12)
 PACE = 50
 # So many calls come in without being refused: the first one, and those that fit into the line.
@@ -145,15 +145,31 @@ async def test_nobody_overtakes_those_in_line_when_the_other_has_gone(time: Time
     assert last.done()
 
 
-async def test_the_lines_of_all_together_have_an_end_and_others_come_in(time: Time) -> None:
-    gate = _gate(time, most=5)
+async def test_the_lines_of_one_workspace_leave_room_for_those_of_others(time: Time) -> None:
+    gate = _gate(time, most=10)
     await gate.call(OTHER, SELDOM)
+    time.now += 1
     await gate.call(ONE, BUSY, LINE)
-    assert len(gate.refused()) == LINE - 5 - 1
-    time.now += 1 / PACE
+    await gate.call(ONE, UUID(int=13), LINE)
+    # Two come in at once, and half of the room is theirs.
+    assert len(gate.refused()) == 2 * LINE - 2 - 5
+    before = len(gate.refused())
+    await gate.call(OTHER, SELDOM, 4)
+    assert len(gate.refused()) == before
+    await time.pass_by(LINE_SECONDS)
+    assert all(call.done() for call in gate.calls)
+
+
+async def test_when_there_is_no_room_whoever_has_none_yet_finds_some(time: Time) -> None:
+    gate = _gate(time, most=4)
     await gate.call(OTHER, SELDOM)
-    assert gate.calls[-1].done()
-    assert gate.calls[-1].result() == 0.0
+    time.now += 1
+    for space, hook in ((ONE, BUSY), (OTHER, SELDOM)):
+        await gate.call(space, hook, 5)
+    before = len(gate.refused())
+    await gate.call(THIRD, UUID(int=14), 3)
+    assert [call.done() for call in gate.calls[-3:]] == [True, False, True]
+    assert len(gate.refused()) == before + 1
 
 
 async def test_who_leaves_the_line_leaves_it_as_it_was(time: Time) -> None:

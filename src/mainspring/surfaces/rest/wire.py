@@ -19,6 +19,8 @@ from mainspring.surfaces.rest.turnstile import STATUS, Turnstile
 HEADER_BYTES: Final = 32_768
 HEADERS: Final = 100
 HEADER_SECONDS: Final = 30.0
+# Calls of one breath that are refused at once; the others wait until somebody else had a turn.
+_AT_ONCE: Final = 8
 
 _UNREADABLE: Final = {
     **Invalid("What was sent is not an HTTP request.", code="not_http").as_dict(),
@@ -50,6 +52,7 @@ class Wire(HttpToolsProtocol):
     _fresh = False
     _waiting = 0
     _too_large = False
+    _refusals = 0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -61,6 +64,7 @@ class Wire(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         self._fresh = False
+        self._refusals = 0
         super().data_received(data)
         self._mind_the_rest()
         if not self._heading or self._fresh or self._too_large:
@@ -76,6 +80,15 @@ class Wire(HttpToolsProtocol):
         self._start_timer()
         super().on_message_begin()
 
+    def on_header(self, name: bytes, value: bytes) -> None:
+        if self._heading:
+            super().on_header(name, value)
+            return
+        # What comes after a body in pieces is of no use to anybody here.
+        self._waiting += len(name) + len(value)
+        if self._waiting > HEADER_BYTES:
+            self.transport.close()
+
     def on_headers_complete(self) -> None:
         self._heading = False
         self._stop_timer()
@@ -84,6 +97,8 @@ class Wire(HttpToolsProtocol):
             self._too_large = True
             raise _TooManyHeaders  # the parser turns it into a refusal
         if not self._refused():
+            # One that was refused in the same breath has set the time for an idle connection.
+            self._unset_keepalive_if_required()
             super().on_headers_complete()
 
     def _refused(self) -> bool:
@@ -97,28 +112,33 @@ class Wire(HttpToolsProtocol):
         headers, body = refusal
         lines = (b"%b: %b\r\n" % one for one in (*self.server_state.default_headers, *headers))
         self.transport.write(b"".join((STATUS_LINE[STATUS], *lines, b"\r\n", body)))
+        self._refusals += 1
         self.cycle = _ANSWERED
         self.on_response_complete()
         return True
 
     def _is_plain(self) -> bool:
-        """A call that leaves nothing to decide: it is the only one, and the connection stays."""
+        """A call that leaves nothing to decide: nobody is before it, and the connection stays."""
         return (
             self.url.endswith(b"/fire")
+            and self._refusals < _AT_ONCE
             and self.parser.get_method() == b"POST"
             and getattr(self.cycle, "response_complete", True)
             and self.parser.get_http_version() == "1.1"
             and self.parser.should_keep_alive()
             and not self.parser.should_upgrade()
             and not self.expect_100_continue
+            and not any(name == b"transfer-encoding" for name, _ in self.headers)
             # Whoever does not read what they are told is not told more.
             and not self.flow.write_paused
         )
 
     def _mind_the_rest(self) -> None:
-        """Whoever was answered early and goes on sending is waited for as long as anybody idle."""
+        """Whoever was answered early and goes on sending may pause for as long as anybody idle."""
         if self.cycle is _ANSWERED and not self.timeout_keep_alive_task and not self._heading:
-            self.on_response_complete()
+            self.timeout_keep_alive_task = self.loop.call_later(
+                self.timeout_keep_alive, self.timeout_keep_alive_handler
+            )
 
     def _start_timer(self) -> None:
         self._stop_timer()

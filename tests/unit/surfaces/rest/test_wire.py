@@ -146,6 +146,9 @@ async def test_a_body_that_comes_in_pieces_is_passed_over_and_waited_for_with_an
         _call(version="1.0"),
         _call(more="Connection: close\r\n"),
         _call(more="Expect: 100-continue\r\n"),
+        _call(more="X-A: b\r\n")
+        .replace(b"Content-Length: 11", b"Transfer-Encoding: chunked")
+        .replace(BODY, b"b\r\n" + BODY + b"\r\n0\r\n\r\n"),
         _call(more="Connection: Upgrade\r\nUpgrade: h2c\r\n"),
     ],
 )
@@ -187,3 +190,38 @@ async def test_whoever_does_not_read_is_not_told_more() -> None:
         opened.wire.resume_writing()
         await opened.send(b"")
         assert set(opened.statuses()) == {"202", "429"}
+
+
+async def test_the_time_of_an_idle_connection_does_not_run_for_one_that_waits() -> None:
+    """Two in one breath: the first is refused, and the other takes its time."""
+    async with _opened() as opened:
+        await opened.send(_call())
+        opened.inside.go_on.clear()
+        await opened.send(_call() + _call(path="/api/v1/automations/2/fire"))
+        assert opened.statuses() == ["202", "429"]
+        assert opened.wire.timeout_keep_alive_task is None
+        opened.inside.go_on.set()
+        await opened.send(b"")
+        assert opened.statuses() == ["202", "429", "202"]
+
+
+async def test_many_calls_in_one_breath_let_others_have_a_turn() -> None:
+    async with _opened() as opened:
+        await opened.send(_call())
+        opened.wire.data_received(_call() * 100)
+        assert 1 < len(opened.statuses()) < 20
+        for _ in range(300):
+            await asyncio.sleep(0)
+        assert opened.statuses() == ["202", *["429"] * 100]
+
+
+async def test_what_comes_after_a_body_in_pieces_is_not_kept_and_has_an_end() -> None:
+    async with _opened() as opened:
+        head = _call(body=b"").replace(b"Content-Length: 11", b"Transfer-Encoding: chunked")
+        await opened.send(head + b"0\r\n")
+        kept = len(opened.wire.headers)
+        await opened.send(b"X-Much: " + b"x" * 1_000 + b"\r\n")
+        assert (len(opened.wire.headers), opened.line.closed) == (kept, False)
+        for _ in range(40):
+            await opened.send(b"X-Much: " + b"x" * 1_000 + b"\r\n")
+        assert opened.line.closed
