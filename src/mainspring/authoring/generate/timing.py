@@ -19,6 +19,7 @@ from mainspring.authoring.generate.desk import tidy
 from mainspring.authoring.phrases.answers import Answer, Reading
 from mainspring.authoring.phrases.reading import read_words
 from mainspring.authoring.phrases.weeks import moments_of
+from mainspring.authoring.phrases.zones import is_zone
 from mainspring.authoring.resources import Resources
 from mainspring.authoring.shapes import Choice, Question, Wish
 from mainspring.authoring.sketch.moments import WHEN_SCHEMA, add_schedules
@@ -69,7 +70,8 @@ class Timed:
 def read_schedule(wish: Wish) -> Answer:
     """What the rules make of the words; a definition that is changed brings its own zone."""
     zones = {zone for _, zone in _times(wish.before.get("triggers"))} if wish.before else set()
-    own = next(iter(zones)) if len(zones) == 1 else None
+    # It may not be sound, and then its zone is none.
+    own = next((zone for zone in zones if len(zones) == 1 and is_zone(zone)), None)
     return read_words(wish.text, wish.now, own or wish.timezone)
 
 
