@@ -70,9 +70,9 @@ class Timed:
 def read_schedule(wish: Wish) -> Answer:
     """What the rules make of the words; a definition that is changed brings its own zone."""
     zones = {zone for _, zone in _times(wish.before.get("triggers"))} if wish.before else set()
-    # It may not be sound, and then its zone is none.
-    own = next((zone for zone in zones if len(zones) == 1 and is_zone(zone)), None)
-    return read_words(wish.text, wish.now, own or wish.timezone)
+    own = zones.pop() if len(zones) == 1 else None
+    # It need not be sound: what is no zone is passed over.
+    return read_words(wish.text, wish.now, own if own and is_zone(own) else wish.timezone)
 
 
 def settle(

@@ -37,6 +37,7 @@ _HEADERS: Final = [
 ]
 
 Caller = tuple[str, bytes]
+Refusal = tuple[list[tuple[bytes, bytes]], bytes]
 
 
 class Turnstile:
@@ -56,7 +57,7 @@ class Turnstile:
         if caller is None:
             await self._app(scope, receive, send)
             return
-        refusal = self.refusal(scope)
+        refusal = self._refusal(caller, scope)
         if refusal is None:
             scope.setdefault("state", {})[_CLOSE] = partial(self._close, caller)
             await self._app(scope, receive, send)
@@ -65,11 +66,12 @@ class Turnstile:
         await send({"type": "http.response.start", "status": STATUS, "headers": headers})
         await send({"type": "http.response.body", "body": body})
 
-    def refusal(self, scope: Scope) -> tuple[list[tuple[bytes, bytes]], bytes] | None:
+    def refusal(self, scope: Scope) -> Refusal | None:
         """Headers and body for a call that comes too soon; it is counted as answered."""
         caller = _caller(scope) if self._closed else None
-        if caller is None:
-            return None
+        return None if caller is None else self._refusal(caller, scope)
+
+    def _refusal(self, caller: Caller, scope: Scope) -> Refusal | None:
         now = self._clock()
         until, route = self._closed.get(caller, (0.0, None))
         if until <= now:
