@@ -7,6 +7,7 @@ cores.
 
 from __future__ import annotations
 
+import gc
 import os
 from typing import Final
 
@@ -128,3 +129,10 @@ LONGEST: Final = (
     "unit/surfaces/mcp/test_late_loading.py",
 )
 collect_ignore = [] if os.environ.get("WHOLE_SIZES") else list(LONGEST)
+
+
+def pytest_collection_finish() -> None:
+    """What was collected stays to the end; the collector need not look through it in each test."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, *gc.get_threshold()[1:])

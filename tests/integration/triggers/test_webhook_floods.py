@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 from collections import Counter
 from dataclasses import replace
 
 from tests.chaos.sender import apart
 from tests.kit.api import Api, served
+from tests.kit.garbage import left_over
 from tests.kit.house import Bench
 from tests.kit.neighbours import NEIGHBOUR, add_workspace
 from tests.kit.webhooks import Hook, hook, runs
@@ -49,18 +49,10 @@ async def test_beside_another_workspace_a_burst_is_taken_whole_and_a_flood_is_no
 
 async def _left_over(api: Api, called: Hook, pace: float) -> tuple[int, Counter[str]]:
     """Requests that only the collector could clear away, and what the calls were answered."""
-    gc.collect()
-    gc.disable()
-    gc.set_debug(gc.DEBUG_SAVEALL)
-    try:
+    with left_over() as found:
         sent = await apart(api.address, (str(called.automation_id), called.token), pace, 1)
-        gc.collect()
-        requests = [one for one in gc.garbage if isinstance(one, dict) and "raw_path" in one]
-        return len(requests), Counter(sent["statuses"])
-    finally:
-        gc.set_debug(0)
-        gc.garbage.clear()
-        gc.enable()
+    requests = [one for one in found if isinstance(one, dict) and "raw_path" in one]
+    return len(requests), Counter(sent["statuses"])
 
 
 async def test_a_call_leaves_nothing_for_the_collector(bench: Bench) -> None:

@@ -7,6 +7,7 @@ the problem that the call ends with names it.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from mainspring.contracts.errors import Fault, Problem, ReconnectNeeded, Upstream
@@ -43,7 +44,8 @@ class Visit:
     def __init__(self, ask: Ask, egress: Egress, vault: Vault, lines: Lines | None) -> None:
         self._ask = ask
         self._egress = egress
-        self._vault = vault
+        # It knows nothing of this visit: each call would leave a circle for the collector.
+        self._reveal = partial(_revealed, vault, ask)
         self._lines = lines
         self._plain: list[CallHttp] = []
         self._connected: list[ConnectedHttp] = []
@@ -133,7 +135,8 @@ class Visit:
         self._plain.append(way)
         return way
 
-    async def _reveal(self, names: frozenset[str]) -> Mapping[str, str]:
-        values = await self._vault.lend(self._ask.drawer, names)
-        self._ask.known.learn(values)
-        return values
+
+async def _revealed(vault: Vault, ask: Ask, names: frozenset[str]) -> Mapping[str, str]:
+    values = await vault.lend(ask.drawer, names)
+    ask.known.learn(values)
+    return values

@@ -7,7 +7,6 @@ works. Beside the others under one supervisor or alone in its own terminal, it i
 from __future__ import annotations
 
 import asyncio
-import gc
 import logging
 import signal
 from collections.abc import Awaitable, Callable
@@ -23,6 +22,7 @@ from mainspring.surfaces.cli.desk import finish
 from mainspring.surfaces.cli.listening import reserved
 from mainspring.surfaces.cli.logbook import keep_logbook
 from mainspring.surfaces.cli.screen import clean
+from mainspring.surfaces.cli.settling import settle
 from mainspring.surfaces.cli.standing import make_data_folder
 
 if TYPE_CHECKING:
@@ -94,14 +94,10 @@ def under_supervision(doors: Doors, settings: Settings, body: Body, line: Line) 
 
 
 def _settled(ready: Ready) -> Ready:
-    """What is built by now stays to the end: the collector need not look through it again.
-
-    It would do so in the middle of somebody's call, for longer than the call takes.
-    """
+    """Whoever says that they are ready has built all that they need."""
 
     def say() -> None:
-        gc.collect()
-        gc.freeze()
+        settle()
         ready()
 
     return say

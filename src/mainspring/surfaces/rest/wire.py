@@ -53,6 +53,8 @@ class Wire(HttpToolsProtocol):
     _waiting = 0
     _too_large = False
     _refusals = 0
+    _heard = False
+    _silent = 0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -63,19 +65,26 @@ class Wire(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        self._fresh = False
+        self._fresh = self._heard = False
         self._refusals = 0
         super().data_received(data)
         self._mind_the_rest()
-        if not self._heading or self._fresh or self._too_large:
-            return
-        self._waiting += len(data)
-        if self._waiting > HEADER_BYTES:
-            self._too_large = True
-            self.send_400_response("")
+        if not self._heading:
+            self._mind_what_says_nothing(data)
+        elif not self._fresh and not self._too_large:
+            self._waiting += len(data)
+            if self._waiting > HEADER_BYTES:
+                self._too_large = True
+                self.send_400_response("")
+
+    def _mind_what_says_nothing(self, data: bytes) -> None:
+        """A line between the pieces of a body is kept by the parser until it ends."""
+        self._silent = 0 if self._heard else self._silent + len(data)
+        if self._silent > HEADER_BYTES:
+            self.transport.close()
 
     def on_message_begin(self) -> None:
-        self._heading = self._fresh = True
+        self._heading = self._fresh = self._heard = True
         self._waiting = 0
         self._start_timer()
         super().on_message_begin()
@@ -91,6 +100,7 @@ class Wire(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         self._heading = False
+        self._heard = True
         self._stop_timer()
         size = len(self.url) + sum(len(name) + len(value) for name, value in self.headers)
         if size > HEADER_BYTES or len(self.headers) > HEADERS:
@@ -100,6 +110,14 @@ class Wire(HttpToolsProtocol):
             # One that was refused in the same breath has set the time for an idle connection.
             self._unset_keepalive_if_required()
             super().on_headers_complete()
+
+    def on_body(self, body: bytes) -> None:
+        self._heard = True
+        super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        self._heard = True
+        super().on_message_complete()
 
     def _refused(self) -> bool:
         """Answers a call of a flood here and now, without a task or a request of its own."""

@@ -225,3 +225,22 @@ async def test_what_comes_after_a_body_in_pieces_is_not_kept_and_has_an_end() ->
         for _ in range(40):
             await opened.send(b"X-Much: " + b"x" * 1_000 + b"\r\n")
         assert opened.line.closed
+
+
+@pytest.mark.parametrize("first", [b"0\r\nX-Much: ", b"1;much="])
+async def test_a_line_between_the_pieces_of_a_body_has_an_end_too(first: bytes) -> None:
+    async with _opened() as opened:
+        head = _call(body=b"").replace(b"Content-Length: 11", b"Transfer-Encoding: chunked")
+        await opened.send(head + b"1\r\na\r\n" + first, b"x" * 1_000)
+        assert not opened.line.closed
+        await opened.send(*[b"x" * 1_000] * 40)
+        assert opened.line.closed
+
+
+async def test_a_long_body_in_pieces_is_not_taken_for_such_a_line() -> None:
+    async with _opened() as opened:
+        head = _call(body=b"").replace(b"Content-Length: 11", b"Transfer-Encoding: chunked")
+        await opened.send(head, *[b"3e8\r\n", b"x" * 1_000, b"\r\n"] * 100, b"0\r\n\r\n")
+        assert not opened.line.closed
+        await opened.send(*[b"\r\n"] * 100, _call(path="/health"))
+        assert opened.statuses() == ["202", "202"]
