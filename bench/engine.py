@@ -1,7 +1,7 @@
 """Engine against floor: runs drained per second, durability on.
 
 python -m bench.engine            the table, and the comparison with the last result
-python -m bench.engine --save     the same, kept as bench/results/engine.json
+python -m bench.engine --save     the same, kept in bench/results.json
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import Any
 
 import uvloop
 
+from bench import kept
 from bench.floor import drain_bare, fill
 from bench.server import family
 from bench.stage import fresh_house, plan_of, saved
@@ -131,9 +132,15 @@ def show(result: dict[str, Any], before: dict[str, Any]) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--rounds", type=int, default=3)
-    show(measure_all(parser.parse_args().rounds), {})
+    kept.add_options(parser)
+    chosen = parser.parse_args()
+    found = measure_all(chosen.rounds)
+    show(found, kept.before(chosen.into))
+    kept.keep(chosen, found)
 
 
 if __name__ == "__main__":

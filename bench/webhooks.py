@@ -24,6 +24,7 @@ from typing import Any
 import asyncpg
 
 from bench import load
+from bench import kept
 from bench.server import Server, folder, up
 from bench.stage import fresh_house, saved
 
@@ -237,7 +238,11 @@ def show(result: dict[str, Any], before: dict[str, Any]) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=3)
-    show(measure(parser.parse_args().rounds), {})
+    kept.add_options(parser)
+    chosen = parser.parse_args()
+    found = measure(chosen.rounds)
+    show(found, kept.before(chosen.into))
+    kept.keep(chosen, found)
 
 
 if __name__ == "__main__":
