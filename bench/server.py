@@ -5,6 +5,7 @@ python -m bench.server     how soon it is ready, and what it holds in memory whe
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import shutil
@@ -19,6 +20,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from bench import kept
 
 FIRST_BAR, WARM_BAR, MEMORY_BAR = 8.0, 3.0, 200.0
 IDLE_SECONDS = 20
@@ -141,7 +144,12 @@ def show(found: dict[str, float]) -> None:
 
 
 def main() -> None:
-    show(measure())
+    parser = argparse.ArgumentParser(description=__doc__)
+    kept.add_options(parser)
+    chosen = parser.parse_args()
+    found = {"server": measure()}
+    show(found["server"])
+    kept.keep(chosen, found)
 
 
 if __name__ == "__main__":

@@ -23,8 +23,7 @@ from typing import Any
 
 import asyncpg
 
-from bench import load
-from bench import kept
+from bench import kept, load
 from bench.server import Server, folder, up
 from bench.stage import fresh_house, saved
 
