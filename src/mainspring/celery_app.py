@@ -24,6 +24,7 @@ from mainspring.runs.transport.hearing import CeleryEar
 from mainspring.runs.transport.hints import RUNS_CHANNEL
 from mainspring.settings import Settings, read_settings
 from mainspring.store.wake import Listener
+from mainspring.surfaces.cli.settling import settle
 from mainspring.wiring import build_worker, open_house
 
 if TYPE_CHECKING:
@@ -123,6 +124,7 @@ class Tenant:
             self._loop = asyncio.get_running_loop()
             if self._stopped.is_set():
                 return
+            settle()
             log.info("Working on %s with %d slots.", ", ".join(settings.queues), settings.slots)
             await self._worker.run()
 

@@ -106,10 +106,15 @@ def _settled(ready: Ready) -> Ready:
 def api_alone(desk: Desk, screen: Screen, *, host: str | None, port: int | None) -> int:
     """``api``: answers requests, and leaves the work to workers and schedulers elsewhere."""
 
-    async def answer(rooms: Rooms, stop: asyncio.Event, _: Ready) -> None:
+    async def answer(rooms: Rooms, stop: asyncio.Event, settled: Ready) -> None:
         token = clean(str(await owner_token(rooms)))
         said = f"Listening on {clean(rooms.settings.address)} with the token in {token}"
-        await api(rooms, stop, _settled(lambda: screen.say(f"{said}. Ctrl-C stops it.")))
+
+        def ready() -> None:
+            settled()
+            screen.say(f"{said}. Ctrl-C stops it.")
+
+        await api(rooms, stop, ready)
 
     with reserved(at(desk.settings(), host, port)) as settings:
         make_data_folder(settings)
@@ -162,7 +167,7 @@ async def _alone(
         for sign in _ASKED:
             loop.add_signal_handler(sign, stop.set)
         try:
-            await body(rooms, stop, ready)
+            await body(rooms, stop, _settled(ready))
         finally:
             for sign in _ASKED:
                 loop.remove_signal_handler(sign)

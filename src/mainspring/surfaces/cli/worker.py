@@ -14,6 +14,7 @@ from mainspring.contracts.errors import Finding, Invalid
 from mainspring.runs.watch import Moment
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.logbook import keep_logbook
+from mainspring.surfaces.cli.settling import settle
 from mainspring.surfaces.cli.supervisor import TOGETHER_SECONDS
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ async def work(desk: Desk, screen: Screen, *, queues: str | None, slots: int | N
         stopping = _Stopping(worker.stop)
         for sign in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(sign, stopping.asked)
+        settle()
         screen.say(
             f"Working on {', '.join(settings.queues)} with {settings.slots} slots. "
             "Ctrl-C stops it; what cannot be finished is handed back."
