@@ -30,7 +30,8 @@ _PARK = f"""
     WITH due AS MATERIALIZED (
         SELECT r.workspace_id, r.id FROM runs r
         WHERE r.queue IN ('fast', 'medium', 'long') AND r.status IN ('pending', 'waiting')
-          AND r.due_at <= now() AND ($1::uuid IS NULL OR r.workspace_id = $1)
+          AND r.due_at <= now() AND r.cancel_at IS NULL
+          AND ($1::uuid IS NULL OR r.workspace_id = $1)
           AND EXISTS (SELECT FROM halting(r.workspace_id, r.automation_id))
         LIMIT {_PORTION} FOR UPDATE SKIP LOCKED
     )
@@ -49,19 +50,26 @@ _RESTORE = f"""
     FROM free f WHERE r.workspace_id = f.workspace_id AND r.id = f.id RETURNING r.id
 """
 _OF_HALT = """
-    EXISTS (SELECT FROM halting(r.workspace_id, r.automation_id) h WHERE h.id = $2)
+    r.cancel_at IS NULL AND ($1::uuid IS NULL OR r.workspace_id = $1)
+    AND (r.created_at <= $3 OR r.parent_id IS NOT NULL)
+    AND EXISTS (SELECT FROM halting(r.workspace_id, r.automation_id) h WHERE h.id = $2)
 """
-_CANCEL_SOON = f"""
-    UPDATE runs r SET cancel_at = now()
-    WHERE r.status = 'running' AND r.cancel_at IS NULL
-      AND ($1::uuid IS NULL OR r.workspace_id = $1) AND {_OF_HALT}
-    RETURNING r.id
-"""
+# What waits and what is under way, seen at one moment: a worker hands back, and a claim that began
+# before the halt takes, and neither may slip through between two looks.
 _TO_CANCEL = f"""
     SELECT r.workspace_id, r.id, r.lane FROM runs r
     WHERE r.queue IN ('fast', 'medium', 'long') AND r.status IN ('pending', 'waiting')
-      AND ($1::uuid IS NULL OR r.workspace_id = $1) AND {_OF_HALT}
+      AND {_OF_HALT}
+    UNION ALL
+    SELECT r.workspace_id, r.id, r.lane FROM runs r WHERE r.status = 'running' AND {_OF_HALT}
     LIMIT {_PORTION}
+"""
+_CANCEL_SOON = """
+    UPDATE runs r SET cancel_at = now()
+    FROM unnest($1::uuid[], $2::uuid[]) AS n(workspace_id, id)
+    WHERE r.workspace_id = n.workspace_id AND r.id = n.id AND r.status = 'running'
+      AND r.cancel_at IS NULL
+    RETURNING r.id
 """
 _CANCEL_NOW = """
     UPDATE runs r SET status = 'cancelled', reason = 'cancelled', outcome = 'failed',
@@ -94,18 +102,22 @@ async def finish_releases(database: Database) -> None:
 
 
 async def cancel_halted(side: Side, workspace_id: UUID | None, halt_id: UUID) -> int:
-    """Cancels what a halt names: what waits at once, what is under way as its worker hears."""
+    """Cancels what a halt names: what waits at once, what is under way as its worker hears.
+
+    What arrives from now on is held and not cancelled, but for what those runs still begin.
+    """
+    async with side.acquire() as connection:
+        asked_at = await connection.fetchval("SELECT clock_timestamp()")
     count = 0
     while True:
         async with side.transaction() as tx:
-            rows = await tx.fetch(_TO_CANCEL, workspace_id, halt_id)
+            rows = await tx.fetch(_TO_CANCEL, workspace_id, halt_id, asked_at)
             count += await _cancel(tx, rows)
-        # After what waits: a claim that began before the halt may have taken some of that.
-        async with side.transaction() as tx:
-            soon = await tx.fetch(_CANCEL_SOON, workspace_id, halt_id)
-        count += len(soon)
-        if len(rows) < _PORTION and not soon:
+        if not rows:
             return count
+        # What has changed from the one to the other meanwhile is found by the next look.
+        async with side.transaction() as tx:
+            count += len(await tx.fetch(_CANCEL_SOON, *_named(rows)))
 
 
 async def _cancel(tx: Transaction, rows: Any) -> int:
@@ -114,9 +126,7 @@ async def _cancel(tx: Transaction, rows: Any) -> int:
     )
     # A lane is always locked before a row.
     await lock_lanes(tx, lanes)
-    gone = await tx.fetch(
-        _CANCEL_NOW, [row["workspace_id"] for row in rows], [row["id"] for row in rows]
-    )
+    gone = await tx.fetch(_CANCEL_NOW, *_named(rows))
     end = End("cancelled", "cancelled", "failed")
     events = [
         run_event(
@@ -127,6 +137,10 @@ async def _cancel(tx: Transaction, rows: Any) -> int:
     await append_events(tx, [event for event in events if event is not None])
     await release_lanes(tx, lanes)
     return len(gone)
+
+
+def _named(rows: Any) -> tuple[list[UUID], list[UUID]]:
+    return [row["workspace_id"] for row in rows], [row["id"] for row in rows]
 
 
 async def _in_portions(side: Side, statement: str, workspace_id: UUID | None) -> int:

@@ -31,6 +31,8 @@ PARKED = "timestamptz '9999-01-01 00:00:00+00'"
 # that is asked once.
 HALTED = """(CASE WHEN (SELECT EXISTS (SELECT FROM halts WHERE released_at IS NULL)) THEN
                 EXISTS (SELECT FROM halting(r.workspace_id, r.automation_id)) ELSE false END)"""
+# What was cancelled is let through, to its end: nothing but that happens to it.
+_HELD = f"(r.cancel_at IS NULL AND {HALTED})"
 
 # A worker whose lease ran out while it slept must not take anything new, nor one that drains.
 _ME = """
@@ -44,7 +46,7 @@ _ARM = """
         SELECT p.* FROM unnest($1::text[], $4::timestamptz[], $5::timestamptz[])
             AS q(queue, floor, crowd_floor),
         LATERAL (
-            SELECT r.workspace_id, r.id, r.queue, r.due_at, {halted} AS held FROM runs r
+            SELECT r.workspace_id, r.id, r.queue, r.due_at, {held} AS held FROM runs r
             WHERE r.queue = q.queue AND r.status IN ('pending', 'waiting')
               AND r.due_at <= now() AND r.due_at >= q.{floor} AND r.takeovers = 0
               AND coalesce(r.workspace_id = ANY($6::uuid[]), false) = {crowded}
@@ -53,8 +55,8 @@ _ARM = """
         ) AS p
         WHERE EXISTS (SELECT FROM me) LIMIT {most}
 """
-_OTHERS = _ARM.format(halted=HALTED, floor="floor", crowded="false", most="$2")
-_CROWD = _ARM.format(halted=HALTED, floor="crowd_floor", crowded="true", most="$7")
+_OTHERS = _ARM.format(held=_HELD, floor="floor", crowded="false", most="$2")
+_CROWD = _ARM.format(held=_HELD, floor="crowd_floor", crowded="true", most="$7")
 
 _CLAIM = f"""
     WITH me AS MATERIALIZED ({_ME}), picked AS MATERIALIZED (
@@ -67,7 +69,7 @@ _CLAIM = f"""
 # Runs whose worker was lost are claimed apart: see Suspects in worker.py.
 _CLAIM_SUSPECTS = f"""
     WITH me AS MATERIALIZED ({_ME}), picked AS MATERIALIZED (
-        SELECT r.workspace_id, r.id, r.queue, r.due_at, {HALTED} AS held FROM runs r
+        SELECT r.workspace_id, r.id, r.queue, r.due_at, {_HELD} AS held FROM runs r
         WHERE EXISTS (SELECT 1 FROM me)
           AND r.status IN ('pending', 'waiting') AND r.takeovers > 0 AND r.takeovers <= $4
           AND r.due_at <= now() AND r.queue = ANY($1::text[])

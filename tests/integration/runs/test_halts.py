@@ -250,3 +250,37 @@ async def test_cancelling_instead_of_holding_and_drafts_that_stay(bench: Bench) 
         assert (await bench.until(third.run_id))["status"] == "succeeded"
         await call(bench, "confirm_action", draft_id=draft_id)
     assert bench.outside.order == ["m"]
+
+
+async def test_what_is_handed_back_while_a_halt_cancels_is_cancelled_too(bench: Bench) -> None:
+    hangs = document(step("b", "test.hang"), name="hangs")
+    sleeps = document(step("w", "delay", {"seconds": 3_600}), name="sleeps")
+    async with bench.worker():
+        asleep = await bench.dispatch(sleeps)
+        await bench.until(asleep.run_id, "waiting")
+        under_way = await bench.dispatch(hangs)
+        await bench.outside.started.wait()
+        async with bench.house.database.transaction() as tx:
+            # As long as somebody holds the one row, the halt cannot get past it.
+            await tx.execute("SELECT FROM runs WHERE id = $1 FOR UPDATE", asleep.run_id)
+            halting = asyncio.create_task(
+                call(bench, "halt_work", scope="workspace", reason=WHY, cancel=True)
+            )
+            await until_parked(bench, under_way.run_id)
+        told = await halting
+        assert told["cancelled"] == 2
+        for made in (asleep, under_way):
+            assert (await bench.until(made.run_id))["status"] == "cancelled"
+    assert told["halt"]["held"] == 0
+
+
+async def test_a_halt_does_not_hold_what_was_cancelled(bench: Bench) -> None:
+    hangs = document(step("b", "test.hang"), name="hangs")
+    made = await bench.dispatch(hangs)
+    # As its worker leaves it that stops right after somebody cancelled it.
+    await bench.house.database.execute("UPDATE runs SET cancel_at = now()")
+    await call(bench, "halt_work", scope="workspace", reason=WHY)
+    async with bench.worker():
+        assert (await bench.until(made.run_id))["status"] == "cancelled"
+    assert bench.outside.stopped == []
+    assert not bench.outside.started.is_set()
