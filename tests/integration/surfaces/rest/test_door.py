@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator
 from typing import Any
 from urllib.parse import unquote
@@ -22,6 +21,7 @@ from mainspring.workspace.automations import FIRST_MEMBER
 from mainspring.workspace.tokens import list_tokens, make_token, revoke_token
 from tests.kit.api import Api
 from tests.kit.house import Bench
+from tests.kit.plain_lines import statuses
 
 ROOT = "/api/v1"
 AN_ID = "01900000-0000-7000-8000-000000000001"
@@ -118,13 +118,8 @@ async def _status(api: Api, method: str, target: str, headers: Any = None) -> in
 
 
 async def _statuses(api: Api, asked: list[tuple[str, str]]) -> list[tuple[str, str, int]]:
-    waiting = asyncio.Semaphore(16)
-
-    async def one(method: str, spelt: str) -> tuple[str, str, int]:
-        async with waiting:
-            return method, spelt, await _status(api, method, spelt)
-
-    return await asyncio.gather(*(one(*entry) for entry in asked))
+    found = await statuses(api.address, asked)
+    return [(*entry, status) for entry, status in zip(asked, found, strict=True)]
 
 
 def _is_open(method: str, target: str) -> bool:
