@@ -7,11 +7,12 @@ cores.
 
 from __future__ import annotations
 
-import gc
 import os
 from typing import Final
 
 from hypothesis import settings
+
+from mainspring.surfaces.cli.settling import settle
 
 # How long an example takes says something of the machine and nothing of the promise.
 settings.register_profile("untimed", deadline=None)
@@ -133,6 +134,4 @@ collect_ignore = [] if os.environ.get("WHOLE_SIZES") else list(LONGEST)
 
 def pytest_collection_finish() -> None:
     """What was collected stays to the end; the collector need not look through it in each test."""
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(20_000, *gc.get_threshold()[1:])
+    settle()
