@@ -44,9 +44,9 @@ _UNDER = """
     WHERE r.workspace_id = $1 AND r.id = $2
 """
 # Nothing that is under way lasts so long: whoever sent it was lost in between.
-_LOST = "(status = 'sending' AND answered_at <= now() - interval '6 minutes')"
+_LOST = "(status = 'sending' AND answered_at <= statement_timestamp() - interval '6 minutes')"
 # Nobody has to come by for a draft to run out, or to be in doubt.
-STATUS = f"""CASE WHEN status = 'pending' AND expires_at <= now() THEN 'expired'
+STATUS = f"""CASE WHEN status = 'pending' AND expires_at <= statement_timestamp() THEN 'expired'
         WHEN {_LOST} THEN 'failed' ELSE status END"""
 OUTCOME = f"CASE WHEN {_LOST} THEN 'unknown' ELSE outcome END"
 _COLUMNS = f"""id, {STATUS} AS status, capability, preview, arguments, run_id, step, item,

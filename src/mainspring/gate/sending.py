@@ -102,6 +102,8 @@ _NOT_LEFT: Final = _REFUSED | _NOT_DIALLED | _NOT_SET_UP
 _DID_SOMETHING: Final = frozenset({"sent", "kept"})
 
 _NAMED = "SELECT capability FROM drafts WHERE workspace_id = $1 AND id = $2"
+# Held before it is read: how long it waits for that must not count as before its end.
+_HOLD = "SELECT FROM drafts WHERE workspace_id = $1 AND id = $2 FOR UPDATE"
 _TAKE = f"""
     SELECT d.*, {STATUS} AS stands, {OUTCOME} AS came_to FROM drafts d
     WHERE d.workspace_id = $1 AND d.id = $2 FOR UPDATE OF d
@@ -222,6 +224,7 @@ class Sending:
     ) -> _Taken | Unchanged | dict[str, Any]:  # fmt: skip
         """The call that is to be made now and by nobody else, or what came of it before."""
         await hold_run(tx, ask)
+        await tx.execute(_HOLD, ask.actor.workspace_id, draft_id)
         found = await tx.fetchrow(_TAKE, ask.actor.workspace_id, draft_id)
         if found is None:
             raise no_draft()

@@ -96,7 +96,9 @@ class Control:
 
     async def _row(self, tx: Transaction, workspace_id: UUID, run_id: UUID) -> Any:
         row = await tx.fetchrow(_LOCKED, workspace_id, run_id)
-        assert row is not None
+        if row is None:
+            # History took it away since it was looked for.
+            raise Missing("There is no such run.", code="no_run")
         return row
 
 

@@ -7,6 +7,7 @@ aside, in portions, what is due already, so that claims need not come upon it ru
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from uuid import UUID
 
@@ -40,14 +41,23 @@ _PARK = f"""
 """
 # A run that was woken meanwhile, by an answer, keeps the earlier moment.
 _RESTORE = f"""
-    WITH free AS MATERIALIZED (
-        SELECT r.workspace_id, r.id FROM runs r
+    WITH parked AS MATERIALIZED (
+        SELECT DISTINCT r.workspace_id, r.automation_id FROM runs r
         WHERE r.parked_due_at IS NOT NULL AND ($1::uuid IS NULL OR r.workspace_id = $1)
-          AND NOT EXISTS (SELECT FROM halting(r.workspace_id, r.automation_id))
-        LIMIT {_PORTION} FOR UPDATE SKIP LOCKED
+    ), let_go AS MATERIALIZED (
+        SELECT p.* FROM parked p
+        WHERE NOT EXISTS (SELECT FROM halting(p.workspace_id, p.automation_id))
+    ), free AS MATERIALIZED (
+        SELECT r.workspace_id, r.id FROM let_go l
+        JOIN runs r ON r.workspace_id = l.workspace_id AND r.automation_id = l.automation_id
+        WHERE r.parked_due_at IS NOT NULL
+        LIMIT {_PORTION} FOR UPDATE OF r SKIP LOCKED
     )
     UPDATE runs r SET due_at = least(r.due_at, r.parked_due_at), parked_due_at = NULL
     FROM free f WHERE r.workspace_id = f.workspace_id AND r.id = f.id RETURNING r.id
+"""
+_RECIPES_HALTED = """
+    SELECT DISTINCT workspace_id FROM halts WHERE scope = 'recipe' AND released_at IS NULL
 """
 _OF_HALT = """
     r.cancel_at IS NULL AND ($1::uuid IS NULL OR r.workspace_id = $1)
@@ -99,6 +109,9 @@ async def finish_releases(database: Database) -> None:
         if await restore(database, workspace_id) == 0:
             async with database.transaction() as tx:
                 await forget(tx, halt_id)
+    # What a recipe's halt names changes without a release: an automation leaves its workflow.
+    for row in await database.fetch(_RECIPES_HALTED):
+        await restore(database, row["workspace_id"])
 
 
 async def cancel_halted(side: Side, workspace_id: UUID | None, halt_id: UUID) -> int:
@@ -108,16 +121,23 @@ async def cancel_halted(side: Side, workspace_id: UUID | None, halt_id: UUID) ->
     """
     async with side.acquire() as connection:
         asked_at = await connection.fetchval("SELECT clock_timestamp()")
+
+    async def look(tx: Transaction) -> tuple[Any, int]:
+        rows = await tx.fetch(_TO_CANCEL, workspace_id, halt_id, asked_at)
+        return rows, await _cancel(tx, rows)
+
     count = 0
     while True:
-        async with side.transaction() as tx:
-            rows = await tx.fetch(_TO_CANCEL, workspace_id, halt_id, asked_at)
-            count += await _cancel(tx, rows)
+        # A worker that writes the ends of several may hold one of them and want the next.
+        rows, gone = await side.run_retrying(look)
         if not rows:
             return count
         # What has changed from the one to the other meanwhile is found by the next look.
-        async with side.transaction() as tx:
-            count += len(await tx.fetch(_CANCEL_SOON, *_named(rows)))
+        count += gone + await side.run_retrying(partial(_cancel_soon, rows))
+
+
+async def _cancel_soon(rows: Any, tx: Transaction) -> int:
+    return len(await tx.fetch(_CANCEL_SOON, *_named(rows)))
 
 
 async def _cancel(tx: Transaction, rows: Any) -> int:

@@ -61,7 +61,8 @@ def lane_of(automation_id: UUID, key: str | None) -> int:
 async def lock_lanes(tx: Transaction, lanes: Sequence[Lane]) -> None:
     """Takes the locks in one order everywhere, so that two writers cannot block each other."""
     if lanes:
-        await tx.execute(_LOCK, sorted({lane for _, lane in lanes}))
+        # By workspace first: who fires for several takes them one workspace after another.
+        await tx.execute(_LOCK, [lane for _, lane in sorted(set(lanes))])
 
 
 async def occupied(tx: Transaction, lanes: Sequence[Lane]) -> set[Lane]:

@@ -35,6 +35,11 @@ _LAST = f"""
     WHERE q.workspace_id = $1 AND q.run_id = $2 AND q.step = $3 AND q.item = $4
     ORDER BY q.id DESC LIMIT 1
 """
+# The run goes on without an answer: from here on nobody's answer is taken any more.
+_RUN_OUT = """
+    UPDATE approvals SET status = 'expired'
+    WHERE workspace_id = $1 AND id = $2 AND status = 'pending'
+"""
 # A run that has ended waits for nobody, whatever its questions say.
 _LIST = f"""
     SELECT {_COLUMNS}, a.name AS automation FROM approvals q
@@ -111,6 +116,11 @@ class Questions:
             raise Fault("The question of this step is not there.", retryable=False)
         if row["status"] == "pending" and row["expires_at"] > now:
             return CameTo(until=row["expires_at"])
+        if row["status"] in ("pending", "expired"):
+            async with self.database.acquire() as connection:
+                # Whoever answers at this moment is waited for.
+                await connection.execute(_RUN_OUT, workspace_id, row["id"])
+                row = await connection.fetchrow(_LAST, workspace_id, run_id, step, item)
         return CameTo(value=_value(row))
 
 

@@ -100,8 +100,10 @@ _CLAIM_AND_TAKE = _CLAIM + _TAKE
 _CLAIM_SUSPECTS_AND_TAKE = _CLAIM_SUSPECTS + _TAKE
 
 _REGISTER = """
-    INSERT INTO workers (name, lease_until, host, process, queues, slots)
-    VALUES ($1, now() + make_interval(secs => $2), $3, $4, $5, $6) RETURNING id
+    INSERT INTO workers (name, lease_until, host, process, queues, slots, drain_at)
+    VALUES ($1, now() + make_interval(secs => $2), $3, $4, $5, $6,
+        -- Whoever was told to leave while it was held up is still to leave.
+        (SELECT drain_at FROM workers WHERE id = $7)) RETURNING id
 """
 
 _BEAT = """
@@ -128,7 +130,7 @@ _END_SESSIONS = f"""
 
 _LOST_WORKERS = """
     SELECT id, name FROM workers WHERE lease_until < now()
-    ORDER BY id LIMIT 20 FOR UPDATE SKIP LOCKED
+    ORDER BY drain_at IS NOT NULL, id LIMIT 20 FOR UPDATE SKIP LOCKED
 """
 
 # A record written by the lost owner is progress: the counts start anew. A run under
@@ -181,6 +183,12 @@ _ORPHANED = """
     SELECT DISTINCT r.worker FROM runs r
     WHERE r.status = 'running' AND r.worker IS NOT NULL
       AND NOT EXISTS (SELECT 1 FROM workers w WHERE w.id = r.worker)
+"""
+
+# One that was told to leave may come back and has to hear of it still.
+_FORGET = """
+    DELETE FROM workers WHERE id = ANY($1::int4[])
+        AND (drain_at IS NULL OR lease_until < now() - interval '1 hour')
 """
 
 _UNWANTED = f"""
@@ -256,11 +264,16 @@ def _claimed(rows: Sequence[Any]) -> list[ClaimedRun]:
     ]  # fmt: skip
 
 
-async def register(tx: Transaction, worker: Place, lease_seconds: float) -> int:
-    """A new worker with a lease; its number is never used again."""
+async def register(
+    tx: Transaction, worker: Place, lease_seconds: float, before: int | None = None
+) -> int:
+    """A new worker with a lease; its number is never used again.
+
+    ``before`` is the number that it had until its lease ran out.
+    """
     row = await tx.fetchrow(
         _REGISTER, worker.name, lease_seconds, worker.host, worker.process, list(worker.queues),
-        worker.slots,
+        worker.slots, before,
     )  # fmt: skip
     assert row is not None
     return int(row["id"])
@@ -317,7 +330,7 @@ async def orphaned(tx: Transaction) -> list[int]:
 
 async def forget_workers(tx: Transaction, workers: Sequence[int]) -> None:
     """Removes lost workers once nothing points at them."""
-    await tx.execute("DELETE FROM workers WHERE id = ANY($1::int4[])", list(workers))
+    await tx.execute(_FORGET, list(workers))
 
 
 async def unwanted(tx: Transaction, worker: int) -> dict[tuple[UUID, int], bool]:

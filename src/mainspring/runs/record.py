@@ -53,7 +53,7 @@ END_RUNS = """
         due_at = CASE WHEN (r.cancel_at IS NOT NULL OR r.nudged_at IS NOT NULL) AND NOT e.final
             THEN now() ELSE coalesce(e.due_at, r.due_at) END,
         -- An answer that came before the run slept has woken it by that.
-        nudged_at = NULL,
+        nudged_at = CASE WHEN e.status = 'pending' THEN r.nudged_at END,
         finished_at = CASE WHEN e.final THEN now() END
     FROM unnest($1::uuid[], $2::uuid[], $3::int4[], $4::text[], $5::text[], $6::text[],
         $7::text[], $8::text[], $9::int4[], $10::int4[], $11::numeric[], $12::int8[],

@@ -200,12 +200,20 @@ async def _drop_months(database: Database, now: datetime, bounds: Sequence[Bound
         months = await ended(connection, "runs", _past(now, 1))
     for month in months:
         if not await _worth_keeping(database, month, unusual, _past(now, DEFAULT_DAYS)):
-            dropped += await drop_cut(database, _FAMILY, month, partial(_unfinished, month))
+            spares = partial(_kept_after_all, month, unusual, _past(now, DEFAULT_DAYS))
+            dropped += await drop_cut(database, _FAMILY, month, spares)
     return dropped
 
 
+async def _kept_after_all(
+    month: Cut, unusual: Sequence[Bound], usual: datetime, tx: Transaction
+) -> bool:
+    """Somebody may have sent a run round again since it was looked at, and it may have ended."""
+    return await _unfinished(month, tx) or await _worth_keeping(tx, month, unusual, usual)
+
+
 async def _worth_keeping(
-    database: Database, month: Cut, unusual: Sequence[Bound], usual: datetime
+    database: Database | Transaction, month: Cut, unusual: Sequence[Bound], usual: datetime
 ) -> bool:
     row = await database.fetchrow(
         _WORTH_KEEPING,

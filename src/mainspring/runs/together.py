@@ -59,7 +59,7 @@ _ENDS = """
         active_ms = coalesce(e.active_ms, 0), worker = NULL,
         due_at = CASE WHEN (r.cancel_at IS NOT NULL OR r.nudged_at IS NOT NULL)
             AND NOT coalesce(e.final, true) THEN now() ELSE coalesce(e.due_at, r.due_at) END,
-        nudged_at = NULL,
+        nudged_at = CASE WHEN e.status = 'pending' THEN r.nudged_at END,
         finished_at = CASE WHEN coalesce(e.final, true) THEN now() END
     FROM unnest({}::int4[], {}::text[], {}::text[], {}::text[], {}::text[], {}::text[],
         {}::int4[], {}::int4[], {}::numeric[], {}::int8[], {}::timestamptz[], {}::bool[])

@@ -332,7 +332,9 @@ class Worker:
     async def _register(self) -> int:
         asked = self._clock.monotonic()
         async with self._database.transaction() as tx:
-            number = await queue.register(tx, self._place, self._settings.lease_seconds)
+            number = await queue.register(
+                tx, self._place, self._settings.lease_seconds, self._id or None
+            )
             # Where the queue is looked at depends on the database's time from the first claim on.
             self._clock.sync(await tx.fetchval("SELECT now()"))
         self._lease_end = asked + self._settings.lease_seconds

@@ -94,6 +94,8 @@ def database_problem(error: BaseException) -> Problem:
 
 def logged_problem(error: BaseException) -> Problem:
     """An error of any kind as a problem; one that nobody foresaw is found in the log by its id."""
+    if is_collision(error):
+        return database_problem(error)
     problem = as_problem(error)
     if problem is error or not isinstance(problem, Fault):
         return problem

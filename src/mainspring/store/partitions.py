@@ -19,7 +19,7 @@ from mainspring.contracts.context import Transaction
 from mainspring.contracts.ids import floor_id
 
 if TYPE_CHECKING:
-    from mainspring.store.database import Database
+    from mainspring.store.database import Connection, Database
 
 Period = Literal["month", "week"]
 
@@ -80,7 +80,7 @@ def _start(period: Period, moment: datetime) -> datetime:
     return midnight - timedelta(days=midnight.weekday())
 
 
-async def ensure_partitions(tx: Transaction, now: datetime) -> list[str]:
+async def ensure_partitions(tx: Connection, now: datetime) -> list[str]:
     """Makes what is missing for now and some time ahead; safe to repeat and to race.
 
     A period that already has rows in the table for all others is left out: they are found
@@ -91,12 +91,23 @@ async def ensure_partitions(tx: Transaction, now: datetime) -> list[str]:
     await tx.execute("SELECT pg_advisory_xact_lock(7311, 1)")
     rows = await tx.fetch("SELECT relname FROM pg_class WHERE relispartition AND relkind = 'r'")
     there = {row["relname"] for row in rows}
-    for table, period in TABLES.items():
-        for span in spans(period, now):
-            name = f"{table}_{span.name}"
-            if name not in there and not await _is_taken(tx, table, span):
-                await tx.execute(_create(table, name, span))
-                made.append(name)
+    missing = [
+        (table, span)
+        for table, period in TABLES.items()
+        for span in spans(period, now)
+        if f"{table}_{span.name}" not in there
+    ]
+    try:
+        async with tx.transaction():
+            await tx.execute(_PATIENCE)
+            for table, span in missing:
+                if not await _is_taken(tx, table, span):
+                    await tx.execute(_create(table, f"{table}_{span.name}", span))
+                    made.append(f"{table}_{span.name}")
+            await tx.execute("SET LOCAL lock_timeout = DEFAULT")
+    except _STOOD_BACK:
+        # Somebody reads for long, and all work would stand behind us: there is time.
+        return []
     return made
 
 

@@ -21,6 +21,7 @@ from mainspring.contracts.limits import Limits
 from mainspring.gate.artifacts.blobs import BlobKey, blob_key
 from mainspring.gate.artifacts.folder import FolderStore
 from mainspring.runs import retention
+from mainspring.runs.control import Control
 from mainspring.runs.rows import FINAL
 from mainspring.store.database import Database
 from mainspring.store.event_expiry import expire_events
@@ -396,6 +397,25 @@ async def test_messages_go_when_they_were_read_long_ago(past: Past) -> None:
         )  # fmt: skip
     assert (await past.keeper.once(NOW)).messages == 1
     assert await past.left("notifications", "title") == {"unread", "young"}
+
+
+async def test_a_run_that_is_sent_round_again_meanwhile_does_not_go_with_its_month(
+    past: Past, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    month = await past.month(200)
+    old = await past.run(200, status="failed")
+
+    async def later(*given: Any) -> list[str]:
+        """The month was looked at, and is not locked yet."""
+        if given[2].name in month:
+            await Control(past.database, past.bench.house.waker).retry(past.workspace_id, old)
+            async with past.bench.worker():
+                assert (await past.bench.until(old))["status"] == "succeeded"
+        return await drop_cut(*given)
+
+    monkeypatch.setattr(retention, "drop_cut", later)
+    await past.keeper.once(NOW)
+    assert await past.left() == {old}
 
 
 async def test_a_chore_that_fails_is_told_and_the_others_are_done(

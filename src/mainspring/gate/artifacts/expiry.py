@@ -14,7 +14,7 @@ from uuid import UUID
 
 from mainspring.contracts.errors import Problem
 from mainspring.gate.artifacts.blobs import SHELVES, BlobKey, BlobStore
-from mainspring.gate.artifacts.rows import artifact_of, lock
+from mainspring.gate.artifacts.rows import artifact_of, delete_bytes, lock
 
 if TYPE_CHECKING:
     from mainspring.store.database import Connection, Database
@@ -45,7 +45,7 @@ async def expire_artifacts(database: Database, blobs: BlobStore, now: datetime) 
             gone = [artifact_of(row) for row in await tx.fetch(_EXPIRED, now, _BATCH)]
         for artifact in gone:
             try:
-                await blobs.delete(artifact.blob)
+                await delete_bytes(database, blobs, artifact)
             except Problem:
                 continue
         total += len(gone)

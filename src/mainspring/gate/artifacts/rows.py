@@ -74,6 +74,7 @@ _LIST = f"""
 # Without a workspace: the signature of the link says whether it was the right one.
 _HOME = "SELECT workspace_id FROM artifacts WHERE id = $1 LIMIT 1"
 _DELETE = f"DELETE FROM artifacts WHERE workspace_id = $1 AND id = $2 RETURNING {_COLUMNS}"
+_BYTES = "SELECT sha256 FROM artifacts WHERE workspace_id = $1 AND id = $2"
 # Held to the end of the transaction: whoever saves an artifact and whoever sweeps up bytes
 # that nobody keeps take turns.
 _LOCK = "SELECT pg_advisory_xact_lock(hashtextextended('artifact/' || $1::text, 0))"
@@ -141,8 +142,17 @@ async def delete_artifact(
         if row is None:
             raise no_artifact()
     gone = artifact_of(row)
-    await blobs.delete(gone.blob)
+    await delete_bytes(database, blobs, gone)
     return gone
+
+
+async def delete_bytes(database: Access, blobs: BlobStore, gone: Artifact) -> None:
+    """Deletes the bytes of an artifact whose row is gone, unless they were saved again since."""
+    async with database.transaction() as tx:
+        await lock(tx, gone.id)
+        row = await tx.fetchrow(_BYTES, gone.workspace_id, gone.id)
+        if row is None or row["sha256"] != gone.sha256:
+            await blobs.delete(gone.blob)
 
 
 def no_artifact() -> Missing:

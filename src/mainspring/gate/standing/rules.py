@@ -67,7 +67,11 @@ _ACTIVE = """
     WHERE s.workspace_id = $1 AND s.automation_id = $2 AND s.capability = $3
       AND s.status = 'active'
 """
-_USED = "UPDATE standing_rules SET uses = uses + 1 WHERE workspace_id = $1 AND id = $2"
+# Somebody may take it away at this moment: then it is not used.
+_USED = """
+    UPDATE standing_rules SET uses = uses + 1
+    WHERE workspace_id = $1 AND id = $2 AND status = 'active' RETURNING id
+"""
 _WITHDRAW = """
     UPDATE standing_rules SET status = 'withdrawn', ended_at = now(), ended_reason = $5
     WHERE workspace_id = $1 AND automation_id = $2 AND version = $3 AND capability = $4
@@ -164,7 +168,8 @@ async def lets_go(
         if rule["role"] is None:
             await tx.execute(_END, space, rule["id"], "accepter_left")
         elif refusal(policy, rule["decided_by"], Role(rule["role"]), _authors(rule)) is None:
-            await tx.execute(_USED, space, rule["id"])
+            if await tx.fetchrow(_USED, space, rule["id"]) is None:
+                continue
             told = {"capability": capability.id, "call": ask.key}
             await append_audit(tx, [entry_by(ask.actor, "standing_rule.used", rule["id"], told)])
             rule_id: UUID = rule["id"]
