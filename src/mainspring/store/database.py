@@ -50,6 +50,7 @@ _SET_WORKSPACE = "SELECT set_config('mainspring.workspace', $1, false)"
 
 POOL_SIZE = 16
 _CONNECT_SECONDS = 10.0
+_GIVING_BACK = 5.0
 # A backend of Postgres costs memory; after a burst most of them go again.
 _IDLE_SECONDS = 60.0
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 0.5
@@ -173,8 +174,10 @@ class Database(Asking):
                 raise unavailable() from error
             raise
         finally:
+            # A server that stands still does not even hear that its question is taken back; after
+            # this time the connection is cut.
             with contextlib.suppress(asyncpg.PostgresError, asyncpg.InterfaceError, OSError):
-                await pool.release(connection)
+                await pool.release(connection, timeout=_GIVING_BACK)
 
     @contextlib.asynccontextmanager
     async def transaction(self) -> AsyncIterator[Connection]:

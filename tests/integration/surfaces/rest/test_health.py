@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
 
 import pytest
 
@@ -71,6 +73,28 @@ async def test_a_database_that_hangs_is_not_waited_for(
         async with asyncio.timeout(10):
             assert (await _until(api, 503))["status"] == "down"
 
+    assert (await _until(api, 200))["status"] == "ok"
+
+
+async def test_a_database_whose_processes_stand_still_is_not_waited_for(
+    bench: Bench, api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await _until(api, 200)
+    monkeypatch.setattr(routes, "LOOK_SECONDS", 0.5)
+    monkeypatch.setattr(routes, "_FRESH_SECONDS", 0.0)
+    ours = "SELECT pid FROM pg_stat_activity WHERE datname = current_database()"
+    pids = [row["pid"] for row in await bench.house.database.fetch(ours)]
+    for pid in pids:
+        os.kill(pid, signal.SIGSTOP)
+    try:
+        # Not even that a question was taken back is heard by them.
+        async with asyncio.timeout(10):
+            answer = await api.stranger.get("/readyz")
+            assert (answer.status_code, answer.json()["status"]) == (503, "down")
+            assert (await api.stranger.get("/livez")).status_code == 200
+    finally:
+        for pid in pids:
+            os.kill(pid, signal.SIGCONT)
     assert (await _until(api, 200))["status"] == "ok"
 
 

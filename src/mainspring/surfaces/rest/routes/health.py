@@ -23,7 +23,7 @@ from starlette.responses import Response
 from mainspring.contracts.ids import floor_id
 from mainspring.contracts.roles import Permission
 from mainspring.runs.fleet import read_signals
-from mainspring.runs.health import Check, Health, judge, read_vitals, recent_runs
+from mainspring.runs.health import Check, Health, Vitals, judge, read_vitals, recent_runs
 from mainspring.runs.numbers import EndedRuns, read_house
 from mainspring.store.database import Database
 from mainspring.store.migrate import PACKAGED, read_migrations, tables_version
@@ -117,15 +117,25 @@ class _Eyes:
 
     async def _fresh(self) -> tuple[float, Health, int | None]:
         """What there is to see now; the database is not waited for beyond its time."""
-        vitals = tables = None
+        looking = asyncio.create_task(self._vitals(), name="vitals")
         try:
-            async with asyncio.timeout(LOOK_SECONDS):
-                tables = await tables_version(self._database)
-                async with self._database.acquire() as connection:
-                    vitals = await read_vitals(connection)
-        except Exception as error:
+            await asyncio.wait({looking}, timeout=LOOK_SECONDS)
+        finally:
+            # Called off, it still gives back what it holds; nobody waits for that.
+            in_vain = looking.cancel()
+        vitals = tables = None
+        if in_vain:
+            _logger.warning("The database was looked at for %g s in vain.", LOOK_SECONDS)
+        elif (error := looking.exception()) is not None:
             _logger.warning("The database could not be looked at: %s", type(error).__name__)
+        else:
+            vitals, tables = looking.result()
         return time.monotonic(), judge(vitals), tables
+
+    async def _vitals(self) -> tuple[Vitals, int | None]:
+        tables = await tables_version(self._database)
+        async with self._database.acquire() as connection:
+            return await read_vitals(connection), tables
 
 
 @cache
