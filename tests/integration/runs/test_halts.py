@@ -22,6 +22,7 @@ from tests.kit.codex import Codex, automation, bundle
 from tests.kit.house import Bench, document, step
 from tests.kit.members import member
 from tests.kit.neighbours import add_workspace
+from tests.kit.standing_in_line import until_in_line
 
 WHY = "It writes to the wrong list."
 N = {"schema": {"type": "object", "properties": {"n": {"type": "integer"}}}}
@@ -266,7 +267,8 @@ async def test_what_is_handed_back_while_a_halt_cancels_is_cancelled_too(bench: 
             halting = asyncio.create_task(
                 call(bench, "halt_work", scope="workspace", reason=WHY, cancel=True)
             )
-            await until_parked(bench, under_way.run_id)
+            await until_in_line(bench.house.database)
+            await bench.until(under_way.run_id, "pending")
         told = await halting
         assert told["cancelled"] == 2
         for made in (asleep, under_way):

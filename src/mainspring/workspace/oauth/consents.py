@@ -69,6 +69,8 @@ _FORGET_CODES = """
 """
 _FORGET_ALL = "DELETE FROM client_consents WHERE workspace_id = $1 AND member_id = $2"
 _FORGET_ALL_CODES = "DELETE FROM client_codes WHERE workspace_id = $1 AND member_id = $2"
+# A person is themselves in every workspace, so this looks over the walls.
+_FORGET_CODES_EVERYWHERE = "DELETE FROM client_codes WHERE member_id = $1"
 _ANYBODY = "SELECT EXISTS (SELECT FROM client_consents WHERE client_id = $1) AS agreed"
 
 CODE_LIFETIME: Final = timedelta(minutes=2)
@@ -167,6 +169,11 @@ async def disconnect(tx: Transaction, workspace_id: UUID, member_id: UUID, clien
     if await tx.fetchrow(_FORGET, *who) is None:
         raise Missing("There is no such client connected.", code="no_client")
     await revoke_tokens_of_client(tx, *who)
+
+
+async def forget_codes_everywhere(tx: Transaction, member_id: UUID) -> None:
+    """Ends every code that a person's agreement has brought, in whichever workspace."""
+    await tx.execute(_FORGET_CODES_EVERYWHERE, member_id)
 
 
 async def forget_agreements(tx: Transaction, workspace_id: UUID, member_id: UUID) -> None:

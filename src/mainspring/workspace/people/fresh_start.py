@@ -11,7 +11,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from uuid import UUID
 
+from mainspring.contracts.errors import Unauthenticated
 from mainspring.store.audit import Entry, append_audit
+from mainspring.workspace.oauth.consents import forget_codes_everywhere
 from mainspring.workspace.people.links import drop_links
 from mainspring.workspace.people.sessions import end_sessions
 from mainspring.workspace.people.users import set_password
@@ -19,6 +21,30 @@ from mainspring.workspace.tokens import revoke_tokens_everywhere
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
+
+
+# Whoever makes something that lets them in holds this beside others; a fresh start is alone.
+_MAKE = "SELECT pg_advisory_xact_lock_shared(hashtextextended('ways in ' || $1, 0))"
+_END = "SELECT pg_advisory_xact_lock(hashtextextended('ways in ' || $1, 0))"
+_LEFT = """
+    SELECT EXISTS (SELECT FROM sessions WHERE user_id = $1 AND id = $2)
+        OR EXISTS (SELECT FROM access_tokens
+            WHERE member_id = $1 AND id = $3 AND revoked_at IS NULL) AS there
+"""
+
+
+async def hold_ways_in(
+    tx: Transaction, everything: Transaction, user_id: UUID, session_id: UUID | None,
+    token_id: UUID | None,
+) -> None:  # fmt: skip
+    """Makes a fresh start wait for this transaction, or refuses whoever came before one.
+
+    ``everything`` sees sessions, which stand on no side of a wall.
+    """
+    await tx.execute(_MAKE, str(user_id))
+    row = await everything.fetchrow(_LEFT, user_id, session_id, token_id)
+    if not row["there"]:
+        raise Unauthenticated("What you came with has ended meanwhile.", code="ended")
 
 
 async def start_afresh(
@@ -30,9 +56,12 @@ async def start_afresh(
     local: bytes | None = None,
 ) -> None:
     """A new password, or none; with the session and the local owner's token that stay."""
+    await tx.execute(_END, str(user_id))
     await set_password(tx, user_id, hashed)
     await end_sessions(tx, user_id, but=session_id)
     await drop_links(tx, user_id)
+    # Codes come before tokens: whoever exchanges one holds it until the token is there.
+    await forget_codes_everywhere(tx, user_id)
     ended = await revoke_tokens_everywhere(tx, user_id, but=local)
     await append_audit(
         tx,

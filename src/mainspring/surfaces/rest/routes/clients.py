@@ -42,6 +42,7 @@ from mainspring.workspace.oauth.consents import (
 from mainspring.workspace.oauth.redirects import place_of
 from mainspring.workspace.oauth.requests import Waiting, open_request, take_request
 from mainspring.workspace.oauth.scopes import allows, choices, scope_of, suggested
+from mainspring.workspace.people.fresh_start import hold_ways_in
 from mainspring.workspace.people.workspaces import workspaces_of
 
 RequestId = Annotated[str, Path(min_length=1, max_length=100)]
@@ -101,6 +102,7 @@ def _add_answering(made: APIRouter, rooms: Rooms) -> None:
         given = await read_body(request, ClientAnswer)
         _check_workspace(caller, given.workspace_id)
         async with rooms.database.transaction() as tx:
+            await hold_ways_in(tx, tx, caller.member_id, caller.session_id, None)
             waiting = await take_request(tx, request_id, caller.member_id)
             caller.detail = {"client": waiting.client_name, "agreed": given.agree}
             if given.agree:

@@ -18,6 +18,7 @@ from mainspring.surfaces.rest.people_shapes import MadeToken, NewToken, TokenLis
 from mainspring.surfaces.rest.problems import problems
 from mainspring.surfaces.rest.routes.session import check_whole
 from mainspring.surfaces.rooms import Rooms
+from mainspring.workspace.people.fresh_start import hold_ways_in
 from mainspring.workspace.token_bounds import check_bounds
 from mainspring.workspace.tokens import (
     Bounds,
@@ -66,6 +67,9 @@ def routes(rooms: Rooms) -> APIRouter:
         words = await rooms.registry.of(caller.workspace_id, needing=named or ())
         check_bounds(bounds, caller.actor, words.capabilities, rooms.clock.now(), caller.ends)
         async with caller.database.transaction() as tx:
+            await hold_ways_in(
+                tx, rooms.database, caller.member_id, caller.session_id, caller.actor.token_id
+            )
             stored, plain = await make_token(
                 tx, caller.workspace_id, caller.member_id, asked.name, bounds
             )
