@@ -119,6 +119,7 @@ class Tenant:
 
     async def _work(self, settings: Settings) -> None:
         async with open_house(settings, attach=True) as house:
+            await house.vault.check_opens()
             self._ear = CeleryEar(Listener(house.database, RUNS_CHANNEL), self)
             self._worker = build_worker(house, ear=self._ear)
             self._loop = asyncio.get_running_loop()

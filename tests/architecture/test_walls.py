@@ -28,6 +28,7 @@ WHOLE = {
     "rest/routes/account.py": "a person's own row",
     "rest/routes/workspaces.py": "the workspaces that a person is in",
     "rest/routes/members.py": "asks whether an account that is invited has anything in it",
+    "rest/routes/tokens.py": "asks whether the session of whoever makes a token still stands",
     "cli/people.py": "a person's own row",
     "cli/placing.py": "the workspaces that the local owner is in",
     # The state of the installation is the same for everybody.

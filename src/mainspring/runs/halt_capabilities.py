@@ -28,13 +28,16 @@ from mainspring.runs import halt_schemas as schemas
 from mainspring.runs.halts import Side, cancel_halted, park, restore
 from mainspring.store.audit import tell_installation
 from mainspring.store.walls import Walled
-from mainspring.workspace.halts import Halt, Named, halt, list_halts, release
+from mainspring.workspace.halts import Halt, Named, halt, list_halts, release, still_held
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import CallContext
     from mainspring.store.database import Database
 
 _ARGUMENTS: Final = {"automation": "automation_id", "recipe": "recipe"}
+_NAMES: Final = {
+    "workspace": "the workspace", "automation": "this automation", "recipe": "its recipe",
+}  # fmt: skip
 
 
 def _subject(given: Mapping[str, Any], _: Any) -> str | None:
@@ -151,9 +154,11 @@ class _Switches:
 
     async def release(self, ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
         side = Walled(there(self.database), ctx.actor.workspace_id)
+        named = _named(ctx, given)
         async with side.transaction() as tx:
-            await release(tx, _named(ctx, given))
-        return _released(await restore(side, ctx.actor.workspace_id))
+            await release(tx, named)
+            still = await still_held(tx, named)
+        return _released(await restore(side, ctx.actor.workspace_id), still)
 
     async def list_all(self, ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
         del given
@@ -235,8 +240,15 @@ def _says(shown: Mapping[str, Any], cancelled: int, new: bool) -> str:
     return f"{began} {', '.join(parts)}."
 
 
-def _released(back: int) -> dict[str, Any]:
-    says = f"It goes on. Runs that are back in the queue: {back}; what stands in line follows."
+def _released(back: int, still: Halt | None = None) -> dict[str, Any]:
+    """Somebody else may have halted the same by another name."""
+    if still is None:
+        says = f"It goes on. Runs that are back in the queue: {back}; what stands in line follows."
+    else:
+        says = (
+            f"It is released, and stands still all the same, since {_NAMES[still.scope]} is "
+            f"halted{'' if still.workspace_id else ' in every workspace'}: {still.reason}"
+        )
     return {"back": back, "says": says}
 
 

@@ -71,6 +71,12 @@ _LIST = f"""
     ORDER BY h.halted_at DESC, h.id DESC
 """
 _HOLDING = f"SELECT {_COLUMNS} FROM halting($1, $2) AS h ORDER BY h.halted_at LIMIT 1"
+_RECIPE_STILL = f"""
+    SELECT {_COLUMNS} FROM halts h
+    WHERE h.released_at IS NULL AND (h.workspace_id = $1 OR h.workspace_id IS NULL)
+      AND (h.scope = 'workspace' OR (h.scope = 'recipe' AND h.subject = $2))
+    ORDER BY h.halted_at LIMIT 1
+"""
 _RELEASED = "SELECT workspace_id, id FROM halts WHERE released_at IS NOT NULL"
 # A claim that began before the release may still put a run aside. Its transaction is ended when
 # it stands for as long as a lease; none takes that long.
@@ -130,6 +136,17 @@ async def release(tx: Transaction, named: Named) -> Halt:
             suggestion="`mainspring halts` lists what stands still.",
         )
     return Halt(**row)
+
+
+async def still_held(tx: Transaction, named: Named) -> Halt | None:
+    """Another halt, the oldest, that holds all of what has just been released."""
+    if named.scope == "workspace" or named.workspace_id is None:
+        return None
+    if named.scope == "automation":
+        row = await tx.fetchrow(_HOLDING, named.workspace_id, UUID(named.subject))
+    else:
+        row = await tx.fetchrow(_RECIPE_STILL, named.workspace_id, named.subject)
+    return None if row is None else Halt(**dict(row))
 
 
 async def list_halts(tx: Transaction, workspace_id: UUID | None) -> list[dict[str, Any]]:

@@ -182,6 +182,19 @@ class Vault:
         keys = await self.keyring.keys()
         return (keys.current or await self._first_key()).derived(purpose)
 
+    async def check_opens(self) -> None:
+        """Refuses to begin where there are secrets and this machine's key opens none of them."""
+        found = await self.condition()
+        if found.total and len(found.closed) == found.total:
+            raise Fault(
+                "The master key that is here, if there is one, opens none of the secrets: every "
+                "run that needs one would fail on this machine.",
+                code="no_secret_opens",
+                suggestion="Copy the key file of the machine where they were set to where "
+                "MAINSPRING_MASTER_KEY_FILE points, or name a key command.",
+                retryable=False,
+            )
+
     async def condition(self) -> Condition:
         """Opens every secret there is, one after another, and says which do not open."""
         keys = await self.keyring.keys(anew=True)

@@ -286,3 +286,19 @@ async def test_a_halt_does_not_hold_what_was_cancelled(bench: Bench) -> None:
         assert (await bench.until(made.run_id))["status"] == "cancelled"
     assert bench.outside.stopped == []
     assert not bench.outside.started.is_set()
+
+
+async def test_a_release_says_when_something_else_still_holds(bench: Bench) -> None:
+    await Codex(bench.house).publish(automation("checker"))
+    made = (await Codex(bench.house).apply("checker"))["created"]["id"]
+    one = {"scope": "automation", "automation_id": made}
+    recipe = {"scope": "recipe", "recipe": "checker"}
+    for scope in (one, recipe, {"scope": "workspace"}):
+        await call(bench, "halt_work", reason=f"For the {scope['scope']}.", **scope)
+    told = [(await call(bench, "release_work", **scope))["says"] for scope in (one, recipe)]
+    begun = "It is released, and stands still all the same, since"
+    assert told == [
+        f"{begun} its recipe is halted: For the recipe.",
+        f"{begun} the workspace is halted: For the workspace.",
+    ]
+    assert "It goes on." in (await call(bench, "release_work", scope="workspace"))["says"]

@@ -203,6 +203,21 @@ async def test_a_lost_key_is_not_made_again_while_secrets_exist(
     assert not path.exists()
 
 
+async def test_a_worker_whose_key_opens_nothing_does_not_begin(
+    database: Database, workspaces: tuple[Drawer, Drawer], tmp_path: Path
+) -> None:
+    right, other = tmp_path / "right.key", tmp_path / "other.key"
+    await Vault(database, right, Limits()).check_opens()
+    await Vault(database, right, Limits()).set(workspaces[0], "key", "value")
+    await Vault(database, right, Limits()).check_opens()
+    for there in (False, True):
+        if there:
+            create_key(other)
+        with pytest.raises(Fault) as caught:
+            await Vault(database, other, Limits()).check_opens()
+        assert caught.value.code == "no_secret_opens"
+
+
 async def test_two_processes_with_one_key_file_understand_each_other(
     database: Database, workspaces: tuple[Drawer, Drawer], tmp_path: Path
 ) -> None:

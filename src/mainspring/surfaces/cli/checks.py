@@ -200,12 +200,16 @@ def secrets(condition: Condition) -> Check:
     """Whether every secret opens with the keys that are here."""
     if condition.closed:
         shown = ", ".join(sorted(set(condition.closed))[:10])
+        # Beside secrets that do not open none is sealed with another key, so all of them wait.
+        alone = len(condition.closed) == condition.total
         return Check(
             "secrets",
             "wrong",
             f"Of {count(condition.total, 'secret')}, {len(condition.closed)} cannot be opened: "
             f"{shown}.",
-            "Put the right key file back, or set these secrets again.",
+            "Put the right key file back."
+            if alone
+            else "Put the right key file back, or set these secrets again.",
         )
     if condition.behind:
         return Check(

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from mainspring.runs.fleet import QueueSignals, list_workers, read_signals
+from mainspring.runs.health import Vitals, judge, read_vitals
 from mainspring.runs.numbers import HouseNumbers, read_house
 from mainspring.runs.retention import DEFAULT_DAYS
 from mainspring.store.migrate import tables_version
@@ -68,6 +69,8 @@ class Seen:
     queues: Sequence[QueueSignals] = ()
     # How many processes of each version have the database open.
     versions: Mapping[str, int] = field(default_factory=dict)
+    # What is late, as the server's health sees it.
+    vitals: Vitals = field(default_factory=Vitals)
 
 
 async def look(database: Database, settings: Settings, limits: Limits) -> Seen:
@@ -80,6 +83,7 @@ async def look(database: Database, settings: Settings, limits: Limits) -> Seen:
         dead = await connection.fetch(_DEAD)
         kept = await connection.fetchval(_LONGEST_KEPT, DEFAULT_DAYS)
         versions = await versions_at_work(connection)
+        vitals = await read_vitals(connection)
     machines: dict[str, int] = {}
     for worker in workers:
         host = worker["host"] or "?"
@@ -87,7 +91,7 @@ async def look(database: Database, settings: Settings, limits: Limits) -> Seen:
     return Seen(
         await tables_version(database), house, size, machines,
         {row["name"]: row["dead"] for row in dead}, max(int(kept), DEFAULT_DAYS),
-        queues, versions,
+        queues, versions, vitals,
     )  # fmt: skip
 
 
@@ -101,6 +105,8 @@ def database_checks(seen: list[Seen], settings: Settings) -> list[tuple[str, Cal
     return [
         judged("tables", tables),
         judged("workers", workers),
+        judged("schedules", lambda found: on_time("schedules", found)),
+        judged("events", lambda found: on_time("events", found)),
         judged("versions", versions),
         judged("connections", lambda found: connections(found, settings)),
         judged("transactions", transactions),
@@ -130,6 +136,15 @@ def workers(seen: Seen) -> Check:
         return Check("workers", "ok", "None is alive, and no run waits for one.")
     places = ", ".join(f"{number} on {host}" for host, number in sorted(seen.machines.items()))
     return Check("workers", "ok", f"At work: {places}.")
+
+
+def on_time(name: str, seen: Seen) -> Check:
+    """Whether a scheduler sees to it; without a server none is expected."""
+    found = next(one for one in judge(seen.vitals).checks if one.name == name)
+    if found.ok:
+        return Check(name, "ok", found.detail)
+    advice = f"Start one: {hint('up')}, or {hint('scheduler')} alone."
+    return Check(name, "doubtful", found.detail, advice)
 
 
 def versions(seen: Seen) -> Check:

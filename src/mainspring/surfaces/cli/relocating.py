@@ -98,6 +98,11 @@ async def move(desk: Desk, screen: Screen, place: Place) -> int:
         screen.say(f"The environment sets {name}, which wins: change it there, or unset it.")
     if settings.database_url is None:
         screen.say(f"The database before stays in {clean(str(settings.home / 'postgres'))}")
+    elif rows is not None:
+        screen.say(
+            "The database before is as it was. Change the settings of every other machine before "
+            "anything is started there: a part that still opens it fires the same schedules again."
+        )
     screen.say(f"Next: {hint('up')}")
     return exits.DONE
 

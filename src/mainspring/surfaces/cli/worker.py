@@ -31,6 +31,7 @@ async def work(desk: Desk, screen: Screen, *, queues: str | None, slots: int | N
     settings = _settings(desk.settings(), queues, slots)
     keep_logbook("worker", settings.log)
     async with desk.doors.open(settings) as rooms:
+        await rooms.vault.check_opens()
         worker = rooms.hire(lambda moment: _tell(moment, screen))
         loop = asyncio.get_running_loop()
         stopping = _Stopping(worker.stop)

@@ -11,6 +11,7 @@ import pytest
 
 from mainspring.contracts.errors import Invalid
 from mainspring.runs.fleet import QueueSignals
+from mainspring.runs.health import Vitals
 from mainspring.runs.numbers import HouseNumbers
 from mainspring.settings import Settings
 from mainspring.store.sessions import VERSION
@@ -57,6 +58,18 @@ def test_a_part_that_was_not_started_again_after_an_upgrade_is_named() -> None:
     assert mixed.verdict == "doubtful"
     assert "2 processes of an older version, 1 process of 0.0.9" in mixed.detail
     assert mixed.suggestion
+
+
+def test_a_scheduler_that_is_missing_is_told_by_what_it_did_not_do() -> None:
+    late = replace(
+        SEEN, vitals=Vitals(overdue_schedules=2, schedule_seconds=92.0, event_seconds=80.0)
+    )
+    for name, said in (("schedules", "did not: 2, the oldest 92 s ago"), ("events", "for 80 s")):
+        assert checks.on_time(name, SEEN).verdict == "ok"
+        found = checks.on_time(name, late)
+        assert (found.name, found.verdict) == (name, "doubtful")
+        assert said in found.detail
+        assert "scheduler" in str(found.suggestion)
 
 
 def test_what_cannot_go_on_is_doubtful_and_says_what_to_do(tmp_path: Path) -> None:
