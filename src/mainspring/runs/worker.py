@@ -87,6 +87,7 @@ class Worker:
         )  # fmt: skip
         # An operator wanted it to leave.
         self.drained = False
+        self._away = False
         # By claim, not by run: a worker that lost a run may claim the same run again.
         self._running: dict[Claim, tuple[Execution, asyncio.Task[None]]] = {}
         # Claimed, and not yet executing: its version or its journal is being read.
@@ -355,7 +356,9 @@ class Worker:
             heard = await queue.beat(tx, self._id, self._settings.lease_seconds, self.in_flight)
             owned = await queue.owned(tx, self._id)
         if heard is None:
-            log.warning("The lease ran out while this worker was held up; it starts afresh.")
+            log.warning(
+                "The lease ran out: this worker or its database was held up. It starts afresh."
+            )
             for claim in list(self._running):
                 self._interrupt(claim, "lost")
             self._id = await self._register()
@@ -423,21 +426,35 @@ class Worker:
         while True:
             try:
                 await act()
+                self._hear_of(away=False)
             except Exception as error:
-                if not is_lost_connection(error):
+                if is_lost_connection(error):
+                    self._hear_of(away=True)
+                else:
                     log.exception("A duty of the worker failed: %s", for_log(error))
                 await asyncio.sleep(min(seconds, 0.5))
                 continue
             # A little spread keeps many workers from doing the same thing at once.
             await asyncio.sleep(seconds * random.uniform(0.9, 1.0))
 
+    def _hear_of(self, *, away: bool) -> None:
+        """One line when the database goes, and one when it is back, however many duties notice."""
+        if away and not self._away:
+            log.warning("The database is away; runs under way go on when it is back.")
+        elif self._away and not away:
+            log.info("The database is back.")
+        self._away = away
+
     async def _retrying(self, act: Callable[[], Awaitable[Found]]) -> Found:
         pause = 0.05
         while True:
             try:
-                return await act()
+                found = await act()
+                self._hear_of(away=False)
+                return found
             except Exception as error:
                 if not is_lost_connection(error):
                     raise
+                self._hear_of(away=True)
                 await asyncio.sleep(pause)
                 pause = min(pause * 2, 1.0)

@@ -14,6 +14,7 @@ from mainspring.runs.rescue import rescue, return_strays
 from mainspring.store.sessions import host_mark
 from tests.kit.dying import LEASES_OVER, Dead, lose_workers
 from tests.kit.house import Bench, document, step
+from tests.kit.standing_in_line import until_in_line
 
 
 class DieOnce:
@@ -302,3 +303,32 @@ async def test_a_damaged_definition_fails_its_run_and_blocks_nobody(bench: Bench
         run = await bench.until(broken.run_id)
     assert (run["status"], run["reason"]) == ("failed", "definition_unusable")
     assert run["error"]["errors"]
+
+
+_CUT = """
+    SELECT pg_terminate_backend(l.pid) FROM pg_locks l JOIN pg_stat_activity a USING (pid)
+    WHERE NOT l.granted AND a.datname = current_database()
+"""
+
+
+async def test_a_database_that_goes_and_comes_back_is_told_once_each(
+    bench: Bench, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def until_said(words: str) -> None:
+        async with asyncio.timeout(20):
+            while words not in caplog.text:
+                await asyncio.sleep(0.01)
+
+    caplog.set_level("INFO", "mainspring.runs.worker")
+    async with bench.worker(heartbeat_seconds=0.2) as worker:
+        async with bench.house.database.transaction() as tx:
+            await tx.execute("LOCK TABLE workers IN ACCESS EXCLUSIVE MODE")
+            for _ in range(3):
+                await until_in_line(bench.house.database)
+                await tx.execute(_CUT)
+            await until_said("The database is away")
+        await until_said("The database is back")
+        made = await bench.dispatch(document(step("n", "notification", {"title": "Hi"})))
+        assert (await bench.until(made.run_id))["status"] == "succeeded"
+        await bench.until_idle(worker)
+    assert caplog.text.count("The database is away") == 1
