@@ -341,7 +341,7 @@ def _addresses() -> list[Target]:
     return [
         Target("settings", _settings, [
             b"PORT=8080\nSLOTS=4\nEGRESS_ALLOW=127.0.0.1:9,x:1\nLIMIT_JSON_BYTES=1000\nLOG=json",
-            b"PUBLIC_URL=https://x.example\nLEASE_SECONDS=10\nTRANSPORT=celery\nBROKER_URL=redis://x",
+            b"PUBLIC_URL=https://x.example\nLEASE_SECONDS=20\nTRANSPORT=celery\nBROKER_URL=redis://x",
         ], [b"LIMIT_", b"PORT=", b"HOST=", b"POLL_SECONDS=nan", b"TRANSPORT=", b"SMTP_URL="]),
         Target("mail server URL", _smtp, [b"smtp://user:pass@host:587", b"smtps://host"],
                [b"smtp://", b"@", b":", b"%40", b"[::1]"]),

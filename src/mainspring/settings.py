@@ -22,6 +22,7 @@ LIMIT_PREFIX = PREFIX + "LIMIT_"
 _HOME = PREFIX + "HOME"
 _MOST_FILE_CHARACTERS = 262_144
 _MOST = {"port": 65_535}
+_BEATS_PER_LEASE = 2
 
 
 class BadSetting(ValueError):
@@ -70,7 +71,9 @@ class Settings:
     queues: tuple[str, ...] = _setting(
         ("fast", "medium", "long"), "Queues a worker takes from, comma separated."
     )
-    lease_seconds: float = _setting(30.0, "How long a worker owns a run without a heartbeat.")
+    lease_seconds: float = _setting(
+        30.0, "How long a worker owns a run without a heartbeat; at least two heartbeats."
+    )
     heartbeat_seconds: float = _setting(10.0, "How often a worker renews its leases.")
     poll_seconds: float = _setting(1.0, "How often a worker looks for work without a wake-up.")
     stop_seconds: float = _setting(30.0, "How long steps may finish after a stop was asked for.")
@@ -194,7 +197,21 @@ def read_settings(
         for name, text in found.items()
         if name.startswith(LIMIT_PREFIX)
     }
-    return Settings(**{**values, "home": folder})
+    settings = Settings(**{**values, "home": folder})
+    _refuse_short_lease(settings)
+    return settings
+
+
+def _refuse_short_lease(settings: Settings) -> None:
+    """One heartbeat may come late: a lease that ends before the next one loses living runs."""
+    lease, beat = settings.lease_seconds, settings.heartbeat_seconds
+    if lease < _BEATS_PER_LEASE * beat:
+        raise BadSetting(
+            f"{PREFIX}LEASE_SECONDS is {lease:g} and {PREFIX}HEARTBEAT_SECONDS is {beat:g}: a "
+            "lease must be at least twice the heartbeat, or workers lose the runs they work on. "
+            f"Set the lease to at least {_BEATS_PER_LEASE * beat:g}, or the heartbeat to at most "
+            f"{lease / _BEATS_PER_LEASE:g}."
+        )
 
 
 def _home(environment: Mapping[str, str]) -> Path:

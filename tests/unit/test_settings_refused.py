@@ -1,0 +1,47 @@
+"""Values that could be read and cannot be used: they stop the start and are named."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mainspring.settings import BadSetting, Settings, read_settings, settings_file
+
+
+def read(tmp_path: Path, **said: str) -> Settings:
+    return read_settings({f"MAINSPRING_{name}": text for name, text in said.items()}, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("said", "way_out"),
+    [
+        ({"LEASE_SECONDS": "5", "HEARTBEAT_SECONDS": "10"}, "lease to at least 20, or the"),
+        ({"LEASE_SECONDS": "10", "HEARTBEAT_SECONDS": "10"}, "heartbeat to at most 5"),
+        ({"LEASE_SECONDS": "19.9"}, "heartbeat to at most 9.95"),
+        ({"HEARTBEAT_SECONDS": "16"}, "lease to at least 32"),
+    ],
+)
+def test_a_lease_that_is_not_clearly_longer_than_the_heartbeat_is_refused(
+    tmp_path: Path, said: dict[str, str], way_out: str
+) -> None:
+    with pytest.raises(BadSetting, match=way_out) as caught:
+        read(tmp_path, **said)
+
+    assert "MAINSPRING_LEASE_SECONDS" in str(caught.value)
+    assert "MAINSPRING_HEARTBEAT_SECONDS" in str(caught.value)
+
+
+def test_the_lease_of_the_file_is_held_against_the_heartbeat_of_the_environment(
+    tmp_path: Path,
+) -> None:
+    settings_file(tmp_path).write_text("MAINSPRING_LEASE_SECONDS=5\n")
+    settings_file(tmp_path).chmod(0o600)
+
+    with pytest.raises(BadSetting, match="MAINSPRING_HEARTBEAT_SECONDS"):
+        read(tmp_path, HEARTBEAT_SECONDS="4")
+    assert read(tmp_path, HEARTBEAT_SECONDS="2.5").lease_seconds == 5.0
+
+
+def test_whoever_makes_settings_in_code_knows_what_they_do() -> None:
+    assert Settings(lease_seconds=60.0, heartbeat_seconds=60.0).lease_seconds == 60.0
