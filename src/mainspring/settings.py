@@ -19,6 +19,8 @@ PREFIX = "MAINSPRING_"
 # Settings that are only ever taken into the vault.
 MODEL_KEYS = ("anthropic_key", "openai_key", "groq_key")
 LIMIT_PREFIX = PREFIX + "LIMIT_"
+# All that runs ever wait in.
+QUEUES = ("fast", "medium", "long")
 _HOME = PREFIX + "HOME"
 _MOST_FILE_CHARACTERS = 262_144
 _MOST = {"port": 65_535}
@@ -68,9 +70,7 @@ class Settings:
         frozenset(), "Exact host:port pairs, comma separated, that may be private addresses."
     )
     slots: int = _setting(256, "Runs one worker keeps in flight at a time.")
-    queues: tuple[str, ...] = _setting(
-        ("fast", "medium", "long"), "Queues a worker takes from, comma separated."
-    )
+    queues: tuple[str, ...] = _setting(QUEUES, "Queues a worker takes from, comma separated.")
     lease_seconds: float = _setting(
         30.0, "How long a worker owns a run without a heartbeat; at least two heartbeats."
     )
@@ -383,7 +383,7 @@ def _read(entry: Field[Any], text: str) -> Any:
         case "egress_allow":
             return frozenset(_words(text.lower()))
         case "queues":
-            return _words(text)
+            return _queues(name, text)
         case "integration_urls":
             return _pairs(name, text)
         case "slots" | "port" | "workers" | "proxies" | "script_warm":
@@ -399,6 +399,16 @@ def _read(entry: Field[Any], text: str) -> Any:
 
 def _words(text: str) -> tuple[str, ...]:
     return tuple(word for word in (piece.strip() for piece in text.split(",")) if word)
+
+
+def _queues(name: str, text: str) -> tuple[str, ...]:
+    """A worker of a queue that nobody fills would wait for ever, and nobody would know why."""
+    named = _words(text)
+    unknown = [word for word in named if word not in QUEUES]
+    if unknown or not named:
+        what = f"{unknown[0]!r}, which is no queue" if unknown else "no queue"
+        raise BadSetting(f"{name} names {what}. The queues are {', '.join(QUEUES)}.")
+    return named
 
 
 def _pairs(name: str, text: str) -> dict[str, str]:

@@ -45,3 +45,25 @@ def test_the_lease_of_the_file_is_held_against_the_heartbeat_of_the_environment(
 
 def test_whoever_makes_settings_in_code_knows_what_they_do() -> None:
     assert Settings(lease_seconds=60.0, heartbeat_seconds=60.0).lease_seconds == 60.0
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("lnog", "names 'lnog', which is no queue"),
+        ("fast,slow", "'slow'"),
+        ("", "names no queue"),
+        (",", "names no queue"),
+    ],
+)
+def test_a_queue_that_nobody_fills_is_refused(tmp_path: Path, text: str, why: str) -> None:
+    with pytest.raises(BadSetting, match=why) as caught:
+        read(tmp_path, QUEUES=text)
+
+    assert "MAINSPRING_QUEUES" in str(caught.value)
+    assert "fast, medium, long" in str(caught.value)
+
+
+def test_some_of_the_queues_are_taken_in_the_order_they_are_named(tmp_path: Path) -> None:
+    assert read(tmp_path, QUEUES=" long , fast,").queues == ("long", "fast")
+    assert read(tmp_path).queues == ("fast", "medium", "long")

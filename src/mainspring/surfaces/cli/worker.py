@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from mainspring.contracts.errors import Finding, Invalid
 from mainspring.runs.watch import Moment
+from mainspring.settings import QUEUES
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.logbook import keep_logbook
 from mainspring.surfaces.cli.settling import settle
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from mainspring.surfaces.cli.desk import Desk
     from mainspring.surfaces.cli.screen import Screen
 
-QUEUES = ("fast", "medium", "long")
 _ENDS = {"succeeded": "succeeded", "waiting": "waiting", "pending": "told", "lost": "told"}
 
 
