@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import Field, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 PREFIX = "MAINSPRING_"
 # Settings that are only ever taken into the vault.
@@ -25,6 +27,7 @@ _HOME = PREFIX + "HOME"
 _MOST_FILE_CHARACTERS = 262_144
 _MOST = {"port": 65_535}
 _BEATS_PER_LEASE = 2
+_WEB_ADDRESS = re.compile(r"(?i:https?)://[^\s/?#@]+(/[^\s?#]*)?")
 
 
 class BadSetting(ValueError):
@@ -170,10 +173,15 @@ class Settings:
         return self.master_key_file or self.home / "master.key"
 
     @property
+    def listening(self) -> str:
+        """Where the server is reached without anything before it."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"http://{host}:{self.port}"
+
+    @property
     def address(self) -> str:
         """The server's own address as others should write it."""
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        return (self.public_url or f"http://{host}:{self.port}").rstrip("/")
+        return (self.public_url or self.listening).rstrip("/")
 
 
 def read_settings(
@@ -358,7 +366,7 @@ def _show(value: Any) -> str:
 # Texts that are there or not.
 _TEXTS = frozenset(
     {
-        "database_url", "public_url", "smtp_url", "owner_mail", "master_key_command",
+        "database_url", "smtp_url", "owner_mail", "master_key_command",
         "artifacts_url", "artifacts_key_id", "artifacts_key", "program", "token", "workspace",
         "anthropic_url", "openai_url", "groq_url", "broker_url", "otlp_url", *MODEL_KEYS,
     }
@@ -377,15 +385,13 @@ def _read(entry: Field[Any], text: str) -> Any:
         return text or None
     if entry.name in _CHOICES:
         return _one_of(name, text, _CHOICES[entry.name])
+    if entry.name in _JUDGED:
+        return _JUDGED[entry.name](name, text)
     match entry.name:
         case "home" | "master_key_file" | "page":
             return Path(text).expanduser().absolute()
         case "egress_allow":
             return frozenset(_words(text.lower()))
-        case "queues":
-            return _queues(name, text)
-        case "integration_urls":
-            return _pairs(name, text)
         case "slots" | "port" | "workers" | "proxies" | "script_warm":
             least = 0 if entry.name == "script_warm" else 1
             return _whole(name, text, least=least, most=_MOST.get(entry.name))
@@ -399,6 +405,27 @@ def _read(entry: Field[Any], text: str) -> Any:
 
 def _words(text: str) -> tuple[str, ...]:
     return tuple(word for word in (piece.strip() for piece in text.split(",")) if word)
+
+
+def is_web_address(text: str) -> bool:
+    """Whether links can begin with it: http or https and a host, without a user or a question."""
+    try:
+        parts = urlsplit(text)
+        # To ask for the port is to judge it.
+        found = parts.hostname is not None and (parts.port is None or parts.port > 0)
+    except ValueError:
+        return False
+    return found and _WEB_ADDRESS.fullmatch(text) is not None
+
+
+def _web_address(name: str, text: str) -> str | None:
+    if text and not is_web_address(text):
+        # Never quoted: there may be a password in it.
+        raise BadSetting(
+            f"{name} must be an http or https address with a host, such as "
+            "https://mainspring.example, and without a user, a ? or a #."
+        )
+    return text or None
 
 
 def _queues(name: str, text: str) -> tuple[str, ...]:
@@ -417,6 +444,14 @@ def _pairs(name: str, text: str) -> dict[str, str]:
         if not (key.strip() and equals and value.strip()):
             raise BadSetting(f"{name} must be name=address, with commas between, not {text!r}.")
     return {key.strip(): value.strip() for key, _, value in pairs}
+
+
+# Texts with a form of their own.
+_JUDGED: Mapping[str, Callable[[str, str], Any]] = {
+    "integration_urls": _pairs,
+    "public_url": _web_address,
+    "queues": _queues,
+}
 
 
 def _one_of(name: str, text: str, known: tuple[str, ...]) -> str:

@@ -67,3 +67,34 @@ def test_a_queue_that_nobody_fills_is_refused(tmp_path: Path, text: str, why: st
 def test_some_of_the_queues_are_taken_in_the_order_they_are_named(tmp_path: Path) -> None:
     assert read(tmp_path, QUEUES=" long , fast,").queues == ("long", "fast")
     assert read(tmp_path).queues == ("fast", "medium", "long")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "foo", "mainspring.example", "ftp://mainspring.example", "https://", "https://:8420",
+        "https:///here", "https://somebody:hunter2@mainspring.example",
+        "https://mainspring.example?x", "https://mainspring.example:port",
+        "https://mainspring.example:99999", "https://main spring.example", "https://[::1",
+    ],
+)  # fmt: skip
+def test_a_public_address_that_no_link_can_begin_with_is_refused(tmp_path: Path, text: str) -> None:
+    with pytest.raises(BadSetting, match="MAINSPRING_PUBLIC_URL") as caught:
+        read(tmp_path, PUBLIC_URL=text)
+
+    assert "such as https://" in str(caught.value)
+    assert "hunter2" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "https://mainspring.example",
+        "http://localhost:8420/",
+        "HTTPS://A.example/here",
+        "http://[::1]:8",
+    ],
+)
+def test_a_public_address_is_one_of_the_web_with_a_host(tmp_path: Path, text: str) -> None:
+    assert read(tmp_path, PUBLIC_URL=text).address == text.rstrip("/")
+    assert read(tmp_path, PUBLIC_URL="").public_url is None

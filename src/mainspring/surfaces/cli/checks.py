@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import platform
-import re
 import resource
 import shutil
 import sys
@@ -17,6 +16,7 @@ from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo, available_timezones
 
 from mainspring.contracts.errors import Clash
+from mainspring.settings import is_web_address
 from mainspring.store.account import closed_to, server_account
 from mainspring.store.binaries import find_binaries
 from mainspring.surfaces.cli.words import count, hint
@@ -274,14 +274,13 @@ def public_address(settings: Settings) -> Check:
         if urlsplit(shown).hostname in _THIS_MACHINE_ALONE:
             return Check("public address", "ok", f"{told[:-1]}, on this machine alone.")
         return Check("public address", "doubtful", told, _SET_PUBLIC_URL)
-    if _WEB_ADDRESS.fullmatch(settings.public_url) is None:
+    if not is_web_address(settings.public_url):
         told = "MAINSPRING_PUBLIC_URL is not the address of a web server."
         return Check("public address", "wrong", told, _SET_PUBLIC_URL)
     return Check("public address", "ok", told)
 
 
 _THIS_MACHINE_ALONE = ("127.0.0.1", "::1", "localhost")
-_WEB_ADDRESS = re.compile(r"https?://[^\s/?#@]+(/[^\s?#]*)?")
 _SET_PUBLIC_URL = "Set MAINSPRING_PUBLIC_URL to what others type, like https://mainspring.example."
 
 

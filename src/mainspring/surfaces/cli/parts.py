@@ -107,18 +107,24 @@ def api_alone(desk: Desk, screen: Screen, *, host: str | None, port: int | None)
     """``api``: answers requests, and leaves the work to workers and schedulers elsewhere."""
 
     async def answer(rooms: Rooms, stop: asyncio.Event, settled: Ready) -> None:
-        token = clean(str(await owner_token(rooms)))
-        said = f"Listening on {clean(rooms.settings.address)} with the token in {token}"
+        said = listening_words(rooms.settings, await owner_token(rooms))
 
         def ready() -> None:
             settled()
-            screen.say(f"{said}. Ctrl-C stops it.")
+            screen.say(said)
 
         await api(rooms, stop, ready)
 
     with reserved(at(desk.settings(), host, port)) as settings:
         make_data_folder(settings)
         return finish(_alone("api", desk, settings, answer))
+
+
+def listening_words(settings: Settings, token: Path) -> str:
+    """Where it listens; how others reach it is another thing, and only told where it is set."""
+    public = f", for others at {clean(settings.address)}" if settings.public_url else ""
+    where = f"Listening on {clean(settings.listening)} with the token in {clean(str(token))}"
+    return f"{where}{public}. Ctrl-C stops it."
 
 
 def scheduler_alone(desk: Desk, screen: Screen) -> int:

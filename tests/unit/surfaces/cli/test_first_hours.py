@@ -14,7 +14,7 @@ import pytest
 
 from mainspring.contracts.errors import Clash, Finding
 from mainspring.settings import Settings, read_settings, unknown_settings
-from mainspring.surfaces.cli import Doors, build_app, checks, run_cli
+from mainspring.surfaces.cli import Doors, build_app, checks, parts, run_cli
 from mainspring.surfaces.cli.desk import Desk
 from mainspring.surfaces.cli.doctor import examine
 from mainspring.surfaces.cli.listening import is_loopback
@@ -243,6 +243,23 @@ def test_a_server_that_is_up_names_its_api_a_next_command_and_who_can_reach_it(
     assert f"The API is at http://{host}:8471/api/v1\n" in told
     assert " new, in another terminal" in told
     assert ("plain http" in told) is warned
+
+
+@pytest.mark.parametrize(
+    ("host", "public", "said"),
+    [
+        ("127.0.0.1", None, "http://127.0.0.1:8471 with the token in /t"),
+        ("::1", None, "http://[::1]:8471 with the token in /t"),
+        ("0.0.0.0", "https://spring.example/",
+         "http://0.0.0.0:8471 with the token in /t, for others at https://spring.example"),
+    ],
+)  # fmt: skip
+def test_an_api_alone_says_where_it_listens_and_then_how_others_reach_it(
+    host: str, public: str | None, said: str
+) -> None:
+    settings = Settings(host=host, port=8_471, public_url=public)
+
+    assert parts.listening_words(settings, Path("/t")) == f"Listening on {said}. Ctrl-C stops it."
 
 
 def test_links_lead_to_the_server_that_is_up(tmp_path: Path) -> None:
