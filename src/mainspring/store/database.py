@@ -38,6 +38,7 @@ from mainspring.store.outage import (
 )
 from mainspring.store.sessions import session_name
 from mainspring.store.source import EmbeddedSource, OutsideSource, Source
+from mainspring.store.whereabouts import placed
 
 __all__ = ["Connection", "Database", "Dedicated", "database_problem", "is_lost_connection"]
 
@@ -116,8 +117,10 @@ class Database(Asking):
             await database._pool
             await database._inner
             await database.execute("SELECT 1")
-        except BaseException:
+        except BaseException as error:
             await database.close()
+            if isinstance(error, Problem) and (told := placed(error, settings)) is not error:
+                raise told from error
             raise
         return database
 

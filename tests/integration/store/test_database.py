@@ -418,20 +418,24 @@ async def test_whoever_asks_after_the_end_does_not_wake_the_server_again(used_ho
 
 
 @pytest.mark.parametrize(
-    ("url", "kind", "code"),
+    ("url", "kind", "code", "said"),
     [
-        ("postgresql://u:hidden@127.0.0.1:1/nothing", Upstream, "database_unavailable"),
-        ("postgresql://u:hidden@/x?host=/nowhere", Upstream, "database_unavailable"),
-        ("mysql://u:hidden@127.0.0.1/x", Invalid, "database_address"),
+        ("postgresql://u:hidden@127.0.0.1:1/nothing", Upstream, "database_unavailable",
+         "That is 'nothing' at 127.0.0.1:1."),
+        ("postgresql://u:hidden@/x?host=/nowhere", Upstream, "database_unavailable",
+         "That is 'x' at /nowhere:5432."),
+        ("mysql://u:hidden@127.0.0.1/x", Invalid, "database_address", "cannot be used."),
     ],
-)
-async def test_an_outside_server_that_cannot_be_used_is_told_without_its_address(
-    url: str, kind: type[Problem], code: str
+)  # fmt: skip
+async def test_an_outside_server_that_cannot_be_used_is_told_by_its_place_without_a_password(
+    url: str, kind: type[Problem], code: str, said: str
 ) -> None:
     with pytest.raises(kind) as caught:
         await Database.open(Settings(database_url=url))
 
     assert caught.value.code == code
+    assert caught.value.detail.endswith(said)
+    assert "MAINSPRING_DATABASE_URL" in str(caught.value.suggestion)
     assert "hidden" not in str(caught.value.as_dict())
 
 
@@ -440,6 +444,7 @@ async def test_an_outside_server_without_the_database_is_told(database_url: str)
         await Database.open(Settings(database_url=database_url.replace("/test_", "/no_")))
 
     assert caught.value.code == "database_missing"
+    assert "That is 'no_" in caught.value.detail
 
 
 async def test_an_outside_server_that_restarts_is_found_again(own: Database) -> None:

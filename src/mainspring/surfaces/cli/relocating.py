@@ -32,7 +32,6 @@ _DATABASE: Final = "MAINSPRING_DATABASE_URL"
 _TRANSPORT: Final = "MAINSPRING_TRANSPORT"
 _BROKER: Final = "MAINSPRING_BROKER_URL"
 _POOL: Final = 2
-_POSTGRES: Final = 5432
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +126,7 @@ async def _carry(settings: Settings, place: Place) -> int:
         if settings.database_url is not None:
             await refuse_at_work(source)
         there = replace(settings, database_url=place.database_url)
-        target = await _opened(there, place)
+        target = await _opened(there)
         try:
             return await _copied(source, target)
         finally:
@@ -136,15 +135,13 @@ async def _carry(settings: Settings, place: Place) -> int:
         await source.close()
 
 
-async def _opened(there: Settings, place: Place) -> Database:
+async def _opened(there: Settings) -> Database:
     """The database to move to; one that cannot be used is named, without its password."""
     try:
         return await Database.open(there, name="move", pool_size=_POOL)
     except Problem as problem:
-        named = urlsplit(place.database_url)
         raise Upstream(
-            f"{problem.detail} That is {named.path.lstrip('/')!r} at {named.hostname}:"
-            f"{named.port or _POSTGRES}; nothing was moved.",
+            f"{problem.detail.removesuffix('.')}; nothing was moved.",
             code=problem.code,
             suggestion="Look at --database-url, and whether that server is running.",
         ) from problem

@@ -1,0 +1,90 @@
+"""A database that cannot be opened is named by its place, and never by what opens it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from mainspring.contracts.errors import Invalid, Missing, Upstream
+from mainspring.settings import Settings
+from mainspring.store.embedded import dsn_at
+from mainspring.store.outage import database_problem, is_lost_connection, unavailable
+from mainspring.store.whereabouts import placed, whereabouts
+
+
+@pytest.mark.parametrize(
+    ("url", "said"),
+    [
+        ("postgresql://u:hidden@127.0.0.1:54398/mainspring", "'mainspring' at 127.0.0.1:54398"),
+        ("postgresql://u:hidden@db.example/x?sslmode=require", "'x' at db.example:5432"),
+        ("postgresql://u:hidden@[::1]:1/x", "'x' at [::1]:1"),
+        ("postgresql://u:hid@den@db.example/x", "'x' at db.example:5432"),
+        ("postgresql://u:hidden@/x?host=/run/pg&port=5433", "'x' at /run/pg:5433"),
+        ("postgresql://u@/x?host=db.example&password=hidden", "'x' at db.example:5432"),
+        ("postgresql://db.example:6", "db.example:6"),
+        ("postgresql:///x", "'x'"),
+    ],
+)
+def test_an_address_is_told_without_user_and_password(url: str, said: str) -> None:
+    assert whereabouts(url) == said
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "",
+        "postgresql://",
+        "postgresql://u:hid/den@db.example/x",
+        "postgresql://u:12/hidden@db.example/x",
+        "postgresql://u:12?hidden@db.example/x",
+        "postgresql://u:12#hidden@db.example/x",
+        "postgresql://u:hid@12/den@db.example/x",
+        "postgresql://u:x@[hidden/x",
+        "postgresql://u:x@one:1,two:2/x",
+    ],
+)
+def test_an_address_whose_parts_cannot_be_told_apart_is_not_told(url: str) -> None:
+    assert whereabouts(url) is None
+
+
+def test_one_that_cannot_be_reached_is_told_with_its_place_and_its_setting(tmp_path: Path) -> None:
+    outside = Settings(home=tmp_path, database_url="postgresql://u:hidden@db.example:7/x")
+    told = placed(unavailable(), outside)
+
+    assert isinstance(told, Upstream)
+    assert told.detail == ("The database cannot be reached right now. That is 'x' at db.example:7.")
+    assert "MAINSPRING_DATABASE_URL" in str(told.suggestion)
+    assert "hidden" not in str(told.as_dict())
+    assert is_lost_connection(told)
+    assert told.retry_after == unavailable().retry_after
+
+
+def test_an_address_that_is_not_told_still_leads_to_its_setting(tmp_path: Path) -> None:
+    strange = Settings(home=tmp_path, database_url="postgresql://u:12/hidden@db.example/x")
+    told = placed(unavailable(), strange)
+
+    assert told.detail == unavailable().detail
+    assert "MAINSPRING_DATABASE_URL" in str(told.suggestion)
+
+
+def test_other_problems_and_our_own_server_stay_as_they_are(tmp_path: Path) -> None:
+    other, away = Missing("nothing"), unavailable()
+    bad = database_problem(OSError())
+    outside = Settings(home=tmp_path, database_url="postgresql://db.example/x")
+    assert placed(other, outside) is other
+    assert placed(away, Settings(home=tmp_path)) is away
+
+    (tmp_path / "lock").write_text(json.dumps({"pid": 1, "socket": "/run/pg"}))
+    own = Settings(home=tmp_path, database_url=dsn_at(Path("/run/pg")))
+    assert placed(bad, own) is bad
+
+
+def test_a_refusal_keeps_its_kind(tmp_path: Path) -> None:
+    refused = Invalid("The server refused.", code="database_sign_in", suggestion="Look.")
+    told = placed(refused, Settings(home=tmp_path, database_url="postgresql://db.example/x"))
+
+    assert isinstance(told, Invalid)
+    assert (told.code, told.suggestion) == ("database_sign_in", "Look.")
+    assert told.detail == "The server refused. That is 'x' at db.example:5432."
