@@ -46,13 +46,15 @@ class _Measured:
 
     name: str
     _into: IO[bytes]
+    _path: Path
     _hash: Any = field(default_factory=hashlib.sha256)
     _size: int = 0
 
     def write(self, piece: bytes) -> None:
         self._hash.update(piece)
         self._size += len(piece)
-        self._into.write(piece)
+        with _told(self._path):
+            self._into.write(piece)
 
     @property
     def done(self) -> Part:
@@ -62,15 +64,25 @@ class _Measured:
 class ArchiveWriter:
     """An archive on its way."""
 
-    def __init__(self, zipped: zipfile.ZipFile) -> None:
+    def __init__(self, zipped: zipfile.ZipFile, path: Path) -> None:
         self._zipped = zipped
+        self._path = path
 
     @contextlib.contextmanager
     def part(self, name: str) -> Iterator[_Measured]:
-        """One more part; what it came to is known at the end of the block."""
-        # Of unknown length, so it is given room for any.
-        with self._zipped.open(name, "w", force_zip64=True) as into:
-            yield _Measured(name, into)
+        """One more part; what it came to is known at the end of the block.
+
+        What goes wrong with the file is told here already: the block may lie within one that
+        takes every error of the system for one of the database's connection.
+        """
+        with _told(self._path):
+            # Of unknown length, so it is given room for any.
+            into = self._zipped.open(name, "w", force_zip64=True)
+        try:
+            yield _Measured(name, into, self._path)
+        finally:
+            with _told(self._path):
+                into.close()
 
     def finish(self, manifest: dict[str, Any]) -> None:
         self._zipped.writestr(MANIFEST, json.dumps(manifest, ensure_ascii=False, indent=1))
@@ -86,22 +98,20 @@ def written(path: Path) -> Iterator[ArchiveWriter]:
             suggestion="Name another one; a backup is never written over.",
         )
     passing = path.with_name(f".{path.name}.{secrets.token_hex(4)}.partial")
-    try:
+    with _told(path):
         handle = os.open(passing, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         try:
             with os.fdopen(handle, "wb") as file:
                 with zipfile.ZipFile(
                     file, "w", zipfile.ZIP_DEFLATED, allowZip64=True, compresslevel=_EFFORT
                 ) as zipped:
-                    yield ArchiveWriter(zipped)
+                    yield ArchiveWriter(zipped, path)
                 file.flush()
                 os.fsync(file.fileno())
             _give_name(passing, path)
         finally:
             passing.unlink(missing_ok=True)
         _sync(path.parent)
-    except OSError as error:
-        raise _unwritable(path, error) from error
 
 
 def _give_name(passing: Path, path: Path) -> None:
@@ -194,6 +204,15 @@ def damaged(why: str) -> Invalid:
         code="backup_damaged",
         suggestion="Use another backup. Nothing was changed.",
     )
+
+
+@contextlib.contextmanager
+def _told(path: Path) -> Iterator[None]:
+    """An error of the system within this block is one of the file."""
+    try:
+        yield
+    except OSError as error:
+        raise _unwritable(path, error) from error
 
 
 def _unwritable(path: Path, error: OSError) -> Problem:

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, Final
+from typing import IO, Any, Final
 
 from mainspring import __version__
-from mainspring.contracts.errors import Clash
+from mainspring.contracts.errors import Clash, Invalid
 from mainspring.store.archive import ArchiveReader, ArchiveWriter, Part, damaged, opened, written
 from mainspring.store.asking import Connection
 from mainspring.store.database import Database
@@ -100,12 +100,29 @@ async def _kept_files(archive: ArchiveWriter, moment: Snapshot, files: Files | N
                 # Somebody deleted it after this moment.
                 missing += 1
                 continue
+            except OSError as error:
+                raise _unreadable(place) from error
             with source, archive.part(f"{_FILES}{name}") as part:
-                while piece := source.read(_PIECE):
+                while piece := _read(source, place):
                     part.write(piece)
             digest.update(_line(part.done))
             count, size = count + 1, size + part.done.size
     return Filed(files is not None, count, size, missing, digest.hexdigest())
+
+
+def _read(source: IO[bytes], place: Path) -> bytes:
+    try:
+        return source.read(_PIECE)
+    except OSError as error:
+        raise _unreadable(place) from error
+
+
+def _unreadable(place: Path) -> Invalid:
+    return Invalid(
+        f"The file {place} cannot be read, so no backup was made.",
+        code="file_unreadable",
+        suggestion="See that whoever makes backups may read it, and that its disk is well.",
+    )
 
 
 def _line(part: Part) -> bytes:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import io
 import json
 import zipfile
 from collections.abc import AsyncIterator
@@ -11,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from mainspring.contracts.errors import Clash, Invalid, Missing, Problem
+from mainspring.contracts.errors import Clash, Exhausted, Invalid, Missing, Problem
 from mainspring.settings import Settings
 from mainspring.store.archive import opened
 from mainspring.store.backup import check_backup, make_backup, read_backup
@@ -63,6 +65,51 @@ def manifest_of(path: Path) -> dict[str, Any]:
     with zipfile.ZipFile(path) as source:
         found: dict[str, Any] = json.loads(source.read("manifest.json"))
         return found
+
+
+class Filling(io.FileIO):
+    """A file on a disk that has room for so many bytes; later somebody may make more."""
+
+    left, again = 3_000, False
+
+    def write(self, data: Any) -> int:
+        if self.left < len(data):
+            self.left = 10**9 if self.again else 0
+            raise OSError(errno.ENOSPC, "No space left on device")
+        self.left -= len(data)
+        return super().write(data)
+
+
+@pytest.mark.parametrize("again", [False, True])
+async def test_a_disk_that_fills_up_while_rows_are_copied_is_not_blamed_on_the_database(
+    database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, again: bool
+) -> None:
+    async with database.transaction() as tx:
+        await fill(tx)
+
+    def opened_for(handle: int, _: str) -> Filling:
+        made = Filling(handle, "wb")
+        made.again = again
+        return made
+
+    monkeypatch.setattr("mainspring.store.archive.os.fdopen", opened_for)
+    path = tmp_path / "kept.backup"
+    with pytest.raises(Exhausted, match="no room on the disk for") as caught:
+        await make_backup(database, path, None)
+
+    assert caught.value.code == "disk_full"
+    assert str(path) in caught.value.detail
+    assert inside(tmp_path) == []
+
+
+async def test_a_kept_file_that_cannot_be_read_is_named(database: Database, tmp_path: Path) -> None:
+    async def files(_: object) -> AsyncIterator[tuple[str, Path]]:
+        yield "one", tmp_path
+
+    with pytest.raises(Invalid, match="cannot be read") as caught:
+        await make_backup(database, tmp_path / "kept.backup", files)
+
+    assert caught.value.code == "file_unreadable"
 
 
 async def test_what_is_no_whole_backup_is_refused_and_changes_nothing(
