@@ -11,6 +11,7 @@ from mainspring.runs.lanes import Lane, lock_lanes, occupied, release_lanes
 from mainspring.runs.rows import FINAL, End
 from mainspring.runs.transport.hints import LocalHints
 from mainspring.store.events import EVENTS_CHANNEL, append_events
+from mainspring.store.partitions import among_others_in_month
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
@@ -78,6 +79,8 @@ class Control:
     async def retry(self, workspace_id: UUID, run_id: UUID) -> None:
         """Sends a run that broke off round again; finished steps are not repeated."""
         async with self._database.transaction() as tx:
+            # Before anything else is held: its month may be on its way out.
+            await among_others_in_month(tx, run_id)
             lanes = await self._lanes(tx, workspace_id, run_id)
             row = await self._row(tx, workspace_id, run_id)
             _check_again(row)

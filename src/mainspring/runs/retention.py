@@ -20,7 +20,7 @@ from uuid import UUID
 from mainspring.contracts.ids import floor_id
 from mainspring.gate.forget import forget_calls
 from mainspring.runs.rows import FINAL
-from mainspring.store.partitions import Cut, drop_cut, ended
+from mainspring.store.partitions import Cut, alone_in_month, drop_cut, ended
 from mainspring.store.turns import in_batches
 from mainspring.workspace.unused_definitions import forget_unused
 
@@ -196,26 +196,21 @@ async def _delete_rehearsals(before: datetime, tx: Transaction, most: int) -> in
 async def _drop_months(database: Database, now: datetime, bounds: Sequence[Bound]) -> list[str]:
     unusual = [bound for bound in bounds if bound.days != DEFAULT_DAYS]
     dropped: list[str] = []
+    usual = _past(now, DEFAULT_DAYS)
     async with database.acquire() as connection:
-        months = await ended(connection, "runs", _past(now, 1))
-    for month in months:
-        if not await _worth_keeping(database, month, unusual, _past(now, DEFAULT_DAYS)):
-            spares = partial(_kept_after_all, month, unusual, _past(now, DEFAULT_DAYS))
-            dropped += await drop_cut(database, _FAMILY, month, spares)
+        for month in await ended(connection, "runs", _past(now, 1)):
+            # Whoever sends a run of it round again waits, and hears then that it is gone.
+            async with alone_in_month(connection, month.start):
+                if not await _worth_keeping(connection, month, unusual, usual):
+                    spares = partial(_unfinished, month)
+                    dropped += await drop_cut(database, _FAMILY, month, spares)
     return dropped
 
 
-async def _kept_after_all(
-    month: Cut, unusual: Sequence[Bound], usual: datetime, tx: Transaction
-) -> bool:
-    """Somebody may have sent a run round again since it was looked at, and it may have ended."""
-    return await _unfinished(month, tx) or await _worth_keeping(tx, month, unusual, usual)
-
-
 async def _worth_keeping(
-    database: Database | Transaction, month: Cut, unusual: Sequence[Bound], usual: datetime
+    tx: Transaction, month: Cut, unusual: Sequence[Bound], usual: datetime
 ) -> bool:
-    row = await database.fetchrow(
+    row = await tx.fetchrow(
         _WORTH_KEEPING,
         month.start,
         month.end,

@@ -6,8 +6,9 @@ time, so the bounds of a period are two ids.
 
 from __future__ import annotations
 
+import contextlib
 import re
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Literal
@@ -16,7 +17,7 @@ from uuid import UUID
 import asyncpg
 
 from mainspring.contracts.context import Transaction
-from mainspring.contracts.ids import floor_id
+from mainspring.contracts.ids import floor_id, moment_of
 
 if TYPE_CHECKING:
     from mainspring.store.database import Connection, Database
@@ -171,6 +172,26 @@ async def ended(tx: Transaction, table: str, before: datetime) -> list[Cut]:
         if ids is not None and UUID(ids[2]) <= bound:
             found.append(Cut(row["name"].removeprefix(f"{table}_"), UUID(ids[1]), UUID(ids[2])))
     return sorted(found, key=lambda cut: cut.start)
+
+
+@contextlib.asynccontextmanager
+async def alone_in_month(connection: Transaction, made: UUID) -> AsyncIterator[None]:
+    """The month of an id is held for whoever drops it, without a transaction that stands open."""
+    month = _month(made)
+    await connection.execute("SELECT pg_advisory_lock(7312, $1)", month)
+    try:
+        yield
+    finally:
+        await connection.execute("SELECT pg_advisory_unlock(7312, $1)", month)
+
+
+async def among_others_in_month(tx: Transaction, made: UUID) -> None:
+    """The same to the end of a transaction, for whoever gives new life to one of its rows."""
+    await tx.execute("SELECT pg_advisory_xact_lock_shared(7312, $1)", _month(made))
+
+
+def _month(made: UUID) -> int:
+    return int(f"{moment_of(made):%Y%m}")
 
 
 async def drop_cut(
