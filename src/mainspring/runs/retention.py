@@ -44,9 +44,10 @@ _KEPT = """
     WHERE (a.workspace_id, a.id) > ($2, $3)
     ORDER BY a.workspace_id, a.id LIMIT $4
 """
+# One that ran out waits for nobody, though its row says so until somebody comes by.
 _AWAITED = """
     EXISTS (SELECT 1 FROM drafts d WHERE d.workspace_id = r.workspace_id AND d.run_id = r.id
-        AND d.status = 'pending')
+        AND d.status = 'pending' AND d.expires_at > now())
 """
 # A run that somebody sends round again at this moment is locked, and passed over.
 _OLD = f"""

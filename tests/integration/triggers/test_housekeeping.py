@@ -166,13 +166,15 @@ async def test_the_time_counts_from_the_end_of_a_run(past: Past) -> None:
 
 
 async def test_a_run_whose_draft_waits_for_a_person_stays(past: Past) -> None:
-    waiting, decided = await past.run(200), await past.run(200)
-    for run_id, status in ((waiting, "pending"), (decided, "discarded")):
+    waiting, decided, ran_out = [await past.run(200) for _ in range(3)]
+    for run_id, status, days in (
+        (waiting, "pending", 1), (decided, "discarded", 1), (ran_out, "pending", -1),
+    ):  # fmt: skip
         await past.database.execute(
             "INSERT INTO drafts (workspace_id, id, run_id, step, capability, arguments, "
             "arguments_hash, preview, status, expires_at) "
-            "VALUES ($1, $2, $3, 'a', 'x', '{}', '\\x00', 'Send.', $4, now())",
-            past.workspace_id, new_id(), run_id, status,
+            "VALUES ($1, $2, $3, 'a', 'x', '{}', '\\x00', 'Send.', $4, $5)",
+            past.workspace_id, new_id(), run_id, status, NOW + timedelta(days=days),
         )  # fmt: skip
     await past.keeper.once(NOW)
     assert await past.left() == {waiting}
