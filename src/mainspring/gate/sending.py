@@ -106,7 +106,7 @@ _NAMED = "SELECT capability FROM drafts WHERE workspace_id = $1 AND id = $2"
 _HOLD = "SELECT FROM drafts WHERE workspace_id = $1 AND id = $2 FOR UPDATE"
 _TAKE = f"""
     SELECT d.*, {STATUS} AS stands, {OUTCOME} AS came_to FROM drafts d
-    WHERE d.workspace_id = $1 AND d.id = $2 FOR UPDATE OF d
+    WHERE d.workspace_id = $1 AND d.id = $2
 """
 _UNDER = """
     SELECT v.automation_id, v.version, v.definition_hash, v.grants, a.created_by

@@ -35,9 +35,6 @@ if TYPE_CHECKING:
     from mainspring.store.database import Database
 
 _ARGUMENTS: Final = {"automation": "automation_id", "recipe": "recipe"}
-_NAMES: Final = {
-    "workspace": "the workspace", "automation": "this automation", "recipe": "its recipe",
-}  # fmt: skip
 
 
 def _subject(given: Mapping[str, Any], _: Any) -> str | None:
@@ -245,8 +242,9 @@ def _released(back: int, still: Halt | None = None) -> dict[str, Any]:
     if still is None:
         says = f"It goes on. Runs that are back in the queue: {back}; what stands in line follows."
     else:
+        what = "the workspace" if still.scope == "workspace" else "its recipe"
         says = (
-            f"It is released, and stands still all the same, since {_NAMES[still.scope]} is "
+            f"It is released, and stands still all the same, since {what} is "
             f"halted{'' if still.workspace_id else ' in every workspace'}: {still.reason}"
         )
     return {"back": back, "says": says}

@@ -199,12 +199,12 @@ async def _drop_months(database: Database, now: datetime, bounds: Sequence[Bound
     dropped: list[str] = []
     usual = _past(now, DEFAULT_DAYS)
     async with database.acquire() as connection:
-        for month in await ended(connection, "runs", _past(now, 1)):
-            # Whoever sends a run of it round again waits, and hears then that it is gone.
-            async with alone_in_month(connection, month.start):
-                if not await _worth_keeping(connection, month, unusual, usual):
-                    spares = partial(_unfinished, month)
-                    dropped += await drop_cut(database, _FAMILY, month, spares)
+        months = await ended(connection, "runs", _past(now, 1))
+    for month in months:
+        # Whoever sends a run of it round again waits, and hears then that it is gone.
+        async with alone_in_month(database, month.start) as connection:
+            if not await _worth_keeping(connection, month, unusual, usual):
+                dropped += await drop_cut(database, _FAMILY, month, partial(_unfinished, month))
     return dropped
 
 

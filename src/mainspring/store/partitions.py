@@ -18,6 +18,7 @@ import asyncpg
 
 from mainspring.contracts.context import Transaction
 from mainspring.contracts.ids import floor_id, moment_of
+from mainspring.store.outage import database_problem
 
 if TYPE_CHECKING:
     from mainspring.store.database import Connection, Database
@@ -87,7 +88,6 @@ async def ensure_partitions(tx: Connection, now: datetime) -> list[str]:
     A period that already has rows in the table for all others is left out: they are found
     there as well, and moving them would mean letting go of everything that points at them.
     """
-    made: list[str] = []
     # Held to the end of the transaction: two processes that start at once take turns.
     await tx.execute("SELECT pg_advisory_xact_lock(7311, 1)")
     rows = await tx.fetch("SELECT relname FROM pg_class WHERE relispartition AND relkind = 'r'")
@@ -98,6 +98,9 @@ async def ensure_partitions(tx: Connection, now: datetime) -> list[str]:
         for span in spans(period, now)
         if f"{table}_{span.name}" not in there
     ]
+    if not missing:
+        return []
+    made: list[str] = []
     try:
         async with tx.transaction():
             await tx.execute(_PATIENCE)
@@ -175,14 +178,21 @@ async def ended(tx: Transaction, table: str, before: datetime) -> list[Cut]:
 
 
 @contextlib.asynccontextmanager
-async def alone_in_month(connection: Transaction, made: UUID) -> AsyncIterator[None]:
-    """The month of an id is held for whoever drops it, without a transaction that stands open."""
-    month = _month(made)
-    await connection.execute("SELECT pg_advisory_lock(7312, $1)", month)
+async def alone_in_month(database: Database, made: UUID) -> AsyncIterator[Connection]:
+    """Holds the month of an id for whoever drops it, by a session and not by a transaction.
+
+    What is asked over the session's connection lets go of its own locks at once; a transaction
+    that had looked at the tables would stand in the way of their dropping.
+    """
+    connection = await database.dedicated()
     try:
-        yield
+        await connection.execute("SELECT pg_advisory_lock(7312, $1)", _month(made))
+        yield connection
+    except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError) as error:
+        raise database_problem(error) from error
     finally:
-        await connection.execute("SELECT pg_advisory_unlock(7312, $1)", month)
+        # Ends the session, and with it the lock.
+        connection.terminate()
 
 
 async def among_others_in_month(tx: Transaction, made: UUID) -> None:

@@ -11,7 +11,7 @@ of somebody who has left are not used any more.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import AsyncIterator, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -184,8 +184,12 @@ class Vault:
 
     async def check_opens(self) -> None:
         """Refuses to begin where there are secrets and this machine's key opens none of them."""
-        found = await self.condition()
-        if found.total and len(found.closed) == found.total:
+        there = False
+        async for _, opens in self._tried(await self.keyring.keys(anew=True)):
+            if opens:
+                return
+            there = True
+        if there:
             raise Fault(
                 "The master key that is here, if there is one, opens none of the secrets: every "
                 "run that needs one would fail on this machine.",
@@ -200,17 +204,25 @@ class Vault:
         keys = await self.keyring.keys(anew=True)
         closed: list[str] = []
         total = behind = 0
+        async for row, opens in self._tried(keys):
+            total += 1
+            behind += keys.sealing is None or row["key_id"] != keys.sealing.id
+            if not opens:
+                closed.append(str(row["name"]))
+        return Condition(total, tuple(closed), behind)
+
+    async def _tried(self, keys: Keys) -> AsyncIterator[tuple[Row, bool]]:
+        """Every secret there is, and whether it opens."""
         after = (UUID(int=0), UUID(int=0))
         while rows := await self._database.fetch(SOME, *after, _AT_ONCE):
             for row in rows:
-                total += 1
-                behind += keys.sealing is None or row["key_id"] != keys.sealing.id
                 try:
                     read(keys, drawer_of(row), row)
                 except (Clash, Fault):
-                    closed.append(str(row["name"]))
+                    yield row, False
+                else:
+                    yield row, True
             after = (rows[-1]["workspace_id"], rows[-1]["id"])
-        return Condition(total, tuple(closed), behind)
 
     async def _rows(self, drawer: Drawer, wanted: list[str]) -> dict[str, Row]:
         found = await self._database.fetch(

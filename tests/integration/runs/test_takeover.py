@@ -14,7 +14,7 @@ from mainspring.runs.rescue import rescue, return_strays
 from mainspring.store.sessions import host_mark
 from tests.kit.dying import LEASES_OVER, Dead, lose_workers
 from tests.kit.house import Bench, document, step
-from tests.kit.standing_in_line import until_in_line
+from tests.kit.standing_in_line import cut_off, until_in_line
 
 
 class DieOnce:
@@ -305,12 +305,6 @@ async def test_a_damaged_definition_fails_its_run_and_blocks_nobody(bench: Bench
     assert run["error"]["errors"]
 
 
-_CUT = """
-    SELECT pg_terminate_backend(l.pid) FROM pg_locks l JOIN pg_stat_activity a USING (pid)
-    WHERE NOT l.granted AND a.datname = current_database()
-"""
-
-
 async def test_a_database_that_goes_and_comes_back_is_told_once_each(
     bench: Bench, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -325,7 +319,7 @@ async def test_a_database_that_goes_and_comes_back_is_told_once_each(
             await tx.execute("LOCK TABLE workers IN ACCESS EXCLUSIVE MODE")
             for _ in range(3):
                 await until_in_line(bench.house.database)
-                await tx.execute(_CUT)
+                await cut_off(tx)
             await until_said("The database is away")
         await until_said("The database is back")
         made = await bench.dispatch(document(step("n", "notification", {"title": "Hi"})))

@@ -119,3 +119,10 @@ def test_a_problem_stays_itself_and_is_not_logged(caplog: pytest.LogCaptureFixtu
     assert logged_problem(own) is own
     assert isinstance(logged_problem(TimeoutError(SECRET)), TimedOut)
     assert caplog.messages == []
+
+
+def test_two_that_met_are_told_as_that_and_not_logged(caplog: pytest.LogCaptureFixture) -> None:
+    told = logged_problem(asyncpg.DeadlockDetectedError(SECRET))
+    assert isinstance(told, Clash)
+    assert (told.code, told.retryable) == ("database_collision", True)
+    assert caplog.text == ""
