@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -113,6 +114,21 @@ async def test_strict_is_the_same_board_and_field_and_a_moment_that_wakes_both(
     assert (mail["trigger_kinds"], mail["trigger_types"]) == (["page_ingested"], ["email"])
     assert mail["last_run_at"] is None
     assert told["matches"][-1]["name"] == "list", "what is strict comes first"
+
+
+async def test_an_overlap_says_when_the_other_automation_last_ran(bench: Bench) -> None:
+    desk = Desk(bench)
+    board = await desk.board("CRM")
+    made = await bench.dispatch(
+        document(step("add", "append_board_rows", {"board_id": board, "rows": [{"a": 1}]}))
+    )
+    async with bench.worker():
+        run = await bench.until(made.run_id)
+
+    told = await desk.call("find_overlapping_automations", {"writes_to_boards": [board]})
+
+    [match] = told["matches"]
+    assert datetime.fromisoformat(match["last_run_at"]) == run["started_at"]
 
 
 async def test_a_save_beside_a_strict_overlap_needs_a_note_which_is_kept(bench: Bench) -> None:

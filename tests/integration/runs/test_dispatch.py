@@ -55,6 +55,20 @@ async def test_inputs_are_judged_by_the_version_that_was_saved_just_now(bench: B
         await bench.dispatch(document(step("a", "test.echo"), inputs=other), inputs={"n": 1})
 
 
+async def test_a_run_executes_the_version_it_was_accepted_with(bench: Bench) -> None:
+    made = await bench.dispatch(document(step("a", "test.echo", {"value": "accepted"})))
+    newer = await bench.save(document(step("b", "transform_data", {"output": "newer"})))
+    assert newer.version == 2
+    # As a worker that never compiled the first version.
+    bench.house.versions.forget()
+
+    async with bench.worker():
+        run = await bench.until(made.run_id)
+
+    assert run["status"] == "succeeded"
+    assert (run["version"], [ran["step"] for ran in run["steps"]]) == (1, ["a"])
+
+
 async def test_bad_inputs_of_a_trigger_become_a_failed_run_that_says_why(bench: Bench) -> None:
     plan = document(step("a", "test.echo"), inputs=NEEDS_N)
     await bench.save(plan)

@@ -189,6 +189,19 @@ def test_admin_capabilities_are_never_allowed() -> None:
     assert not covers(Grant("admin_reset"), Grant("admin_reset"))
 
 
+@pytest.mark.parametrize(
+    "other", ["board.app", "board.append_rows", "board", "board.append.", "append", "Board.append"]
+)
+def test_a_grant_is_for_one_exact_name(other: str) -> None:
+    given = Grant("board.append")
+    assert permits([given], other, {}).reason == f"{other} is not granted."
+    assert match(given, other, {}).reason == f"{other} is not granted."
+    assert not permits([Grant(other)], "board.append", {})
+    assert not covers(given, Grant(other))
+    assert not covers(Grant(other), given)
+    assert missing([Grant(other)], [given]) == (Grant(other),)
+
+
 def test_one_of_several_grants_is_enough_and_none_is_too_few() -> None:
     grants = [grant(board_id="b1"), grant(board_id="b2")]
     assert permits(grants, "board.append", {"board_id": "b2"})
