@@ -17,7 +17,8 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
@@ -30,6 +31,12 @@ _SOURCES: Final = ("src", "public", "index.html", "package.json", "deno.lock", "
 _STAMP: Final = "made-from"
 _SQUEEZED: Final = frozenset({".js", ".css", ".svg"})
 _QUIET: Final = {"NO_COLOR": "1", "DENO_NO_UPDATE_CHECK": "1", "DENO_NO_PROMPT": "1"}
+# Where other tools of this machine are told of a private certificate authority; pip's first,
+# because pip has just installed Deno through the same proxy.
+_CA_VARIABLES: Final = (
+    "PIP_CERT", "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "NODE_EXTRA_CA_CERTS",
+)  # fmt: skip
+_PROGRESS_SECONDS: Final = 10.0
 
 
 class CouldNotBuild(Exception):
@@ -70,7 +77,7 @@ def _build(sources: Path, into: Path, digest: str, deno: str) -> None:
     # Built beside and then put in place: a server that starts meanwhile finds a whole page.
     fresh = into.with_name(f"{into.name}.{os.getpid()}")
     command = ("run", "--allow-all", "npm:vite", "build", "--emptyOutDir", "--logLevel", "warn")
-    _run([deno, *command, "--outDir", str(fresh)], workshop)
+    _run([deno, *command, "--outDir", str(fresh)], workshop, "building the page")
     for path in _files(fresh):
         if path.suffix in _SQUEEZED:
             squeezed = gzip.compress(path.read_bytes(), compresslevel=9, mtime=0)
@@ -89,13 +96,21 @@ def _is_made(into: Path, digest: str) -> bool:
 def _turn(into: Path) -> Iterator[None]:
     into.parent.mkdir(parents=True, exist_ok=True)
     with into.with_name(f"{into.name}.lock").open("w", encoding="utf-8") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            print(
+                f"Waiting for another command that builds the page (it locks {lock.name}) ...",
+                file=sys.stderr,
+            )
+            fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 
 
 def install(sources: Path, deno: str | None = None) -> None:
     """The packages that the page is made of, exactly as the lock file names them."""
-    _run([deno or find_deno(), "install", "--frozen", "--quiet"], sources)
+    command = [deno or find_deno(), "install", "--frozen", "--quiet"]
+    _run(command, sources, "downloading the page's npm packages")
 
 
 def digest_of(sources: Path) -> str:
@@ -132,14 +147,71 @@ def _copied(sources: Path, into: Path) -> Path:
     return workshop
 
 
-def _run(command: list[str], folder: Path) -> None:
-    done = subprocess.run(
-        command, cwd=folder, env={**os.environ, **_QUIET}, capture_output=True, text=True,
-        check=False,
-    )  # fmt: skip
-    if done.returncode:
-        told = (done.stderr.strip() or done.stdout.strip())[-2000:]
-        raise CouldNotBuild(f"The page could not be built ({' '.join(command[1:4])}):\n{told}")
+def deno_environment(environment: Mapping[str, str]) -> dict[str, str]:
+    """The environment for Deno: it trusts the certificate authorities that pip trusts.
+
+    Deno reads neither pip's variables nor, unless asked, the system's store.
+    """
+    made = {"DENO_TLS_CA_STORE": "system,mozilla", **environment, **_QUIET}
+    if "DENO_CERT" not in made:
+        named = [made[name] for name in _CA_VARIABLES if Path(made.get(name, "")).is_file()]
+        trusted = named[0] if named else _pip_certificate()
+        if trusted is not None:
+            made["DENO_CERT"] = trusted
+    return made
+
+
+def _pip_certificate() -> str | None:
+    """The file that pip's own configuration names, if there is one."""
+    asked = subprocess.run(
+        [sys.executable, "-m", "pip", "config", "list"], capture_output=True, text=True, check=False
+    )
+    for line in asked.stdout.splitlines():
+        name, _, value = line.partition("=")
+        if name == "global.cert" and Path(value.strip("'")).is_file():
+            return value.strip("'")
+    return None
+
+
+def _run(command: list[str], folder: Path, activity: str) -> None:
+    with subprocess.Popen(
+        command, cwd=folder, env=deno_environment(os.environ), stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    ) as process:  # fmt: skip
+        out, err = _finish(process, activity)
+    if process.returncode:
+        output = (err.strip() or out.strip())[-2000:]
+        raise CouldNotBuild(
+            f"The page could not be built: {activity} failed.\n{output}{remedy(output)}"
+        )
+
+
+def _finish(process: subprocess.Popen[str], activity: str) -> tuple[str, str]:
+    begun = time.monotonic()
+    while True:
+        try:
+            return process.communicate(timeout=_PROGRESS_SECONDS)
+        except subprocess.TimeoutExpired:
+            seconds = round(time.monotonic() - begun)
+            print(f"  still {activity} ({seconds} s)", file=sys.stderr)
+
+
+def remedy(output: str) -> str:
+    """What to do about a failure that Deno reports in its own terms; empty if unknown."""
+    if "invalid peer certificate" in output:
+        return (
+            "\nThe package registry's certificate is signed by an authority that is not trusted"
+            " here. Behind a company proxy, set SSL_CERT_FILE (or DENO_CERT) to the PEM file of"
+            " the company's certificate authority and run this command again."
+        )
+    if "Failed opening CA file" in output:
+        return "\nDENO_CERT names a file that cannot be read: correct it and run this again."
+    if "error sending request" in output:
+        return (
+            "\nThe npm registry cannot be reached: check the network, HTTPS_PROXY and"
+            " NPM_CONFIG_REGISTRY, then run this command again."
+        )
+    return ""
 
 
 if __name__ == "__main__":

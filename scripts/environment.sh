@@ -78,10 +78,25 @@ install() {
     rm -f "$venv/made-for-run" "$venv/made-for-dev"
     # Each module is compiled when it is first imported; most of what is installed never is.
     # The page is built afterwards, with the deno that is installed here.
-    PIP_DISABLE_PIP_VERSION_CHECK=1 MAINSPRING_BUILD_PAGE=no "$venv/bin/python" -m pip install --quiet --no-input --no-compile \
-        -c "$root/constraints.txt" -e "$target" >"$log" 2>&1 || explain_pip
+    show_progress &
+    progress=$!
+    PIP_DISABLE_PIP_VERSION_CHECK=1 MAINSPRING_BUILD_PAGE=no "$venv/bin/python" -m pip install --no-input --no-compile \
+        --progress-bar off -c "$root/constraints.txt" -e "$target" >"$log" 2>&1 || installed=no
+    kill "$progress" 2>/dev/null || true
+    [ "${installed:-yes}" = yes ] || explain_pip
     fingerprint >"$venv/made-for-run"
     [ "$1" = run ] || fingerprint >"$venv/made-for-dev"
+}
+
+# Every few seconds: how long pip has been at work, and on what. Ends with this script.
+show_progress() {
+    interval=${1:-10}
+    elapsed=0
+    while sleep "$interval" >/dev/null 2>&1 && kill -0 $$ 2>/dev/null; do
+        elapsed=$((elapsed + interval))
+        current=$(grep -E '^ *(Collecting|Downloading|Building|Installing)' "$log" 2>/dev/null | tail -n 1 | cut -c 1-70)
+        printf '  %s s: %s\n' "$elapsed" "${current:-asking the package index}"
+    done
 }
 
 explain_pip() {
@@ -101,7 +116,7 @@ prepare_page() {
         export MAINSPRING_PAGE="$1"
     fi
     "$venv/bin/python" "$root/scripts/build_page.py" --into "$1" ||
-        echo "Mainspring works without its page; run this command again to build it." >&2
+        echo "Everything but the web page works. Run this command again to build the page." >&2
 }
 
 prepare_environment() {
@@ -118,7 +133,10 @@ prepare_packages() {
     # Two commands at once take turns, and the second finds the work done.
     if command -v flock >/dev/null 2>&1; then
         exec 9>"$place/.venv.lock"
-        flock 9
+        flock -n 9 || {
+            echo "Waiting for another command that prepares $venv (it locks $place/.venv.lock) ..."
+            flock 9
+        }
     fi
     if ! is_fresh "$1"; then
         echo "Preparing the Python environment in $venv (needed once, takes a few minutes) ..."

@@ -241,6 +241,13 @@ def read_settings_file(home: Path) -> dict[str, str]:
             lines = file.read(_MOST_FILE_CHARACTERS).splitlines()
     except (FileNotFoundError, NotADirectoryError):
         return {}
+    except PermissionError:
+        if not os.access(home, os.X_OK):
+            raise BadSetting(
+                f"The data folder {home} cannot be opened by this user: permission denied. Name a"
+                f" folder of your own with --home or {_HOME}."
+            ) from None
+        raise BadSetting(f"The settings file {path} cannot be read.") from None
     except (OSError, UnicodeDecodeError):
         raise BadSetting(f"The settings file {path} cannot be read.") from None
     if mode & 0o077:

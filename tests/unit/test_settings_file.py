@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -49,3 +51,41 @@ def test_a_file_that_cannot_be_used_is_refused(
     write(tmp_path, text, mode)
     with pytest.raises(BadSetting, match=why):
         read_settings({"MAINSPRING_HOME": str(tmp_path)})
+
+
+def as_ordinary_user(question: Callable[[], str]) -> str:
+    """The answer of a child process that has no privileges over other users' files."""
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            if os.geteuid() == 0:
+                os.setuid(65534)
+            os.write(writer, question().encode())
+        finally:
+            os._exit(0)
+    os.close(writer)
+    os.waitpid(child, 0)
+    with os.fdopen(reader, encoding="utf-8") as answer:
+        return answer.read()
+
+
+def test_a_data_folder_of_somebody_else_is_named_and_not_its_settings_file(tmp_path: Path) -> None:
+    locked = tmp_path / "locked"
+    locked.mkdir()
+    locked.chmod(0o000)
+
+    def refusal(home: Path) -> str:
+        try:
+            read_settings({"MAINSPRING_HOME": str(home)})
+        except BadSetting as problem:
+            return str(problem)
+        return "nothing was refused"
+
+    for home in (locked, locked / "deeper"):
+        told = as_ordinary_user(lambda home=home: refusal(home))  # type: ignore[misc]
+        assert told == (
+            f"The data folder {home} cannot be opened by this user: permission denied. Name a"
+            " folder of your own with --home or MAINSPRING_HOME."
+        )
+    locked.chmod(0o700)

@@ -59,7 +59,14 @@ def read_value(limits: Limits) -> str:
     except UnicodeDecodeError:
         # The cause would quote the value.
         raise Invalid("The value is not UTF-8 text.", code="secret_value") from None
-    return text.removesuffix("\n").removesuffix("\r")
+    value = text.removesuffix("\n").removesuffix("\r")
+    if not value:
+        raise Invalid(
+            "The value of the secret is empty.",
+            code="secret_value",
+            suggestion="Pipe the value in, or run the command in a terminal and type it.",
+        )
+    return value
 
 
 async def set_secret(

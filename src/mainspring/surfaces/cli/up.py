@@ -30,6 +30,7 @@ from mainspring.surfaces.cli.signals import STOPPING
 from mainspring.surfaces.cli.standing import refuse_second, take_place
 from mainspring.surfaces.cli.supervisor import Change, Supervisor
 from mainspring.surfaces.cli.words import hint
+from mainspring.surfaces.web.files import BUILT, is_built
 
 if TYPE_CHECKING:
     from mainspring.settings import Settings
@@ -187,12 +188,7 @@ class Shown:
         database = "outside, from MAINSPRING_DATABASE_URL" if outside else "embedded"
         lines = [
             f"Mainspring is up. The API is at {clean(self.settings.address)}/api/v1",
-            f"  page      {clean(self.settings.address)}/",
-            *(
-                []
-                if self.link is None
-                else [f"  sign in   {clean(self.link)}  (once, for an hour)"]
-            ),
+            *self._page_lines(),
             f"  token     {self._token_words()}",
             f"  data      {clean(str(self.settings.home))}, Postgres {database}",
             f"  processes up {os.getpid()}, {named}",
@@ -206,7 +202,20 @@ class Shown:
                 " anyone on the way can read tokens. Put a server with https before it."
             )
 
+    def _has_page(self) -> bool:
+        return is_built(self.settings.page or BUILT)
+
+    def _page_lines(self) -> list[str]:
+        if not self._has_page():
+            return ["  page      not built; python scripts/build_page.py builds it or says why not"]
+        lines = [f"  page      {clean(self.settings.address)}/"]
+        if self.link is not None:
+            lines.append(f"  sign in   {clean(self.link)}  (once, for an hour)")
+        return lines
+
     def _next(self) -> str:
+        if not self._has_page():
+            return f"{hint('new')}, in another terminal"
         first = "open that link in a browser" if self.link else f"{hint('sign-in')} for a new link"
         return f"{first}; or {hint('new')}, in another terminal"
 
@@ -219,7 +228,8 @@ class Shown:
         if change.state == "ready":
             told["address"] = self.settings.address
             told["token_file"] = str(self.token)
-            if self.link is not None:
+            told["page"] = self._has_page()
+            if self.link is not None and self._has_page():
                 told["sign_in"] = self.link
             told["database"] = "outside" if self.settings.database_url else "embedded"
             if self.show_token:

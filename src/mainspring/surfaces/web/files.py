@@ -19,6 +19,7 @@ NONCE: Final = b"__NONCE__"
 # What may be asked for by a name that never changes.
 _KEPT_NAMES: Final = frozenset({"mark.svg"})
 _SQUEEZED: Final = ".gz"
+_DOCUMENT: Final = "index.html"
 
 # The address of every screen. There is no folder to walk through: what is not listed here is
 # no page, and a path that is cut short or made up is answered by the door.
@@ -64,15 +65,19 @@ class Page:
         return bool(self.assets)
 
 
+def is_built(folder: Path) -> bool:
+    """Whether a page can be served from this folder."""
+    return (folder / _DOCUMENT).is_file()
+
+
 @cache
 def read_page(folder: Path) -> Page:
     """What was built into this folder; where nothing was, a page that says so."""
-    document = folder / "index.html"
-    if not document.is_file():
+    if not is_built(folder):
         return Page(_UNBUILT, {})
     found = {path.name: path for path in (folder / "assets").iterdir() if path.is_file()}
     return Page(
-        document.read_bytes(),
+        (folder / _DOCUMENT).read_bytes(),
         {name: _asset(path, found) for name, path in found.items() if path.suffix != _SQUEEZED},
     )
 

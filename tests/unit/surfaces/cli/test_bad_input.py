@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import subprocess
@@ -173,6 +174,23 @@ def test_the_value_of_a_secret_is_not_taken_from_the_command_line(
 
     captured = capsys.readouterr()
     assert "hunter2" not in captured.out + captured.err
+
+
+@pytest.mark.parametrize("piped", [b"", b"\n", b"\r\n"])
+def test_an_empty_secret_is_refused_without_naming_internals(
+    command: Command,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    piped: bytes,
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(piped)))
+
+    assert command("secrets", "set", "token") == 2
+
+    told = capsys.readouterr().err
+    assert "The value of the secret is empty." in told
+    assert "Pipe the value in" in told
+    assert "automation_secret_set" not in told
 
 
 @pytest.mark.parametrize(

@@ -298,3 +298,22 @@ def test_a_part_that_ended_in_order_is_not_called_unexpected() -> None:
     assert "in order" in how_it_ended(0)
     assert how_it_ended(3) == "ended unexpectedly (exit code 3)"
     assert how_it_ended(-9) == "ended unexpectedly (signal 9)"
+
+
+def test_the_banner_offers_no_link_to_a_page_that_is_not_built(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings = read_settings({"MAINSPRING_HOME": str(tmp_path), "MAINSPRING_PAGE": str(tmp_path)})
+    link = "http://127.0.0.1:8420/sign-in#msl_x"
+    shown = Shown(Screen(), settings, tmp_path / "owner.token", show_token=False, link=link)
+
+    shown.change(Change("ready", (("api", 7),)))
+    unbuilt = capsys.readouterr().out
+    (tmp_path / "index.html").write_text("<!doctype html>")
+    shown.change(Change("ready", (("api", 7),)))
+    built = capsys.readouterr().out
+
+    assert "  page      not built; python scripts/build_page.py" in unbuilt
+    assert link not in unbuilt
+    assert "open that link" not in unbuilt
+    assert f"  sign in   {link}" in built
