@@ -2,7 +2,8 @@
 
     python tests/kit/mcp_program.py [noise|huge|silent|crash|child FILE|daemon FILE]
 
-Its tool ``environment`` tells what it was given, and ``say`` says what it is told to.
+Its tool ``environment`` returns what it was given, ``say`` the text in its arguments, ``process``
+its process id, and ``fail`` always fails.
 """
 
 import json
@@ -15,7 +16,7 @@ from typing import Any
 OLD = "2025-11-25"
 TOOLS = [
     {"name": name, "description": name, "inputSchema": {"type": "object"}}
-    for name in ("environment", "say")
+    for name in ("environment", "say", "process", "fail")
 ]
 
 SLEEP = [sys.executable, "-c", "import time; time.sleep(600)"]
@@ -47,6 +48,10 @@ def answered(method: str, params: dict[str, Any], mode: str) -> dict[str, Any]:
         return {"tools": TOOLS}
     if params["name"] == "environment":
         return {"content": [], "structuredContent": dict(os.environ)}
+    if params["name"] == "process":
+        return {"content": [], "structuredContent": {"pid": os.getpid()}}
+    if params["name"] == "fail":
+        return {"content": [{"type": "text", "text": "It failed."}], "isError": True}
     text = "x" * 6_000_000 if mode == "huge" else str(params.get("arguments", {}).get("text", ""))
     return {"content": [{"type": "text", "text": text}]}
 

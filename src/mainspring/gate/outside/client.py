@@ -1,8 +1,8 @@
 """Outside: the way to the servers that a workspace is connected to.
 
-Each use loads the row, takes care that the token is good, speaks with the server and throws
-the client away. A token of ours, or of whoever calls, is never handed on: the connection's own
-is all that a server sees, and only at its own address.
+Each use loads the row, makes sure that the token is good, calls the server and discards the
+client. Programs on this machine are kept between uses, because they start slowly. A caller's token
+is never forwarded: a server sees the connection's own token only, and only at its own address.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ from mainspring.workspace.vault import Vault
 
 if TYPE_CHECKING:
     from mainspring.gate.outside.oauth import SignIns
+    from mainspring.gate.outside.program_pool import ProgramPool
 
 __all__ = ["CallAnswer", "Outside", "Session", "ToolSeen", "roomy_egress"]
 
@@ -78,15 +79,21 @@ class Outside:
         self._tokens = TokenKeeper(database, vault, self.authority, clock)
         self.looking = LookingRoom(float(limits.mcp_seconds))
         self._modules: dict[str, Any] = {}
+        self._programs: ProgramPool | None = None
 
     @asynccontextmanager
-    async def session(self, workspace_id: UUID, connection_id: UUID) -> AsyncIterator[Session]:
-        """One session with a server. How it fared is written down at its end."""
+    async def session(
+        self, workspace_id: UUID, connection_id: UUID, *, fresh: bool = False
+    ) -> AsyncIterator[Session]:
+        """One session with a server. How it fared is written down at its end.
+
+        ``fresh`` starts a program on this machine anew, even if it is running.
+        """
         async with self._database.acquire() as reading:
             connection = await rows.find(reading, workspace_id, connection_id)
         session: Session | None = None
         try:
-            async with self._opened(connection) as session:
+            async with self._opened(connection, fresh=fresh) as session:
                 yield session
         except Problem as problem:
             await self._mark(connection, problem if session is None else session.broken)
@@ -114,13 +121,17 @@ class Outside:
 
     async def aclose(self) -> None:
         self.looking.close()
+        if self._programs is not None:
+            await self._programs.aclose()
         await self._egress.aclose()
 
     @asynccontextmanager
-    async def _opened(self, connection: Connection) -> AsyncIterator[Session]:
+    async def _opened(self, connection: Connection, *, fresh: bool) -> AsyncIterator[Session]:
         if connection.transport == "stdio":
-            pipes = await self._loaded("stdio")
-            async with pipes.over_stdio(connection, self._vault, self._limits) as session:
+            module = await self._loaded("program_pool")
+            if self._programs is None:
+                self._programs = module.ProgramPool(self._vault, self._limits)
+            async with self._programs.use(connection, fresh=fresh) as session:
                 yield session
             return
         talk = await self._loaded("talk")

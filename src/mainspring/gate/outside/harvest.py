@@ -78,7 +78,7 @@ class Harvester:
                 raise problem from None
 
     async def _looked(self, workspace_id: UUID, connection_id: UUID) -> list[Looked]:
-        async with self.outside.session(workspace_id, connection_id) as session:
+        async with self.outside.session(workspace_id, connection_id, fresh=True) as session:
             seen = await session.tools()
         stop = threading.Event()
         try:

@@ -1,9 +1,10 @@
 """A server of tools that is a program on this machine, for connections the operator has made.
 
-It is started for each use, by a parent that ends it with everything that it started when the use
-is over, or when we are lost. Of our environment it knows where programs and its home are; what
-else it needs comes from the connection's drawer of the vault, where ``env_github_token`` stands
-for ``GITHUB_TOKEN``. What it prints beside the protocol goes to the log, short and masked.
+It is started by a parent that ends it with everything that it started, when it is no longer used
+or when we are lost; ``program_pool`` keeps it between uses. Of our environment it knows where
+programs and its home are; what else it needs comes from the connection's secrets in the vault,
+where ``env_github_token`` becomes ``GITHUB_TOKEN``. What it prints to stderr goes to the log, short
+and masked.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import logging
 import os
 import shutil
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -69,12 +70,24 @@ class Pipes:
         return sentence(self.redactor.data(bytes(whole)).decode("utf-8", "replace"))
 
 
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A running program and the session with it."""
+
+    session: Session
+    pipes: Pipes
+
+    @property
+    def usable(self) -> bool:
+        """Whether another call can be made: it has not ended, and no call broke the session."""
+        return self.pipes.problem is None and self.session.broken is None
+
+
 @asynccontextmanager
-async def over_stdio(
-    connection: Connection, vault: Vault, limits: Limits
-) -> AsyncIterator[Session]:
-    """A session with a program that lives as long as the session."""
-    values = await _values(connection, vault)
+async def run_program(
+    connection: Connection, values: Mapping[str, str], limits: Limits
+) -> AsyncIterator[Program]:
+    """A program that runs for as long as the context."""
     pipes = Pipes(connection.alias, Redactor(values))
     environment = bare_environment() | {
         name.removeprefix(ENV).upper(): value for name, value in values.items()
@@ -83,14 +96,15 @@ async def over_stdio(
     try:
         streams = _streams(process, pipes)
         async with talk.over(streams, pipes, connection.alias, limits) as session:
-            yield session
+            yield Program(session, pipes)
     finally:
         await _ended(process)
         if said := pipes.last_words():
             log.info("The program of %s said: %s", connection.alias, said)
 
 
-async def _values(connection: Connection, vault: Vault) -> dict[str, str]:
+async def read_values(connection: Connection, vault: Vault) -> dict[str, str]:
+    """The secrets of a connection that its program gets as environment variables."""
     drawer = connection_drawer(connection.workspace_id, connection.id)
     names = [secret.name for secret in await vault.names(drawer) if secret.name.startswith(ENV)]
     return await vault.reveal(drawer, names)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -29,10 +29,18 @@ class Desk:
     for_programs: bool = False
 
     def settings(self) -> Settings:
-        """Read when a command begins, so that help works whatever the environment says."""
-        from mainspring.settings import read_settings
+        """Read when a command begins, so that help works whatever the environment says.
 
-        return read_settings(home=self.home)
+        What may be reached is decided by the server that is up, not by the shell of a command.
+        """
+        from mainspring.settings import read_settings
+        from mainspring.surfaces.cli.standing import who_is_up
+
+        settings = read_settings(home=self.home)
+        server = who_is_up(settings.home)
+        if server is None or server.egress_allow is None:
+            return settings
+        return replace(settings, egress_allow=server.egress_allow)
 
     def limits(self) -> Limits:
         from mainspring.contracts.limits import with_overrides

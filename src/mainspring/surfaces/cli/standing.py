@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from mainspring.settings import Settings
 
 _FILE = "up.lock"
+_MOST_BYTES = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +33,8 @@ class Standing:
 
     pid: int
     address: str
+    # Unknown while it starts, and of a server before this version.
+    egress_allow: frozenset[str] | None = None
 
 
 def who_is_up(home: Path) -> Standing | None:
@@ -86,7 +89,12 @@ def _locked(settings: Settings) -> int:
     file = os.open(settings.home / _FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        entry = json.dumps({"pid": os.getpid(), "address": settings.address}).encode()
+        described = {
+            "pid": os.getpid(),
+            "address": settings.address,
+            "egress_allow": sorted(settings.egress_allow),
+        }
+        entry = json.dumps(described).encode()
         # Overwritten before it is cut, so a reader never finds the file empty.
         os.pwrite(file, entry, 0)
         os.ftruncate(file, len(entry))
@@ -102,8 +110,11 @@ def _locked(settings: Settings) -> int:
 
 def _read(file: int) -> Standing:
     try:
-        entry = json.loads(os.pread(file, 4096, 0))
-        return Standing(int(entry["pid"]), str(entry["address"]))
+        entry = json.loads(os.pread(file, _MOST_BYTES, 0))
+        allow = entry.get("egress_allow")
+        return Standing(
+            int(entry["pid"]), str(entry["address"]), None if allow is None else frozenset(allow)
+        )
     except (OSError, ValueError, KeyError, TypeError):
         # It has the lock and has not written yet.
         return Standing(0, "")

@@ -1,4 +1,4 @@
-"""Programs as servers of tools: started for each use with almost nothing, and gone after it."""
+"""Programs as servers of tools: started with almost nothing, kept while used, and then gone."""
 
 from __future__ import annotations
 
@@ -6,15 +6,18 @@ import asyncio
 import contextlib
 import logging
 import os
+import signal
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from mainspring.contracts.errors import Invalid, Problem, TimedOut, Upstream
 from mainspring.gate.outside import program_parent
+from mainspring.gate.outside.program_pool import ProgramPool
 from mainspring.store.database import Database
 from mainspring.workspace.automations import FIRST_MEMBER
 from mainspring.workspace.connections import rows
@@ -82,30 +85,112 @@ async def test_a_program_that_fails_is_told_within_its_bounds(
         assert str(PROGRAM) not in str(failed.value.as_dict())
 
 
+async def test_a_program_is_kept_between_calls(database: Database, tmp_path: Path) -> None:
+    async with program(database, tmp_path) as (room, connection):
+        first = await room.ask(connection, "process")
+        second = await room.ask(connection, "process")
+        with pytest.raises(Problem) as failed:
+            await room.ask(connection, "fail")
+        third = await room.ask(connection, "process")
+
+        assert first == second == third
+        assert failed.value.code == "tool_failed"
+    await _until_gone([first["pid"]])
+
+
+async def test_calls_at_the_same_time_have_a_program_each(
+    database: Database, tmp_path: Path
+) -> None:
+    async with program(database, tmp_path) as (room, connection):
+        async with room.outside.session(HERE, connection.id) as session:
+            held = await session.call("process", {}, key="held")
+            other = await room.ask(connection, "process")
+        assert held.value["pid"] != other["pid"]
+
+
+async def test_a_new_secret_or_a_look_at_its_tools_starts_the_program_anew(
+    database: Database, tmp_path: Path
+) -> None:
+    async with program(database, tmp_path) as (room, connection):
+        first = await room.ask(connection, "process")
+        await room.vault.set(connection_drawer(HERE, connection.id), "env_greeting", "another")
+        second = await room.ask(connection, "process")
+        async with room.outside.session(HERE, connection.id, fresh=True) as session:
+            third = (await session.call("process", {}, key="fresh")).value
+
+        assert len({seen["pid"] for seen in (first, second, third)}) == 3
+        await _until_gone([first["pid"], second["pid"]])
+
+
+async def test_a_program_that_ended_while_idle_is_started_again(
+    database: Database, tmp_path: Path
+) -> None:
+    async with program(database, tmp_path) as (room, connection):
+        first = await room.ask(connection, "process")
+        os.kill(first["pid"], signal.SIGKILL)
+        await _until_gone([first["pid"]])
+        # The end of its output reaches us a moment after its death.
+        async with asyncio.timeout(10):
+            while (second := await _ask_again(room, connection)) is None:
+                await asyncio.sleep(0.01)
+        assert second["pid"] != first["pid"]
+
+
+async def _ask_again(room: Room, connection: Connection) -> dict[str, Any] | None:
+    try:
+        answer: dict[str, Any] = await room.ask(connection, "process")
+    except Upstream:
+        return None
+    return answer
+
+
+async def test_idle_programs_end_by_themselves_and_are_few(
+    database: Database, tmp_path: Path
+) -> None:
+    async with program(database, tmp_path) as (room, connection):
+        pool = ProgramPool(room.vault, room.limits, idle_seconds=0.05, most_idle=1)
+        async with pool.use(connection) as one, pool.use(connection) as two:
+            pids = [
+                (await session.call("process", {}, key="x")).value["pid"] for session in (one, two)
+            ]
+        await _until_gone(pids)
+        await pool.aclose()
+
+        lasting = ProgramPool(room.vault, room.limits, idle_seconds=600, most_idle=1)
+        async with lasting.use(connection) as one, lasting.use(connection) as two:
+            pids = [
+                (await session.call("process", {}, key="x")).value["pid"] for session in (one, two)
+            ]
+        # The inner one was put back first, and is the longer idle.
+        await _until_gone(pids[1:])
+        async with lasting.use(connection) as one:
+            assert (await one.call("process", {}, key="x")).value["pid"] == pids[0]
+        await lasting.aclose()
+        await _until_gone(pids)
+
+
 @pytest.mark.parametrize("mode", ["child", "daemon"])
 async def test_a_program_is_gone_after_its_use_with_all_that_it_started(
     database: Database, tmp_path: Path, mode: str
 ) -> None:
+    open_before = _files()
     async with program(database, tmp_path, mode, str(tmp_path / "pids")) as (room, connection):
-        open_before = _files()
         await room.ask(connection, "say")
         first = _pids(tmp_path)
-
         assert len(first) == 2
-        await _until_gone(first)
 
-        # Whoever is stopped in the middle leaves nothing behind either.
+        # A caller that is cancelled in the middle of its use takes the program with it.
         using = asyncio.create_task(_hold(room, connection))
         async with asyncio.timeout(10):
             while len(second := _pids(tmp_path)) < 2 or second == first:
                 await asyncio.sleep(0.01)
         using.cancel()
         await asyncio.gather(using, return_exceptions=True)
-        await _until_gone(second)
-        async with asyncio.timeout(10):
-            while _files() > open_before:
-                await asyncio.sleep(0.01)
+        await _until_gone([*first, *second])
         assert _ended_and_not_taken_in() == []
+    async with asyncio.timeout(10):
+        while _files() > open_before:
+            await asyncio.sleep(0.01)
 
 
 async def test_a_program_is_gone_with_whoever_started_it(tmp_path: Path) -> None:
@@ -154,7 +239,7 @@ def _pids(folder: Path) -> list[int]:
 
 
 async def _hold(room: Room, connection: Connection) -> None:
-    async with room.outside.session(HERE, connection.id):
+    async with room.outside.session(HERE, connection.id, fresh=True):
         await asyncio.Event().wait()
 
 

@@ -7,6 +7,7 @@ import shutil
 import sys
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -317,3 +318,19 @@ def test_the_banner_offers_no_link_to_a_page_that_is_not_built(
     assert link not in unbuilt
     assert "open that link" not in unbuilt
     assert f"  sign in   {link}" in built
+
+
+def test_a_command_beside_a_server_reaches_what_the_server_may_reach(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MAINSPRING_EGRESS_ALLOW", "shell.internal:1")
+    desk = Desk(Doors(_locked, build_registry), home=tmp_path)
+    database = "postgresql://u@localhost/d"
+    server = Settings(home=tmp_path, database_url=database, egress_allow=frozenset({"a.b:2"}))
+
+    assert desk.settings().egress_allow == {"shell.internal:1"}
+    with take_place(server):
+        assert desk.settings().egress_allow == {"a.b:2"}
+    with take_place(replace(server, egress_allow=frozenset())):
+        assert desk.settings().egress_allow == frozenset()
+    assert desk.settings().egress_allow == {"shell.internal:1"}
