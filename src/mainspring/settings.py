@@ -179,6 +179,12 @@ class Settings:
         return f"http://{host}:{self.port}"
 
     @property
+    def local_address(self) -> str:
+        """Where the server is reached from the machine it runs on."""
+        local = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(self.host, self.host)  # noqa: S104
+        return replace(self, host=local).listening
+
+    @property
     def address(self) -> str:
         """The server's own address as others should write it."""
         return (self.public_url or self.listening).rstrip("/")

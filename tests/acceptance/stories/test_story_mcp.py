@@ -59,6 +59,10 @@ def _over_rest(server: Started, name: str, arguments: Json) -> tuple[bool, Json]
     return answer.status_code == 200, told
 
 
+# Rows and free disk space are other figures a moment later.
+MEASURED_ANEW = frozenset({"admin_show_size"})
+
+
 def _over_mcp(result: CallToolResult) -> tuple[bool, Json]:
     told: Json = result.structured_content
     return not result.is_error, told
@@ -127,6 +131,8 @@ def test_each_tool_takes_its_own_example_and_reads_the_same_at_every_face(server
                 assert tool.annotations is not None
                 if tool.annotations.read_only_hint:
                     both = await asyncio.to_thread(_over_rest, server, tool.name, example)
+                    if tool.name in MEASURED_ANEW:
+                        told, both = told.keys(), (both[0], both[1].keys())
                     assert both == (good, told), tool.name
         return went
 
@@ -223,9 +229,12 @@ def test_a_limited_token_is_as_limited_at_every_face(server: Started) -> None:
     assert [one["id"] for one in ended.json["capabilities"]] == ["get_board"]
 
 
+@pytest.mark.parametrize("served", [True, False])
 def test_stdout_carries_the_protocol_alone_and_the_command_ends_with_its_input(
-    mainspring: Mainspring,
+    mainspring: Mainspring, untouched: Mainspring, served: bool
 ) -> None:
+    """Whether a running server answers, or the command itself does without one."""
+    here = mainspring if served else untouched
     lines = [
         {"jsonrpc": "2.0", "id": 1, "method": "tools/list"},
         {"jsonrpc": "2.0", "id": 2, "method": "nope"},
@@ -241,7 +250,7 @@ def test_stdout_carries_the_protocol_alone_and_the_command_ends_with_its_input(
         "[]",
     ]  # fmt: skip
     process = subprocess.Popen(
-        mainspring.command("mcp"), env=mainspring.environment(), text=True,
+        here.command("mcp"), env=here.environment(), text=True,
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
     )  # fmt: skip
     assert process.stdin is not None
@@ -249,8 +258,9 @@ def test_stdout_carries_the_protocol_alone_and_the_command_ends_with_its_input(
     try:
         process.stdin.write("\n".join([*bad, "", *map(json.dumps, lines)]) + "\n")
         process.stdin.flush()
-        refused = [json.loads(process.stdout.readline()) for _ in bad]
-        answers = {one["id"]: one for one in (json.loads(process.stdout.readline()) for _ in lines)}
+        came = [json.loads(process.stdout.readline()) for _ in [*bad, *lines]]
+        answers = {one["id"]: one for one in came if one["id"] is not None}
+        refused = [one for one in came if one["id"] is None]
         process.stdin.close()
         rest = process.stdout.read()
         assert (process.wait(PATIENCE), rest) == (0, "")
@@ -259,10 +269,13 @@ def test_stdout_carries_the_protocol_alone_and_the_command_ends_with_its_input(
         process.wait()
         process.stdout.close()
 
-    assert [(one["id"], one["error"]["code"]) for one in refused] == [
-        *[(None, -32700)] * 4, *[(None, -32600)] * 2,
-    ]  # fmt: skip
-    assert answers[1]["error"]["message"] == "The first request of a session is initialize."
+    assert {one["id"] for one in refused} == {None}
+    assert sorted(one["error"]["code"] for one in refused) == [-32700] * 4 + [-32600] * 2
+    if served:
+        # HTTP keeps no session, so that nothing has to come first.
+        assert answers[1]["result"]["tools"]
+    else:
+        assert answers[1]["error"]["message"] == "The first request of a session is initialize."
     assert answers[2]["error"]["code"] == -32601
 
 

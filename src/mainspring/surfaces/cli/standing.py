@@ -35,6 +35,8 @@ class Standing:
     address: str
     # Unknown while it starts, and of a server before this version.
     egress_allow: frozenset[str] | None = None
+    # Where it is reached on this machine; empty if unknown.
+    local_address: str = ""
 
 
 def who_is_up(home: Path) -> Standing | None:
@@ -92,6 +94,7 @@ def _locked(settings: Settings) -> int:
         described = {
             "pid": os.getpid(),
             "address": settings.address,
+            "local_address": settings.local_address,
             "egress_allow": sorted(settings.egress_allow),
         }
         entry = json.dumps(described).encode()
@@ -113,7 +116,10 @@ def _read(file: int) -> Standing:
         entry = json.loads(os.pread(file, _MOST_BYTES, 0))
         allow = entry.get("egress_allow")
         return Standing(
-            int(entry["pid"]), str(entry["address"]), None if allow is None else frozenset(allow)
+            int(entry["pid"]),
+            str(entry["address"]),
+            None if allow is None else frozenset(allow),
+            str(entry.get("local_address", "")),
         )
     except (OSError, ValueError, KeyError, TypeError):
         # It has the lock and has not written yet.

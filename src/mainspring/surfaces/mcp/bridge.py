@@ -1,84 +1,60 @@
-"""From stdin and stdout to an MCP server that runs elsewhere, and back.
+"""Forward MCP messages between stdin and stdout and a server that is reached over HTTP.
 
-For a client that can only start a child. Messages are handed on as they are; what HTTP wants
-beside them (the version, the method, the name) is read from them. A server that cannot be
-reached at the start is said before a client waits; one that goes away later is the answer to
-each request until it is back.
+For a client that can only start a child process. Each line of stdin is one JSON-RPC message and
+becomes one POST; what the server answers goes to stdout, one message a line. The headers that HTTP
+requires beside a message (version, method, name) are read from it. A server that cannot be reached
+at the start is reported before a client waits; one that goes away later is the answer to each
+request until it is back.
+
+The MCP library is not imported: it takes a second of CPU, and a message need not be understood to
+be forwarded.
 """
 
 from __future__ import annotations
 
-import logging
+import base64
+import sys
+from collections.abc import AsyncIterator
 from contextlib import suppress
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 import anyio
-from mcp.client.streamable_http import streamable_http_client
-from mcp.server.stdio import stdio_server
-from mcp.shared._httpx_utils import create_mcp_http_client
-from mcp.shared.inbound import (
-    MCP_METHOD_HEADER,
-    MCP_NAME_HEADER,
-    MCP_PROTOCOL_VERSION_HEADER,
-    NAME_BEARING_METHODS,
-    encode_header_value,
-)
-from mcp.shared.message import ClientMessageMetadata, SessionMessage
-from mcp_types import (
-    CONNECTION_CLOSED,
-    PROTOCOL_VERSION_META_KEY,
-    ErrorData,
-    JSONRPCError,
-    JSONRPCNotification,
-    JSONRPCRequest,
-    JSONRPCResponse,
-)
+import anyio.to_thread
+import httpx2
+import orjson
 
 from mainspring.contracts.errors import Unauthenticated, Upstream
 
-if TYPE_CHECKING:
-    from mcp.shared._stream_protocols import ReadStream, WriteStream
-    from mcp_types import RequestId
-
-# How long answers are still waited for when the client sends no more.
+# How long answers are still awaited when the client sends no more.
 _LAST_SECONDS: Final = 30.0
 _FIRST_SECONDS: Final = 10.0
+_MOST_AT_ONCE: Final = 100
+_ACCEPT: Final = "application/json, text/event-stream"
+_VERSION_IN_META: Final = "io.modelcontextprotocol/protocolVersion"
+_VERSION: Final = "mcp-protocol-version"
+_NAMED_BY: Final = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
+_PARSE_ERROR: Final = -32700
+_INVALID_REQUEST: Final = -32600
+_CONNECTION_CLOSED: Final = -32000
+_INTERNAL_ERROR: Final = -32603
+
+Message = dict[str, Any]
 
 
 async def bridge(url: str, token: str) -> None:
-    """Hands messages on until stdin closes and every request has its answer."""
-    # What it would log of a lost connection, the client is told by us.
-    logging.getLogger("mcp.client").setLevel(logging.CRITICAL)
-    async with create_mcp_http_client(headers={"Authorization": f"Bearer {token}"}) as http:
-        await _knock(http, url)
-        # Whoever writes to stdout ends when its stream does, and is waited for.
-        async with stdio_server() as (from_client, to_client), to_client:
-            crossing = _Crossing(from_client, to_client)
-            while not await _crossed(crossing, http, url):
-                await crossing.answer_all(_unreachable(url))
+    """Forwards messages until stdin closes and every request has its answer."""
+    headers = {"Authorization": f"Bearer {token}"}
+    # The server bounds how long an answer takes.
+    timeout = httpx2.Timeout(_FIRST_SECONDS, read=None, pool=None)
+    async with httpx2.AsyncClient(headers=headers, timeout=timeout) as http:
+        await _check(http, url)
+        await _Bridge(http, url).run()
 
 
-async def _crossed(crossing: _Crossing, http: Any, url: str) -> bool:
-    """Whether the client has sent all it had; the connection may be lost before."""
-    try:
-        async with (
-            streamable_http_client(url, http_client=http) as (from_server, to_server),
-            anyio.create_task_group() as going,
-        ):
-            going.start_soon(crossing.back, from_server)
-            await crossing.over(to_server)
-            with anyio.move_on_after(_LAST_SECONDS):
-                await crossing.all_answered()
-            going.cancel_scope.cancel()
-    except Exception:
-        return False
-    return True
-
-
-async def _knock(http: Any, url: str) -> None:
-    """Whether the server is there and knows the token, before a client waits for it."""
+async def _check(http: httpx2.AsyncClient, url: str) -> None:
+    """Whether the server is there and accepts the token, before a client waits for it."""
     status = None
     with anyio.move_on_after(_FIRST_SECONDS), suppress(Exception):
         async with http.stream("GET", url, headers={"Accept": "application/json"}) as response:
@@ -106,65 +82,141 @@ def _place(url: str) -> str:
     return f"{split.scheme}://{split.netloc}"
 
 
-class _Crossing:
-    """Both directions of one client, and what they must know of each other."""
+class _Bridge:
+    """The messages of one client, and what they must know of each other."""
 
-    def __init__(
-        self,
-        client: ReadStream[SessionMessage | Exception],
-        to_client: WriteStream[SessionMessage],
-    ) -> None:
-        self._client = client
-        self._to_client = to_client
-        self._waiting: dict[RequestId, str] = {}
+    def __init__(self, http: httpx2.AsyncClient, url: str) -> None:
+        self._http = http
+        self._url = url
         self._version: str | None = None
-        self._answered = anyio.Event()
+        self._writing = anyio.Lock()
+        self._room = anyio.Semaphore(_MOST_AT_ONCE)
+        # Requests under way, so that the client can cancel them.
+        self._under_way: dict[Any, anyio.CancelScope] = {}
 
-    async def over(self, server: WriteStream[SessionMessage]) -> None:
-        async for found in self._client:
-            if isinstance(found, Exception):
-                continue  # what is no message cannot be handed on
-            message = found.message
-            if isinstance(message, JSONRPCRequest):
-                self._waiting[message.id] = message.method
-            stamped = ClientMessageMetadata(headers=self._headers(message))
-            await server.send(SessionMessage(message, metadata=stamped))
+    async def run(self) -> None:
+        async with anyio.create_task_group() as group:
+            async for line in anyio.wrap_file(sys.stdin.buffer):
+                if line.strip():
+                    await self._room.acquire()
+                    group.start_soon(self._forward, line)
+            group.cancel_scope.deadline = anyio.current_time() + _LAST_SECONDS
 
-    async def back(self, server: ReadStream[SessionMessage | Exception]) -> None:
-        async for found in server:
-            if isinstance(found, Exception):
-                continue
-            message = found.message
-            if isinstance(message, JSONRPCResponse | JSONRPCError) and message.id is not None:
-                asked = self._waiting.pop(message.id, None)
-                if asked == "initialize" and isinstance(message, JSONRPCResponse):
-                    self._version = message.result.get("protocolVersion")
-            await self._to_client.send(SessionMessage(message))
-            self._answered.set()
+    async def _forward(self, line: bytes) -> None:
+        try:
+            message = orjson.loads(line)
+            if isinstance(message, dict):
+                self._cancel(message)
+                await self._exchange(message, line)
+            else:
+                await self._write_error(None, _INVALID_REQUEST, "This is no JSON-RPC message.")
+        except orjson.JSONDecodeError as error:
+            await self._write_error(None, _PARSE_ERROR, f"This line is no JSON: {error}")
+        finally:
+            self._room.release()
 
-    async def answer_all(self, sentence: str) -> None:
-        """An error for each request that nobody else will answer."""
-        lost = ErrorData(code=CONNECTION_CLOSED, message=sentence)
-        for request_id in list(self._waiting):
-            told = JSONRPCError(jsonrpc="2.0", id=request_id, error=lost)
-            await self._to_client.send(SessionMessage(told))
-        self._waiting.clear()
+    async def _exchange(self, message: Message, line: bytes) -> None:
+        key = _key(message)
+        with anyio.CancelScope() as scope:
+            if key is not None:
+                self._under_way[key] = scope
+            try:
+                await self._post(message, line)
+            finally:
+                self._under_way.pop(key, None)
 
-    async def all_answered(self) -> None:
-        while self._waiting:
-            self._answered = anyio.Event()
-            await self._answered.wait()
+    def _cancel(self, message: Message) -> None:
+        """A cancelled request gets no answer; closing its connection tells the server."""
+        if message.get("method") == "notifications/cancelled":
+            params = message.get("params")
+            cancelled = params.get("requestId") if isinstance(params, dict) else None
+            scope = self._under_way.get((type(cancelled), str(cancelled)))
+            if scope is not None:
+                scope.cancel()
 
-    def _headers(self, message: Any) -> dict[str, str]:
-        if not isinstance(message, JSONRPCRequest | JSONRPCNotification):
-            return {}
-        params = message.params or {}
+    async def _post(self, message: Message, line: bytes) -> None:
+        """Sends one message; each request is answered exactly once, whatever happens."""
+        answered = False
+        reason, code = _unreachable(self._url), _CONNECTION_CLOSED
+        headers = {"Content-Type": "application/json", "Accept": _ACCEPT, **self._headers(message)}
+        try:
+            async with self._http.stream(
+                "POST", self._url, content=line.strip(), headers=headers
+            ) as response:
+                async for found in _bodies(response):
+                    if "jsonrpc" in found:
+                        answered = answered or "result" in found or "error" in found
+                        self._note_version(message, found)
+                        await self._write(found)
+                    else:
+                        # A problem of HTTP, such as a token that was revoked meanwhile.
+                        reason, code = str(found.get("detail", reason)), _INTERNAL_ERROR
+        except (httpx2.HTTPError, httpx2.StreamError, orjson.JSONDecodeError):
+            pass
+        if not answered and _key(message) is not None:
+            await self._write_error(message["id"], code, reason)
+
+    def _note_version(self, asked: Message, answer: Message) -> None:
+        result = answer.get("result")
+        if asked.get("method") == "initialize" and isinstance(result, dict):
+            self._version = result.get("protocolVersion")
+
+    def _headers(self, message: Message) -> dict[str, str]:
+        params = message.get("params")
+        params = params if isinstance(params, dict) else {}
         meta = params.get("_meta")
-        version = meta.get(PROTOCOL_VERSION_META_KEY) if isinstance(meta, dict) else None
-        if not isinstance(version, str):
-            return {MCP_PROTOCOL_VERSION_HEADER: self._version} if self._version else {}
-        headers = {MCP_PROTOCOL_VERSION_HEADER: version, MCP_METHOD_HEADER: message.method}
-        name = params.get(NAME_BEARING_METHODS.get(message.method, ""))
+        version = meta.get(_VERSION_IN_META) if isinstance(meta, dict) else None
+        method = message.get("method")
+        if not isinstance(version, str) or not isinstance(method, str):
+            is_first = method == "initialize" or self._version is None
+            return {} if is_first or self._version is None else {_VERSION: self._version}
+        headers = {_VERSION: _encode(version), "mcp-method": _encode(method)}
+        name = params.get(_NAMED_BY.get(method, ""))
         if isinstance(name, str):
-            headers[MCP_NAME_HEADER] = encode_header_value(name)
+            headers["mcp-name"] = _encode(name)
         return headers
+
+    async def _write_error(self, request_id: Any, code: int, text: str) -> None:
+        error = {"code": code, "message": text}
+        await self._write({"jsonrpc": "2.0", "id": request_id, "error": error})
+
+    async def _write(self, message: Message) -> None:
+        line = orjson.dumps(message) + b"\n"
+        async with self._writing:
+            await anyio.to_thread.run_sync(_print, line)
+
+
+def _print(line: bytes) -> None:
+    sys.stdout.buffer.write(line)
+    sys.stdout.buffer.flush()
+
+
+def _key(message: Message) -> Any:
+    """What tells a request from all others under way, where 1 and "1" are two; None: no request."""
+    request_id = message.get("id")
+    if "method" not in message or request_id is None:
+        return None
+    return type(request_id), str(request_id)
+
+
+async def _bodies(response: httpx2.Response) -> AsyncIterator[Message]:
+    """The objects of an answer: one as JSON, or several as server-sent events."""
+    if not response.headers.get("content-type", "").startswith("text/event-stream"):
+        body = await response.aread()
+        if body.strip():
+            yield orjson.loads(body)
+        return
+    data: list[str] = []
+    async for line in response.aiter_lines():
+        if line.startswith("data:"):
+            data.append(line[5:].removeprefix(" "))
+        elif not line and data:
+            yield orjson.loads("\n".join(data))
+            data = []
+
+
+def _encode(value: str) -> str:
+    """A header's value; what a header cannot carry travels as base64."""
+    if value.isascii() and value.isprintable() and value == value.strip() and "=?" not in value:
+        return value
+    return f"=?base64?{base64.b64encode(value.encode()).decode()}?="

@@ -8,12 +8,16 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from threading import Thread
-from typing import IO, Any
+from typing import IO, Any, ClassVar
 
 import pytest
+
+from mainspring.settings import Settings
+from mainspring.surfaces.cli.standing import take_place
 
 DEADLINE = 30.0
 
@@ -41,8 +45,8 @@ class _Stub(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def _stub(port: int = 0) -> Iterator[HTTPServer]:
-    with HTTPServer(("127.0.0.1", port), _Stub) as server:
+def _stub(port: int = 0, handler: type[BaseHTTPRequestHandler] = _Stub) -> Iterator[HTTPServer]:
+    with HTTPServer(("127.0.0.1", port), handler) as server:
         thread = Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
         try:
@@ -103,6 +107,79 @@ def test_a_request_is_answered_also_while_the_server_has_gone_away(tmp_path: Pat
     assert gone["error"]["message"].endswith("cannot be reached.")
     assert (back["id"], "result" in back) == (3, True)
     assert (child.returncode, logged) == (0, "")
+
+
+def test_beside_a_server_its_own_messages_are_forwarded_to_it(tmp_path: Path) -> None:
+    """Without loading the application, which takes seconds."""
+    settings = Settings(home=tmp_path, database_url="postgresql://u@localhost/d", host="0.0.0.0")
+    with _stub() as server, take_place(replace(settings, port=server.server_port)):
+        child = subprocess.Popen(
+            [sys.executable, "-m", "mainspring", "--home", str(tmp_path), "mcp"],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            env={**os.environ, "MAINSPRING_TOKEN": "msk_known"},
+        )  # fmt: skip
+        assert child.stdin is not None
+        child.stdin.write("no message\n")
+        refused = _line(child)
+        answer = _ask(child, 7)
+        child.communicate(timeout=DEADLINE)
+    assert (refused["id"], refused["error"]["code"]) == (None, -32700)
+    assert answer == {"jsonrpc": "2.0", "id": 7, "result": {}}
+
+
+class _Streaming(_Stub):
+    """Answers as a stream: a notification first, then the result; one call is refused."""
+
+    headers_seen: ClassVar[list[dict[str, str]]] = []
+
+    def do_POST(self) -> None:
+        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        self.headers_seen.append({name.lower(): value for name, value in self.headers.items()})
+        if asked["method"] == "refused":
+            self._reply(403, "application/problem+json", {"detail": "Not with this token."})
+            return
+        progress = {"jsonrpc": "2.0", "method": "notifications/progress", "params": {}}
+        answer = {"jsonrpc": "2.0", "id": asked["id"], "result": {"protocolVersion": "2025-06-18"}}
+        body = "".join(f"event: message\ndata: {json.dumps(m)}\n\n" for m in (progress, answer))
+        self._reply(200, "text/event-stream", body)
+
+    def _reply(self, status: int, kind: str, body: Any) -> None:
+        data = (body if isinstance(body, str) else json.dumps(body)).encode()
+        self.send_response(status)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+
+def test_streamed_answers_refusals_and_headers(tmp_path: Path) -> None:
+    _Streaming.headers_seen.clear()
+    with _stub(handler=_Streaming) as server:
+        child = _begin(tmp_path, f"http://127.0.0.1:{server.server_port}", subprocess.PIPE)
+        child.stdin.write('{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}\n')
+        first, second = _line(child), _line(child)
+        child.stdin.write('{"jsonrpc":"2.0","id":"b","method":"refused"}\n')
+        refused = _line(child)
+        meta = {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}
+        params = {"name": "żółw", "_meta": meta}
+        call = {"jsonrpc": "2.0", "id": 3, "method": "tools/call", "params": params}
+        child.stdin.write(json.dumps(call) + "\n")
+        third = [_line(child), _line(child)][1]
+        child.communicate(timeout=DEADLINE)
+
+    assert first["method"] == "notifications/progress"
+    assert (second["id"], third["id"]) == (1, 3)
+    assert (refused["id"], refused["error"]["message"]) == ("b", "Not with this token.")
+    begun, later, modern = _Streaming.headers_seen
+    assert "mcp-protocol-version" not in begun
+    assert later["mcp-protocol-version"] == "2025-06-18"
+    assert modern["mcp-protocol-version"] == "2026-07-28"
+    assert (modern["mcp-method"], modern["mcp-name"]) == ("tools/call", "=?base64?xbzDs8WCdw==?=")
+
+
+def _line(child: Any) -> Any:
+    child.stdin.flush()
+    return json.loads(child.stdout.readline())
 
 
 def _ask(child: Any, number: int) -> Any:

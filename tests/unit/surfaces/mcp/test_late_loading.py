@@ -12,6 +12,7 @@ def loaded(*libraries):
 import mainspring.surfaces.cli.app
 import mainspring.wiring
 print(loaded("fastapi", "starlette", "uvicorn"))
+import mainspring.surfaces.mcp.bridge
 import mainspring.surfaces.mcp.mount
 import mainspring.surfaces.rest.app
 print(loaded("mcp", "mcp_types"))
