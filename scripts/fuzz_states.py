@@ -29,7 +29,7 @@ _SECTION: Final = "states"
 
 
 def _run(file: str, examples: int, steps: int) -> tuple[bool, float]:
-    sizes = {"WHOLE_SIZES": "1", "STATE_EXAMPLES": str(examples), "STATE_STEPS": str(steps)}
+    sizes = {"STATE_EXAMPLES": str(examples), "STATE_STEPS": str(steps)}
     began = time.monotonic()
     ended = subprocess.run(
         [sys.executable, "-m", "pytest", file, "-q", "-x", "-p", "no:cacheprovider"],

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 
 import pytest
@@ -21,11 +20,7 @@ def lived_in(street: Street) -> Iterator[tuple[House, dict[str, str]]]:
         yield house, furnished(house)
 
 
-# The dark half of the screens is for whoever asks for everything.
-SCHEMES = ["light", "dark"] if os.environ.get("WHOLE_SIZES") else ["light"]
-
-
-@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing_on_any_screen(
     lived_in: tuple[House, dict[str, str]], scheme: str
 ) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import re
-import shutil
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +16,7 @@ from typing import Any, Final
 
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, sync_playwright
 
+from scripts.test_services import chromium
 from tests.acceptance.commands import Mainspring, open_folder
 from tests.acceptance.outside import Web, mailbox, web
 from tests.acceptance.server import OVER, PREFIX, SOON, Started, started
@@ -65,9 +65,7 @@ def opened_street() -> Iterator[Street]:
         }
         server = stack.enter_context(started(Mainspring(folder / "home"), settings))
         playwright = stack.enter_context(sync_playwright())
-        browser = playwright.chromium.launch(
-            executable_path=shutil.which("chromium") or "chromium", args=list(_FLAGS)
-        )
+        browser = playwright.chromium.launch(executable_path=chromium(), args=list(_FLAGS))
         stack.callback(browser.close)
         yield Street(server, browser, post, outside, _signed_in(server, browser))
 

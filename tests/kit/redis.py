@@ -7,7 +7,6 @@ what happens while a broker is away is most of what there is to test about one.
 from __future__ import annotations
 
 import contextlib
-import shutil
 import socket
 import subprocess
 import time
@@ -18,6 +17,7 @@ from typing import Any
 
 import redis
 
+from scripts.test_services import redis_server
 from tests.kit.postgres import open_folder
 
 _PATIENCE = 20.0
@@ -39,11 +39,9 @@ class RedisServer:
         return redis.Redis(port=self.port, socket_timeout=_PATIENCE)
 
     def start(self) -> None:
-        program = shutil.which("redis-server")
-        assert program, "These tests need redis-server: apt-get install redis-server"
         self.process = subprocess.Popen(
             [
-                program, "--port", str(self.port), "--bind", "127.0.0.1", "--save", "",
+                redis_server(), "--port", str(self.port), "--bind", "127.0.0.1", "--save", "",
                 "--appendonly", "no", "--dir", str(self.folder),
             ],
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
