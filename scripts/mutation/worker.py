@@ -1,0 +1,111 @@
+"""Runs tests against mutated modules, one child process for each.
+
+Started by ``scripts.mutate``. Each line of stdin is a task as JSON, and is answered by a line with
+how it ended. The libraries that tests need are imported once; a child process is forked for each
+task, so that it imports the product alone, with one module replaced.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.abc
+import importlib.machinery
+import json
+import os
+import signal
+import sys
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from types import ModuleType
+from typing import Final
+
+_LIBRARIES: Final = (
+    "asyncpg", "cryptography.x509", "fastapi", "httpx2", "hypothesis", "jinja2", "jsonschema_rs",
+    "orjson", "pydantic", "pytest", "pytest_asyncio", "re2", "rich", "typer", "uvloop",
+)  # fmt: skip
+_PAUSE_SECONDS: Final = 0.02
+
+
+class _Mutated(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Imports one module from the given source instead of its file."""
+
+    def __init__(self, name: str, path: str, source: str) -> None:
+        self._name = name
+        self._path = path
+        self._source = source
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        del path, target
+        if fullname != self._name:
+            return None
+        return importlib.machinery.ModuleSpec(fullname, self, origin=self._path)
+
+    def exec_module(self, module: ModuleType) -> None:
+        module.__file__ = self._path
+        exec(compile(self._source, self._path, "exec"), module.__dict__)  # noqa: S102
+
+
+def run_tests(name: str, path: str, source: str, tests: Sequence[str]) -> int:
+    """The exit code of pytest, in a process that is used for nothing else."""
+    import pytest
+
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for pipe in range(3):
+        os.dup2(nothing, pipe)
+    sys.meta_path.insert(0, _Mutated(name, path, source))
+    # Plug-ins are imported already, which pytest would warn about.
+    quiet = ["-W", "ignore::pytest.PytestAssertRewriteWarning"]
+    return int(pytest.main(["-x", "-q", "--no-header", *quiet, *tests]))
+
+
+def attempt(task: dict[str, object], seconds: float) -> str:
+    """``killed``, ``survived`` or ``timed out``."""
+    child = os.fork()
+    if child == 0:
+        code = 70
+        with suppress(BaseException):
+            os.setsid()
+            code = run_tests(
+                str(task["module"]), str(task["path"]), str(task["source"]), _words(task["tests"])
+            )
+        os._exit(code)
+    deadline = time.monotonic() + seconds
+    status: int | None = None
+    while status is None and time.monotonic() < deadline:
+        ended, found = os.waitpid(child, os.WNOHANG)
+        if ended:
+            status = found
+        else:
+            time.sleep(_PAUSE_SECONDS)
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(child, signal.SIGKILL)
+    if status is None:
+        os.waitpid(child, 0)
+        return "timed out"
+    return "survived" if os.waitstatus_to_exitcode(status) == 0 else "killed"
+
+
+def _words(value: object) -> list[str]:
+    assert isinstance(value, list)
+    return [str(word) for word in value]
+
+
+def main() -> None:
+    """Answers tasks until stdin ends."""
+    sys.path[:0] = [os.getcwd(), os.path.join(os.getcwd(), "src")]
+    for library in _LIBRARIES:
+        importlib.import_module(library)
+    for line in sys.stdin:
+        task = json.loads(line)
+        began = time.monotonic()
+        outcome = attempt(task, float(task["seconds"]))
+        answer = {"outcome": outcome, "seconds": time.monotonic() - began}
+        sys.stdout.write(json.dumps(answer) + "\n")
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()
