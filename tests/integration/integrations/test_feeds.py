@@ -91,7 +91,7 @@ async def test_the_market_is_read_with_a_key_and_a_broken_coin_keeps_no_other_aw
         built = coinmarketcap.integration({"coinmarketcap": market.url})
         assert built.manifest["hosts"] == [market.pair]
         market.coin("BTC", 65_000.5, "2026-03-01T10:00:00.000Z")
-        market.coin("ETH", 3_000, "2026-03-01T10:00:00.000Z", quote={"EUR": {}})
+        market.coin("ETH", 3_000, "2026-03-01T10:00:00.000Z", quote=[{"symbol": "EUR"}])
         market.coin("SOL", 150, "2026-03-01T10:00:00.000Z")
         async with visiting(
             market.pair, integration="coinmarketcap", secrets={"api_key": KEY}
@@ -123,3 +123,33 @@ async def test_the_market_is_read_with_a_key_and_a_broken_coin_keeps_no_other_aw
             with pytest.raises(Upstream):
                 await source.read(ctx, {}, None)
     assert all(KEY.encode() in request for request in market.requests)
+
+
+@pytest.mark.parametrize(
+    ("status", "code", "kind", "retryable", "says"),
+    [
+        (429, 1008, Upstream, True, "minute"),
+        (429, 1009, Upstream, False, "day"),
+        (429, 1010, Upstream, False, "month"),
+        (429, 1011, Upstream, False, "address"),
+        (402, 1004, Denied, False, "plan"),
+        (403, 1006, Denied, False, "plan"),
+    ],
+)
+async def test_the_limits_of_the_market_differ_in_how_long_they_last(
+    status: int, code: int, kind: type[Problem], retryable: bool, says: str
+) -> None:
+    async with market_double() as market:
+        built = coinmarketcap.integration({"coinmarketcap": market.url})
+        market.script.append(refusal(status, code, "No."))
+        async with visiting(
+            market.pair, integration="coinmarketcap", secrets={"api_key": KEY}
+        ) as ctx:
+            with pytest.raises(kind) as refused:
+                await built.sources[0].read(ctx, {}, None)
+
+    problem = refused.value
+    assert (problem.retryable, problem.unsent) == (retryable, True)
+    assert problem.retry_after == (60.0 if retryable else None)
+    assert says in f"{problem.detail} {problem.suggestion}"
+    assert "No." in problem.detail

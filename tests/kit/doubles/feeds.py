@@ -53,7 +53,16 @@ class MarketDouble(ScriptedDouble):
             "name": symbol.title(),
             "symbol": symbol,
             "cmc_rank": len(self.coins) + 1,
-            "quote": {"USD": {"price": price, "market_cap": price * 1000, "last_updated": at}},
+            "last_updated": at,
+            "quote": [
+                {
+                    "id": 2781,
+                    "symbol": "USD",
+                    "price": price,
+                    "market_cap": price * 1000,
+                    "last_updated": at,
+                }
+            ],
             **more,
         }
         self.coins.append(shown)
@@ -65,10 +74,14 @@ class MarketDouble(ScriptedDouble):
         if headers.get("x-cmc_pro_api_key") != KEY:
             return refusal(401, 1001, "This API Key is invalid.")
         if path == "/v1/key/info":
-            return _answer(200, {"data": {"plan": {"credit_limit_monthly": 10_000}}})
-        if path != "/v1/cryptocurrency/listings/latest":
+            return _answer(200, {"data": {"plan": {"credit_limit_monthly": 10_000.0}}})
+        # Version 1 of the listing is deprecated; a client must not depend on it.
+        if path != "/v3/cryptocurrency/listings/latest":
             return refusal(404, 404, "Not found")
-        limit = int(dict(pair.split("=") for pair in query.split("&"))["limit"])
+        given = dict(pair.split("=") for pair in query.split("&"))
+        if given.get("convert") != "USD":
+            return refusal(400, 400, "This double converts to USD only.")
+        limit = int(given["limit"])
         return _answer(200, {"status": {"error_code": 0}, "data": self.coins[:limit]})
 
 

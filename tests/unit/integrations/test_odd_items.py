@@ -100,7 +100,7 @@ LETTER: Final = {
 }  # fmt: skip
 COIN: Final = {
     "name": "Bitcoin", "symbol": "BTC", "slug": "b", "cmc_rank": 1, "last_updated": DAY,
-    "quote": {"USD": {"price": 1.0, "market_cap": 2.0, "last_updated": DAY}},
+    "quote": [{"symbol": "USD", "price": 1.0, "market_cap": 2.0, "last_updated": DAY}],
 }  # fmt: skip
 
 

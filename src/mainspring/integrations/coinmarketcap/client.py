@@ -7,10 +7,16 @@ from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
-from mainspring.contracts.context import HttpRequest
-from mainspring.contracts.errors import Problem
+from mainspring.contracts.context import HttpRequest, HttpResponse
+from mainspring.contracts.errors import Denied, Problem, Upstream
 from mainspring.contracts.manifest import base_of
-from mainspring.contracts.provider_answers import malformed, one_line, read_object, refused
+from mainspring.contracts.provider_answers import (
+    malformed,
+    one_line,
+    read_object,
+    refused,
+    retry_after,
+)
 from mainspring.contracts.secret import SecretText, connection_secret
 
 if TYPE_CHECKING:
@@ -20,6 +26,19 @@ MOST_COINS: Final = 10
 _NAME: Final = "CoinMarketCap"
 _HEADER: Final = "X-CMC_PRO_API_KEY"
 _KEY: Final = SecretText((connection_secret("api_key"),))
+_PLAN: Final = "See the plan of the key at pro.coinmarketcap.com."
+_MINUTE: Final = 1008
+# By CoinMarketCap's code: whether the limit passes within a minute, what it is, and what to do.
+_LIMITS: Final[Mapping[int, tuple[bool, str, str | None]]] = {
+    _MINUTE: (True, "CoinMarketCap asks for a pause: the limit of requests a minute is used up.",
+              None),
+    1009: (False, "The CoinMarketCap key has used up its requests of the day.",
+           f"Wait until tomorrow, or choose a larger plan. {_PLAN}"),
+    1010: (False, "The CoinMarketCap key has used up its credits of the month.",
+           f"Wait until they are renewed, or choose a larger plan. {_PLAN}"),
+    1011: (False, "CoinMarketCap gets too many requests from the address of this installation.",
+           "Wait a while; other programs at the same address count too."),
+}  # fmt: skip
 
 
 class CoinMarketCap:
@@ -31,7 +50,8 @@ class CoinMarketCap:
 
     async def latest(self, ctx: CallContext, limit: int) -> list[Any]:
         """The largest coins as they stand now, each as the API tells it."""
-        answer = await self._ask(ctx, "/v1/cryptocurrency/listings/latest", {"limit": str(limit)})
+        query = {"limit": str(limit), "convert": "USD"}
+        answer = await self._ask(ctx, "/v3/cryptocurrency/listings/latest", query)
         data = answer.get("data")
         if not isinstance(data, list):
             raise malformed(_NAME)
@@ -43,7 +63,7 @@ class CoinMarketCap:
         data = answer.get("data")
         plan = data.get("plan") if isinstance(data, dict) else None
         limit = plan.get("credit_limit_monthly") if isinstance(plan, dict) else None
-        return f"{limit} credits a month" if isinstance(limit, int) else ""
+        return f"{limit:.0f} credits a month" if isinstance(limit, int | float) else ""
 
     async def _ask(self, ctx: CallContext, path: str, query: Mapping[str, str]) -> dict[str, Any]:
         response = await ctx.http.send(
@@ -55,27 +75,59 @@ class CoinMarketCap:
                 follow_redirects=False,
             )
         )
-        problem = refused(response, _NAME)
+        problem = _limit_reached(response) or refused(response, _NAME)
         if problem is not None:
             raise _told(problem, response.body)
         return read_object(response, _NAME)
 
 
+def _limit_reached(response: HttpResponse) -> Problem | None:
+    """The problem of a limit or a plan, by CoinMarketCap's own code; None for anything else.
+
+    Status 429 stands for four limits, and only that of the minute passes soon.
+    """
+    if response.status == 429:
+        passes, detail, suggestion = _LIMITS.get(_code(response.body), _LIMITS[_MINUTE])
+        return Upstream(
+            detail,
+            code="provider_busy" if passes else "coinmarketcap_limit",
+            retryable=passes,
+            retry_after=(retry_after(response.headers) or 60.0) if passes else None,
+            suggestion=suggestion,
+            unsent=True,
+        )
+    if response.status in {402, 403}:
+        return Denied(
+            "CoinMarketCap does not allow this with the plan of this key.",
+            code="coinmarketcap_plan",
+            suggestion=_PLAN,
+            unsent=True,
+        )
+    return None
+
+
 def _told(problem: Problem, body: bytes) -> Problem:
     """The problem with the API's own sentence about it, which stands where no other API has it."""
-    try:
-        said = _said(orjson.loads(body))
-    except orjson.JSONDecodeError:
-        said = ""
-    if not said:
+    said = _status(body).get("error_message")
+    if not isinstance(said, str) or not said.strip():
         return problem
     return type(problem)(
-        f"{problem.detail} It says: {said}", code=problem.code, retryable=problem.retryable,
-        retry_after=problem.retry_after, unsent=problem.unsent,
+        f"{problem.detail} It says: {one_line(said)}", code=problem.code,
+        retryable=problem.retryable, retry_after=problem.retry_after,
+        suggestion=problem.suggestion, unsent=problem.unsent,
     )  # fmt: skip
 
 
-def _said(answer: Any) -> str:
+def _code(body: bytes) -> int:
+    """CoinMarketCap's own code of an error; some versions write it as text."""
+    found = str(_status(body).get("error_code", ""))
+    return int(found) if found.isascii() and found.isdigit() and len(found) < 10 else 0
+
+
+def _status(body: bytes) -> Mapping[str, Any]:
+    try:
+        answer = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        return {}
     status = answer.get("status") if isinstance(answer, Mapping) else None
-    said = status.get("error_message") if isinstance(status, Mapping) else None
-    return one_line(said) if isinstance(said, str) else ""
+    return status if isinstance(status, Mapping) else {}

@@ -15,9 +15,11 @@ def read_coin(coin: Any) -> dict[str, Any]:
     """A coin's values, or the problem with what was told of it."""
     if not isinstance(coin, Mapping):
         raise _broken("is no object")
-    quote = coin.get("quote")
-    usd = quote.get("USD") if isinstance(quote, Mapping) else None
-    if not isinstance(usd, Mapping):
+    quotes = coin.get("quote")
+    listed = quotes if isinstance(quotes, list) else []
+    in_usd = (one for one in listed if isinstance(one, Mapping) and one.get("symbol") == "USD")
+    usd = next(in_usd, None)
+    if usd is None:
         raise _broken("has no price in USD")
     symbol, at = _text(coin.get("symbol")), _text(usd.get("last_updated"))
     if not symbol or not at:
