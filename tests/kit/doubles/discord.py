@@ -13,6 +13,8 @@ from urllib.parse import parse_qsl, urlsplit
 from tests.kit.scripted import ScriptedDouble, http_answer, serving
 
 TOKEN = "MTEwMDAwMDAwMDAwMDAwMDAwMQ.G0xyzA.bot-token-of-a-double"
+# The address of the program and its version, as Discord's reference asks for them.
+_AGENT = re.compile(r"DiscordBot \(https?://[^\s,()]+, [0-9]+(\.[0-9]+)*\)")
 _MESSAGES = re.compile(r"/api/v10/channels/([0-9]+)/messages")
 
 
@@ -54,7 +56,7 @@ class DiscordDouble(ScriptedDouble):
         target = urlsplit(where)
         if headers.get("authorization") != f"Bot {TOKEN}":
             return refusal(401, 0, "401: Unauthorized")
-        if not headers.get("user-agent", "").startswith("DiscordBot ("):
+        if not _AGENT.fullmatch(headers.get("user-agent", "")):
             return http_answer(403, b"error code: 1010")
         if target.path == "/api/v10/users/@me":
             return answer(200, {"id": "1100000000000000777", "username": "spring", "bot": True})

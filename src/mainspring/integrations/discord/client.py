@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import orjson
 
+from mainspring import __version__
 from mainspring.contracts.context import Http, HttpRequest, HttpResponse
 from mainspring.contracts.errors import Denied, Missing, Problem, Upstream
 from mainspring.contracts.provider_answers import (
@@ -31,8 +32,8 @@ BOT: Final = SecretText(("Bot ", connection_secret("bot_token")))
 # Discord takes up to 100; a message may be large, and an answer has a size.
 PAGE: Final = 50
 _SECONDS: Final = 30.0
-# Discord turns away programs that do not say in this way what they are.
-_AGENT: Final = "DiscordBot (mainspring, 1)"
+# Discord blocks clients whose User-Agent is not "DiscordBot (url, version)".
+_AGENT: Final = f"DiscordBot (https://pypi.org/project/mainspring/, {__version__})"
 _ID: Final = re.compile(r"[0-9]{15,20}")
 _INVITE: Final = "Invite the bot to the server, and let it see the channel and its history."
 # What Discord's own number means, and what to do about it.
