@@ -55,6 +55,8 @@ class Visit:
 async def visit() -> AsyncIterator[Visit]:
     async with monday_double() as double:
         built = integration({"monday": double.url})
+        # A connection has what a sign-in asks for, and nothing more.
+        double.scopes = frozenset(built.manifest["auth"]["scopes"])
         async with visiting(
             double.pair, integration="monday", secrets={"token": TOKEN}, limits=LIMITS
         ) as ctx:

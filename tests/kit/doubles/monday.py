@@ -14,6 +14,15 @@ from tests.kit.scripted import ScriptedDouble, http_answer, serving
 TOKEN = "eyJhbGciOiJIUzI1NiJ9.eyJ0aWQiOjF9.c2lnbmF0dXJl"
 _FIELD = re.compile(r"\b(me|boards|next_items_page|create_update)\b\s*[({]")
 _DECLARED = re.compile(r"\$(\w+): (\[?\w+!?\]?!?)")
+# The OAuth scope that each part of a document needs.
+_SCOPES = {
+    "me": "me:read",
+    "account": "account:read",
+    "boards": "boards:read",
+    "next_items_page": "boards:read",
+    "create_update": "updates:write",
+}
+_SCOPED = re.compile(rf"\b({'|'.join(_SCOPES)})\b\s*[({{]")
 COLUMNS = [
     {"id": "name", "title": "Name", "type": "name"},
     {"id": "status", "title": "Status", "type": "status"},
@@ -42,6 +51,8 @@ class MondayDouble(ScriptedDouble):
     """The items of boards, by the number of the board."""
 
     boards: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    # What was agreed to when the connection was made.
+    scopes: frozenset[str] = frozenset()
 
     @property
     def url(self) -> str:
@@ -80,6 +91,12 @@ class MondayDouble(ScriptedDouble):
             return refusal("undefinedVariable", "Variables are wrong")
         found = _FIELD.search(document)
         assert found is not None
+        needed = {_SCOPES[one] for one in _SCOPED.findall(document)}
+        if needed - self.scopes:
+            return refusal(
+                "UserUnauthorizedException", f"Missing scopes: {sorted(needed - self.scopes)}",
+                status_code=403,
+            )  # fmt: skip
         self.messages.append({"field": found[1], **given})
         return self._answered(found[1], given)
 
