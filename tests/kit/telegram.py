@@ -38,6 +38,11 @@ class TelegramDouble(ScriptedDouble):
     # What has come to the bot and was not asked beyond yet, by number.
     updates: dict[int, dict[str, Any]] = field(default_factory=dict)
     edits: list[dict[str, Any]] = field(default_factory=list)
+    # Buttons that were pressed: the person sees a progress bar until each is answered.
+    spinning: set[str] = field(default_factory=set)
+    # The address of a webhook, and whether another program asks for the updates of this bot.
+    webhook: str = ""
+    polled_elsewhere: bool = False
 
     def _judged(self, head: bytes, headers: dict[str, str], body: bytes) -> bytes:
         target = urlsplit(head.split(b" ", 2)[1].decode())
@@ -47,6 +52,7 @@ class TelegramDouble(ScriptedDouble):
             "getMe": self._me,
             "getUpdates": self._came,
             "editMessageText": self._edited,
+            "answerCallbackQuery": self._answered,
         }
         if not bot.startswith("bot") or len(method) != 1 or method[0] not in ways:
             return refusal(404, "Not Found")
@@ -75,9 +81,11 @@ class TelegramDouble(ScriptedDouble):
     def pressed(self, data: str, *, user: int = int(CHAT), message: int = 101) -> None:
         """Somebody presses a button under a message in their chat."""
         chat = {"id": user, "type": "private"}
+        query = f"77{len(self.updates)}"
+        self.spinning.add(query)
         self.came(
             callback_query={
-                "id": "7", "from": {"id": user, "is_bot": False, "first_name": "Ada"},
+                "id": query, "from": {"id": user, "is_bot": False, "first_name": "Ada"},
                 "message": {"message_id": message, "chat": chat, "date": 1_785_578_400},
                 "chat_instance": "1", "data": data,
             },
@@ -90,9 +98,30 @@ class TelegramDouble(ScriptedDouble):
         return _done(me)
 
     def _came(self, given: dict[str, Any]) -> bytes:
+        if self.webhook:
+            return refusal(
+                409,
+                "Conflict: can't use getUpdates method while webhook is active; use deleteWebhook "
+                "to delete the webhook first",
+            )
+        if self.polled_elsewhere:
+            return refusal(
+                409,
+                "Conflict: terminated by other getUpdates request; make sure that only one bot "
+                "instance is running",
+            )
         first = int(given.get("offset", 0))
         left = [one for number, one in sorted(self.updates.items()) if number >= first]
         return _done(left[: int(given.get("limit", 100))])
+
+    def _answered(self, given: dict[str, Any]) -> bytes:
+        if given.get("callback_query_id") not in self.spinning:
+            return refusal(
+                400,
+                "Bad Request: query is too old and response timeout expired or query ID is invalid",
+            )
+        self.spinning.remove(given["callback_query_id"])
+        return _done(True)
 
     def _edited(self, given: dict[str, Any]) -> bytes:
         self.edits.append(given)

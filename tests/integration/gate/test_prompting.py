@@ -215,6 +215,7 @@ async def test_what_came_to_the_bot_is_read_from_its_owner_alone(world: World) -
     world.telegram.pressed("y" + "A" * 44)
     await world.call("poll_integration", source="telegram")
     await world.call("poll_integration", source="telegram")
+    assert world.telegram.spinning == set()
     kinds = await world.bench.house.database.fetch(
         "SELECT type FROM events WHERE type LIKE 'telegram.%' ORDER BY id"
     )

@@ -8,6 +8,7 @@ honours no idempotency key, so none is sent.
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NoReturn
@@ -24,9 +25,13 @@ TOKEN: Final = SecretRef("telegram_bot_token")
 CHAT: Final = SecretRef("telegram_chat_id")
 
 _SECONDS = 30.0
+# Nothing depends on these answers, so nothing waits long for them.
+_SHORT = 5.0
 # As many as one answer of getUpdates holds.
 MOST_UPDATES: Final = 100
 _MOST_PAUSE = 86_400
+# Longer than one look waits for updates: a look of ours that is still open has ended by then.
+_CONFLICT_PAUSE = 30.0
 _SHOWN = 200
 # Telegram repeats the chat as a number, and what the door hides of it is no JSON any more.
 _HIDDEN_NUMBER = re.compile(rb"-?[0-9]*" + re.escape(str(CHAT).encode()) + rb"[0-9]*")
@@ -122,6 +127,15 @@ class Telegram:
         given = {"chat_id": chat, "message_id": message, "text": text}
         await self._ask(ctx, "editMessageText", given)
 
+    async def answer_callback(self, ctx: CallContext, query_id: str) -> None:
+        """Ends the progress bar that Telegram shows to whoever pressed a button.
+
+        A query that is too old or was answered before is no problem: there is nothing to end.
+        """
+        with contextlib.suppress(Upstream):
+            given = {"callback_query_id": query_id}
+            await self._ask(ctx, "answerCallbackQuery", given, seconds=_SHORT)
+
     async def _ask(
         self, ctx: CallContext, method: str, given: Mapping[str, Any], *, seconds: float = _SECONDS
     ) -> Any:
@@ -143,6 +157,8 @@ class Telegram:
                 code="telegram_unauthorized",
                 suggestion="Ask @BotFather for the bot's token, and connect it again.",
             )
+        if response.status == 409 and method == "getUpdates":
+            raise _conflict(str((_read(response.body) or {}).get("description", "")))
         return _answer(response)
 
 
@@ -239,6 +255,27 @@ def _not_telegram() -> NoReturn:
         code="telegram_answer",
         retryable=False,
         suggestion="See whether MAINSPRING_TELEGRAM_URL leads to Telegram.",
+    )
+
+
+def _conflict(description: str) -> Upstream:
+    """Only one program may read the updates of a bot; it passes when the other one stops."""
+    if "webhook" in description.lower():
+        return Upstream(
+            "The bot has a webhook, so Telegram sends its updates there and not here.",
+            code="telegram_webhook",
+            retry_after=_CONFLICT_PAUSE,
+            suggestion="Delete the webhook with the Bot API's method deleteWebhook, or make a bot "
+            "for Mainspring alone.",
+            unsent=True,
+        )
+    return Upstream(
+        "Another program reads the updates of this bot at the same time.",
+        code="telegram_conflict",
+        retry_after=_CONFLICT_PAUSE,
+        suggestion="If it happens again, stop the other program, or make a bot for Mainspring "
+        "alone.",
+        unsent=True,
     )
 
 

@@ -38,7 +38,10 @@ def updates_poll(telegram: Telegram) -> Poll:
         offset = known if _is_number(known) else 0
         # The first look is to be over soon: somebody may be waiting for what has come already.
         found = await telegram.updates(ctx, offset, _WAIT if offset else 0)
-        return portion(found, settings, offset)
+        read = portion(found, settings, offset)
+        for query_id in _pressed_before(found, (read.cursor or {})["offset"]):
+            await telegram.answer_callback(ctx, query_id)
+        return read
 
     return Poll(
         "updates", "What its owner writes to the bot, and the buttons they press.", read,
@@ -63,6 +66,19 @@ def portion(found: Any, settings: Mapping[str, Any], offset: int) -> Portion:
         if isinstance(item, Item) and item.event == STARTED.type:
             break
     return Portion(items, {"offset": offset}, more=len(found) >= MOST_UPDATES)
+
+
+def _pressed_before(found: Any, offset: int) -> list[str]:
+    """The ids of the pressed buttons among the updates that this look is done with."""
+    pressed = [
+        update.get("callback_query")
+        for update in found
+        if isinstance(update, Mapping)
+        and _is_number(update.get("update_id"))
+        and update["update_id"] < offset
+    ]
+    ids = [one.get("id") for one in pressed if isinstance(one, Mapping)]
+    return [one for one in ids if isinstance(one, str) and one]
 
 
 def _item(update: Mapping[str, Any], settings: Mapping[str, Any]) -> Item | Broken | None:

@@ -1,0 +1,98 @@
+"""Reading what came to a Telegram bot, over real HTTP: buttons, and who else reads."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from mainspring.contracts.context import CallContext
+from mainspring.contracts.errors import Upstream
+from mainspring.contracts.integration import Item, Portion
+from mainspring.integrations.telegram import integration
+from tests.kit.telegram import CHAT, TOKEN, TelegramDouble, refusal, telegram_double
+from tests.kit.visits import visiting
+
+SETTINGS = {"chat_id": int(CHAT), "user_id": int(CHAT)}
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """The double, and a poll over it."""
+
+    double: TelegramDouble
+    ctx: CallContext
+
+    async def poll(self, cursor: Any = None) -> Portion:
+        [poll] = integration({"telegram": self.double.url}).polls
+        return await poll.read(self.ctx, SETTINGS, cursor)
+
+
+@pytest.fixture
+async def visit() -> AsyncIterator[Visit]:
+    async with (
+        telegram_double() as double,
+        visiting(double.pair, integration="telegram", secrets={"token": TOKEN}) as ctx,
+    ):
+        yield Visit(double, ctx)
+
+
+async def test_every_pressed_button_is_answered_whoever_pressed_it(visit: Visit) -> None:
+    visit.double.pressed("y" + "A" * 44)
+    visit.double.pressed("y" + "B" * 44, user=666)
+    visit.double.came(callback_query={"id": "inline", "from": {"id": 5}, "inline_message_id": "x"})
+    visit.double.spinning.add("inline")
+
+    portion = await visit.poll()
+
+    assert visit.double.spinning == set()
+    kinds = [one.event for one in portion.items if isinstance(one, Item)]
+    assert kinds == ["telegram.button_pressed"] * 2
+
+
+async def test_a_button_that_telegram_does_not_know_any_more_holds_nothing_up(
+    visit: Visit,
+) -> None:
+    visit.double.pressed("y" + "A" * 44)
+    visit.double.spinning.clear()
+    visit.double.wrote("Buy milk")
+
+    portion = await visit.poll()
+
+    assert [one.event for one in portion.items if isinstance(one, Item)] == [
+        "telegram.button_pressed", "telegram.message_received",
+    ]  # fmt: skip
+    assert portion.cursor == {"offset": 502}
+
+
+async def test_a_webhook_keeps_the_updates_away_until_it_is_deleted(visit: Visit) -> None:
+    visit.double.webhook = "https://elsewhere.example/hook"
+    with pytest.raises(Upstream, match="webhook") as refused:
+        await visit.poll()
+
+    problem = refused.value
+    assert (problem.code, problem.retryable, problem.unsent) == ("telegram_webhook", True, True)
+    assert "deleteWebhook" in str(problem.suggestion)
+    visit.double.webhook = ""
+    visit.double.wrote("Buy milk")
+    assert len((await visit.poll()).items) == 1
+
+
+async def test_another_program_that_reads_the_same_bot_is_named(visit: Visit) -> None:
+    visit.double.polled_elsewhere = True
+    with pytest.raises(Upstream, match="Another program") as refused:
+        await visit.poll()
+
+    problem = refused.value
+    assert (problem.code, problem.retryable, problem.unsent) == ("telegram_conflict", True, True)
+    assert problem.suggestion
+
+
+async def test_a_conflict_in_other_words_is_tried_again_too(visit: Visit) -> None:
+    visit.double.script.append(refusal(409, "Conflict: something new"))
+    with pytest.raises(Upstream) as refused:
+        await visit.poll()
+
+    assert (refused.value.code, refused.value.retryable) == ("telegram_conflict", True)
