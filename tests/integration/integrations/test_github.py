@@ -169,7 +169,7 @@ async def test_a_search_becomes_pages_and_half_broken_entries_do_not_stop_the_ot
 
     portion = await visit.search(query=f"repo:{REPO} is:open", limit=5)
 
-    assert "q=repo%3Aocto%2Fhello+is%3Aopen" in visit.asked()
+    assert "q=repo%3Aocto%2Fhello+is%3Aopen+is%3Apr" in visit.asked()
     (broken,) = [one for one in portion.items if isinstance(one, Broken)]
     assert "lacks id" in broken.problem.detail
     first, _, _, last = [one for one in portion.items if isinstance(one, Item)]
@@ -351,6 +351,58 @@ async def test_a_refused_write_says_what_happened_and_whether_anything_left(
     if b"errors" in said:
         (finding,) = refused.value.findings
         assert finding.pointer == ("/labels" if b"No such label" in said else "/title")
+
+
+async def test_a_search_brings_the_kind_it_names_and_both_where_it_names_none(
+    visit: Visit,
+) -> None:
+    for number in range(1, 9):
+        more = {"pull_request": {"url": "x"}} if number % 2 else {}
+        visit.double.issue(REPO, number, f"2026-01-0{number}T00:00:00Z", **more)
+
+    async def numbers(query: str, limit: int = 50) -> list[Any]:
+        found = items(await visit.search(query=f"repo:{REPO} {query}".strip(), limit=limit))
+        return [one.frontmatter["number"] for one in found]
+
+    assert await numbers("is:issue") == [8, 6, 4, 2]
+    assert await numbers("is:PR") == [7, 5, 3, 1]
+    assert await numbers("type:pr") == [7, 5, 3, 1]
+    # GitHub takes one kind at a time, so that there are two searches, and the latest come first.
+    before = len(visit.double.requests)
+    assert await numbers("") == [8, 7, 6, 5, 4, 3, 2, 1]
+    assert len(visit.double.requests) == before + 2
+    assert await numbers("-is:pr") == [8, 6, 4, 2]
+    assert await numbers("", limit=3) == [8, 7, 6]
+
+
+async def test_a_search_for_both_kinds_goes_on_with_the_one_that_has_more(visit: Visit) -> None:
+    for number in range(1, 81):
+        more = {"pull_request": {"url": "x"}} if number <= 10 else {}
+        visit.double.issue(REPO, number, f"2026-01-01T00:{number % 60:02}:00Z", **more)
+    first = await visit.search(query=f"repo:{REPO}", limit=250)
+    assert (len(first.items), first.more) == (60, True)
+    before = len(visit.double.requests)
+    second = await visit.search(first.cursor, query=f"repo:{REPO}", limit=250)
+    assert (len(second.items), second.more, second.cursor) == (20, False, None)
+    assert len(visit.double.requests) == before + 1
+    refs = {one.source_ref for one in items(first) + items(second)}
+    assert len(refs) == 80
+
+
+async def test_a_retired_version_of_the_api_asks_for_an_update(visit: Visit) -> None:
+    gone = told(410, "Gone", "Sunset: Fri, 10 Mar 2028 00:00:00 GMT")
+    visit.double.script = [gone]
+    with pytest.raises(Upstream, match="version of its API") as retired:
+        await visit.rows("list_open_issues")
+    assert (retired.value.retryable, retired.value.code) == (False, "github_version")
+    assert "Update Mainspring" in str(retired.value.suggestion)
+
+
+async def test_an_app_without_the_permission_is_told_where_to_give_it(visit: Visit) -> None:
+    visit.double.script = [told(403, "Resource not accessible by integration")]
+    with pytest.raises(Denied) as refused:
+        await visit.rows("list_open_issues")
+    assert "GitHub App" in str(refused.value.suggestion)
 
 
 async def test_a_search_that_github_refuses_points_to_the_query(visit: Visit) -> None:

@@ -15,6 +15,10 @@ from tests.kit.scripted import ScriptedDouble, http_answer, serving
 TOKEN = "gho_16C7e42F292c6912E7710c838347Ae178B4a"
 JSON = "Content-Type: application/json; charset=utf-8"
 MOST_PER_PAGE = 100
+_KINDS = {
+    "issue": {"is:issue", "type:issue"},
+    "pr": {"is:pr", "is:pull-request", "type:pr"},
+}
 
 
 def answer(status: int, value: Any, *headers: str) -> bytes:
@@ -84,7 +88,8 @@ class GitHubDouble(ScriptedDouble):
         split = urlsplit(target)
         if not headers.get("user-agent"):
             return told(403, "Request forbidden by administrative rules.")
-        if headers.get("x-github-api-version") not in {"2022-11-28", None}:
+        # Without the header GitHub answers in the oldest version, which changes over time.
+        if headers.get("x-github-api-version") not in {"2022-11-28", "2026-03-10"}:
             return told(400, "Invalid API version.")
         given = headers.get("authorization")
         if given not in {None, f"Bearer {TOKEN}"}:
@@ -159,12 +164,19 @@ class GitHubDouble(ScriptedDouble):
         if not wanted:
             missing = {"resource": "Search", "field": "q", "code": "missing"}
             return told(422, "Validation Failed", errors=[missing])
+        # The rule for GitHub App user tokens, which no client can tell it is not subject to.
+        kinds = [kind for kind, names in _KINDS.items() if names & {one.lower() for one in wanted}]
+        if not kinds:
+            message = "Query must include 'is:issue' or 'is:pull-request'"
+            return told(422, message, errors=None)
         entries = [
             one
             for name, found in self.repositories.items()
             if not any(word.startswith("repo:") and word != f"repo:{name}" for word in wanted)
             for one in found.issues
             if "is:open" not in wanted or one["state"] == "open"
+            if all(("pull_request" in one) is (kind == "pr") for kind in kinds)
+            if f"-is:{'pr' if 'pull_request' in one else 'issue'}" not in wanted
         ]
         entries.sort(key=lambda one: str(one.get("updated_at")), reverse=True)
         return self._paged("/search/issues", entries, query, headers, search=True)

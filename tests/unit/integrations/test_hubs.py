@@ -96,6 +96,7 @@ def test_a_preview_is_one_honest_line(
         ("repo:octo/hello is:open door", "repo:octo/hello is:open door"),
         ("open pull requests in octo/hello", "is:open is:pr repo:octo/hello"),
         ("issues assigned to me", "is:issue assignee:@me"),
+        ("what was merged in octo/hello", "is:merged is:pr repo:octo/hello"),
         ("issues and PRs of octo/hello.js from the last 7 days",
          "repo:octo/hello.js updated:>=2026-03-03"),
         ('closed issues about "the door" since yesterday',

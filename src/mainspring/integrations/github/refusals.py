@@ -39,6 +39,10 @@ _USUAL_PAUSE: Final = 60.0
 _MOST_FINDINGS: Final = 20
 _EPOCH: Final = re.compile(r"[0-9]{1,12}")
 _FIELD: Final = re.compile(r"[A-Za-z0-9_]{1,60}")
+_APP_PERMISSION: Final = (
+    "Install the GitHub App where the repository is, and give it the permissions Contents, Issues "
+    "and Pull requests."
+)
 _MEANS: Final[Mapping[str, str]] = {
     "missing": "names something that is not there",
     "missing_field": "is missing",
@@ -118,10 +122,12 @@ def _forbidden(response: HttpResponse, asked: Asked) -> Problem:
             suggestion="At GitHub, let this application into that organisation.",
             unsent=True,
         )
+    by_app = "not accessible by integration" in words.lower()
     return Denied(
         f"GitHub does not allow this account to do that in {asked.what}"
         + (f": {words}" if words else "."),
         code="github_forbidden",
+        suggestion=_APP_PERMISSION if by_app else None,
         unsent=True,
     )
 
@@ -138,6 +144,14 @@ def _hidden(response: HttpResponse, asked: Asked) -> Problem:
 
 def _gone(response: HttpResponse, asked: Asked) -> Problem:
     words = said(response).message
+    if "sunset" in response.headers or "deprecation" in response.headers:
+        return Upstream(
+            "GitHub has retired the version of its API that this installation uses.",
+            code="github_version",
+            retryable=False,
+            suggestion="Update Mainspring.",
+            unsent=True,
+        )
     return Missing(
         f"GitHub says that this is gone from {asked.what}" + (f": {words}" if words else "."),
         code="github_gone",

@@ -14,7 +14,7 @@ from mainspring.contracts.integration import MOST_FETCHED, Portion, Source
 from mainspring.contracts.object_schema import object_schema
 from mainspring.contracts.one_by_one import read_one
 from mainspring.contracts.provider_answers import malformed
-from mainspring.integrations.github.client import GitHub, page_of
+from mainspring.integrations.github.client import Answer, GitHub, page_of
 from mainspring.integrations.github.reading import issue_item
 from mainspring.integrations.github.refusals import NAME, Asked
 
@@ -25,7 +25,8 @@ INPUT: Final = object_schema(
     {
         "query": {
             "type": "string",
-            "description": "As in GitHub's search: repo:octo/hello is:open label:bug door.",
+            "description": "As in GitHub's search: repo:octo/hello is:open label:bug door. Without "
+            "is:issue or is:pr, both kinds are looked for.",
             "minLength": 1,
             "maxLength": 256,
         },
@@ -57,28 +58,28 @@ def searched(github: GitHub) -> Source:
         ctx: CallContext, given: Mapping[str, Any], cursor: Mapping[str, Any] | None
     ) -> Portion:
         limit = int(given.get("limit", _USUAL))
-        page, size, brought = _place(cursor, min(_PAGE, limit))
-        query = {
-            "q": given["query"], "sort": "updated", "order": "desc", "per_page": str(size),
-            "page": str(page),
-        }  # fmt: skip
-        asked = Asked("what is looked for", {"q": "query"})
-        answer = await github.get(ctx, "/search/issues", query, asked)
-        entries = answer.value.get("items") if isinstance(answer.value, dict) else None
-        if not isinstance(entries, list):
-            raise malformed(NAME)
+        brought = int((cursor or {}).get("brought", 0))
+        entries: list[Any] = []
+        following: list[list[Any]] = []
+        cut = False
+        for kind, page, size in _places(given["query"], cursor, min(_PAGE, limit)):
+            found = await _searched(github, ctx, f"{given['query']} {kind}".rstrip(), page, size)
+            entries += found.value["items"]
+            cut = cut or found.value.get("incomplete_results") is True
+            if found.next is not None:
+                following.append([kind, *page_of(found.next, (page + 1, size))])
+        if not _KIND.search(given["query"]):
+            entries.sort(key=_changed_at, reverse=True)
         wanted = entries[: limit - brought]
         at = [f"github:search:{brought + n}" for n in range(len(wanted))]
         brought += len(wanted)
-        page, size = page_of(answer.next, (page + 1, size))
-        more = answer.next is not None and brought < limit
-        cut = answer.value.get("incomplete_results") is True
+        more = bool(following) and brought < limit
         return Portion(
             [
                 read_one(place, partial(issue_item, one, place))
                 for one, place in zip(wanted, at, strict=True)
             ],
-            cursor={"page": page, "size": size, "brought": brought} if more else None,
+            cursor={"places": following, "brought": brought} if more else None,
             more=more,
             note=_INCOMPLETE if cut else None,
         )
@@ -86,13 +87,38 @@ def searched(github: GitHub) -> Source:
     return Source("github", INPUT, read, from_request)
 
 
-def _place(cursor: Mapping[str, Any] | None, size: int) -> tuple[int, int, int]:
-    """The page to ask for, its size, and how many were brought before it."""
-    usual = {"page": 1, "size": size, "brought": 0}
-    page, size, brought = (int((cursor or usual).get(key, usual[key])) for key in usual)
-    return page, size, brought
+async def _searched(github: GitHub, ctx: CallContext, query: str, page: int, size: int) -> Answer:
+    """One page of one search."""
+    asked = {
+        "q": query, "sort": "updated", "order": "desc", "per_page": str(size), "page": str(page),
+    }  # fmt: skip
+    what = Asked("what is looked for", {"q": "query"})
+    answer = await github.get(ctx, "/search/issues", asked, what)
+    found = answer.value.get("items") if isinstance(answer.value, dict) else None
+    if not isinstance(found, list):
+        raise malformed(NAME)
+    return answer
 
 
+def _places(query: str, cursor: Mapping[str, Any] | None, size: int) -> list[tuple[str, int, int]]:
+    """The searches to make: what each adds to the query, its page and the page's size.
+
+    GitHub searches issues and pull requests one kind at a time for GitHub App user tokens, and
+    refuses a query that names neither.
+    """
+    if cursor is not None:
+        return [(str(kind), int(page), int(size)) for kind, page, size in cursor["places"]]
+    kinds = ("",) if _KIND.search(query) or not query.strip() else ("is:issue", "is:pr")
+    return [(kind, 1, size) for kind in kinds]
+
+
+def _changed_at(entry: Any) -> str:
+    return str(entry.get("updated_at") or "") if isinstance(entry, Mapping) else ""
+
+
+_KIND: Final = re.compile(
+    r"(?<![\w:.-])(?:is|type):(?:issue|pr|pull-request)s?(?![\w-])", re.IGNORECASE
+)
 _REPOSITORY: Final = re.compile(r"(?<![\w/:.])([A-Za-z0-9][\w-]{0,38}/[\w.-]{1,100}[\w-])(?![\w/])")
 _QUALIFIED: Final = re.compile(r"(?<!\S)-?[a-z-]+:\S+")
 _QUOTED: Final = re.compile(r"[\"“”']([^\"“”']{2,100})[\"“”']")
@@ -117,11 +143,14 @@ def from_request(request: str, now: datetime) -> dict[str, Any]:
     low = request.lower()
     found = [word for pattern, word in _WORDS if re.search(pattern, low)]
     if {"is:pr", "is:issue"} <= set(found):
+        # A search that names neither brings both.
         found = [word for word in found if word not in {"is:pr", "is:issue"}]
     found += [f"repo:{name}" for name in _REPOSITORY.findall(request)[:5]]
     since = _since(low, now)
     found += [f"updated:>={since:%Y-%m-%d}"] if since else []
     found += [f'"{text}"' for text in _QUOTED.findall(request)[:3]]
+    if "is:merged" in found and not {"is:pr", "is:issue"} & set(found):
+        found.insert(found.index("is:merged") + 1, "is:pr")
     if not found or found in (["is:open"], ["is:closed"]):
         raise _unclear()
     return {"query": " ".join(found)[:256]}
