@@ -48,6 +48,11 @@ class OAuthProvider(ScriptedDouble):
     basic: bool = False
     lasts: float | None = 3_600.0
     gives_refresh: bool = True
+    # GitHub and Slack say an error of the token endpoint with status 200.
+    errors_are_200: bool = False
+    # GitHub leads back with an error where the redirect address is not the registered one;
+    # Google shows a page of its own.
+    leads_back: bool = False
     # What a person agrees to; None: everything that is asked for.
     agreed: str | None = None
     # What the API answers instead of letting anybody in.
@@ -89,7 +94,11 @@ class OAuthProvider(ScriptedDouble):
         return http_answer(404, b"")
 
     def _authorize(self, query: dict[str, str]) -> bytes:
-        if query.get("client_id") != CLIENT or query.get("redirect_uri") != self.redirect_uri:
+        known = query.get("client_id") == CLIENT
+        if known and self.leads_back and query.get("redirect_uri") != self.redirect_uri:
+            query["redirect_uri"] = self.redirect_uri
+            return self._led_back(query, error="redirect_uri_mismatch")
+        if not known or query.get("redirect_uri") != self.redirect_uri:
             return http_answer(400, b"This client is not known with this address.")
         if query.get("response_type") != "code" or query.get("code_challenge_method") != "S256":
             return self._led_back(query, error="invalid_request")
@@ -125,6 +134,8 @@ class OAuthProvider(ScriptedDouble):
 
     def _first(self, form: dict[str, str]) -> bytes:
         made = self.codes.pop(form.get("code", ""), None)
+        if form.get("redirect_uri") != self.redirect_uri:
+            return self._refused(400, "redirect_uri_mismatch")
         digest = hashlib.sha256(form.get("code_verifier", "").encode()).digest()
         challenge = base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
         if made is None or made["redirect_uri"] != form.get("redirect_uri"):
@@ -135,6 +146,9 @@ class OAuthProvider(ScriptedDouble):
         family = Family(scope)
         self.families.append(family)
         return self._handed(family)
+
+    def _refused(self, status: int, error: str) -> bytes:
+        return _json(200 if self.errors_are_200 else status, {"error": error})
 
     def _again(self, form: dict[str, str]) -> bytes:
         shown = form.get("refresh_token", "")

@@ -24,7 +24,12 @@ from authlib.oauth2.rfc7636 import create_s256_code_challenge
 from mainspring.contracts.errors import Denied, Problem, ReconnectNeeded, Upstream
 from mainspring.gate.connected.parts import Parts, connected_how
 from mainspring.gate.connected.problems import no_client
-from mainspring.gate.connected.token_answers import Granted, missing_scopes, read_granted
+from mainspring.gate.connected.token_answers import (
+    Granted,
+    error_word,
+    missing_scopes,
+    read_granted,
+)
 from mainspring.gate.connected.tokens import REFRESH, TOKEN
 from mainspring.gate.connected.trial import (
     AtHand,
@@ -33,7 +38,7 @@ from mainspring.gate.connected.trial import (
     no_own_secrets,
     not_let_in,
 )
-from mainspring.gate.outside.authority import Refusal, known_error
+from mainspring.gate.outside.authority import Refusal
 from mainspring.store.walls import Walled
 from mainspring.workspace.accounts import clients, rows, sign_ins
 from mainspring.workspace.away import never_left
@@ -104,7 +109,7 @@ class SignIns:
         client = await clients.find(parts.database, UUID(back.kept["client"]))
         if client is None:
             raise no_client(integration)
-        brought = _brought(integration, state, code, error)
+        brought = _brought(integration, back.kept, state, code, error)
         async with parts.lines.tokens.held(row):
             granted = await self._exchanged(integration, client, back.kept, brought)
             try:
@@ -146,7 +151,7 @@ class SignIns:
             )
             granted = read_granted(said, auth)
         except Refusal as refusal:
-            raise _failed(integration, refusal.word) from None
+            raise _failed(integration, refusal.word, kept) from None
         missing = missing_scopes(frozenset(auth["scopes"]), granted.scopes)
         if missing:
             await self._given_back(integration, client, granted)
@@ -203,20 +208,26 @@ def _address(
     return made
 
 
-def _brought(integration: Integration, state: str, code: str | None, error: str | None) -> str:
+def _brought(
+    integration: Integration,
+    kept: Mapping[str, Any],
+    state: str,
+    code: str | None,
+    error: str | None,
+) -> str:
     """The code that somebody came back with."""
     if error or not code:
-        raise _failed(integration, known_error(error))
+        raise _failed(integration, error_word(error), kept)
     try:
         found = parse_authorization_code_response(
             f"?{urlencode({'code': code, 'state': state})}", state=state
         )
     except OAuth2Error:
-        raise _failed(integration, "") from None
+        raise _failed(integration, "", kept) from None
     return str(found["code"])
 
 
-def _failed(integration: Integration, word: str) -> Upstream:
+def _failed(integration: Integration, word: str, kept: Mapping[str, Any]) -> Upstream:
     if word == "access_denied":
         return Upstream(
             f"Signing in was not agreed to at {integration.name}.",
@@ -225,18 +236,32 @@ def _failed(integration: Integration, word: str) -> Upstream:
             retryable=False,
         )
     told = f": {word}." if word else "."
-    hint = (
-        "Look at the client id and its secret, and at the redirect address that is registered "
-        "at the provider."
-        if word in ("invalid_client", "unauthorized_client", "redirect_uri_mismatch")
-        else "Begin to sign in again."
-    )
     return Upstream(
         f"{integration.name} did not accept the signing in{told}",
         code="sign_in_failed",
-        suggestion=hint,
+        suggestion=_hint(integration, word, str(kept["redirect_uri"])),
         retryable=False,
     )
+
+
+def _hint(integration: Integration, word: str, redirect_uri: str) -> str:
+    """What to do about an error of a provider."""
+    match word:
+        case "redirect_uri_mismatch" | "invalid_redirect_uri":
+            return (
+                f"Register this redirect address at the provider, exactly as it is: {redirect_uri}"
+            )
+        case "invalid_client" | "unauthorized_client":
+            return (
+                "Check the client id and its secret, and that this redirect address is registered "
+                f"at the provider: {redirect_uri}"
+            )
+        case "invalid_scope":
+            scopes = ", ".join(integration.manifest["auth"]["scopes"])
+            return f"Allow these scopes in the settings of the client at the provider: {scopes}."
+        case "unverified_user_email":
+            return f"Verify your e-mail address at {integration.name}, and sign in again."
+    return "Begin to sign in again."
 
 
 def _too_little(integration: Integration, missing: frozenset[str]) -> Denied:

@@ -17,12 +17,20 @@ from mainspring.gate.outside.authority import Refusal, is_token, known_error, la
 _MOST_SCOPES: Final = 200
 _MOST_TEXT: Final = 10_000
 _TELLING: Final = 8
-_OWN_WORDS: Final = frozenset(
-    {
-        "bad_refresh_token", "bad_verification_code", "code_already_used", "invalid_code",
-        "invalid_refresh_token", "token_revoked",
-    }
-)  # fmt: skip
+# Words of GitHub and Slack, and what the standard calls them; one that it has no word for stays.
+_OWN_WORDS: Final[Mapping[str, str]] = {
+    "bad_client_secret": "invalid_client",
+    "bad_redirect_uri": "redirect_uri_mismatch",
+    "bad_refresh_token": "invalid_grant",
+    "bad_verification_code": "invalid_grant",
+    "code_already_used": "invalid_grant",
+    "incorrect_client_credentials": "invalid_client",
+    "invalid_client_id": "invalid_client",
+    "invalid_code": "invalid_grant",
+    "invalid_refresh_token": "invalid_grant",
+    "token_revoked": "invalid_grant",
+    "unverified_user_email": "unverified_user_email",
+}
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -42,7 +50,7 @@ def read_granted(said: Any, auth: Mapping[str, Any]) -> Granted:
     if not isinstance(said, dict):
         raise _bad()
     if said.get("error") or said.get("ok") is False:
-        raise Refusal(_word(said.get("error")), 200)
+        raise Refusal(error_word(said.get("error")), 200)
     *above, name = str(auth.get("token_field", "access_token")).split(".")
     place: Any = said
     for step in above:
@@ -66,15 +74,18 @@ def _tells(scope: str, *tokens: str | None) -> bool:
 
 
 def missing_scopes(asked: frozenset[str], granted: frozenset[str] | None) -> frozenset[str]:
-    """What was asked for and not agreed to; a provider that says nothing gave what was asked."""
-    return frozenset() if granted is None else asked - granted
+    """What was asked for and not agreed to; a provider that says nothing gave what was asked.
+
+    An empty scope says nothing either: GitHub gives it to the user tokens of its Apps, whose
+    permissions are the App's own. Whether such a token works is tried before it is kept.
+    """
+    return asked - granted if granted else frozenset()
 
 
-def _word(error: object) -> str:
-    """GitHub and Slack have words of their own for what the standard calls invalid_grant."""
-    if isinstance(error, str) and error in _OWN_WORDS:
-        return "invalid_grant"
-    return known_error(error)
+def error_word(error: object) -> str:
+    """An error of a provider in the standard's words; empty for one that is not known."""
+    own = _OWN_WORDS.get(error) if isinstance(error, str) else None
+    return own or known_error(error)
 
 
 def _scopes(said: object) -> frozenset[str] | None:

@@ -27,14 +27,15 @@ SECONDS: Final = 10.0
 _MOST_BYTES: Final = 262_144
 _LONGEST_LIFE: Final = 10 * 365 * 86_400
 _TOKEN: Final = re.compile(r"[\x21-\x7e]{1,8192}")
-# The errors that RFC 6749 and its kin know; no other word of the server is repeated.
+# The errors that RFC 6749 and its kin know, and one that Google and GitHub share; no other word of
+# the server is repeated.
 _KNOWN_ERRORS: Final = frozenset(
     {
         "access_denied", "consent_required", "interaction_required", "invalid_client",
         "invalid_client_metadata", "invalid_grant", "invalid_redirect_uri", "invalid_request",
-        "invalid_scope", "invalid_target", "login_required", "server_error",
-        "temporarily_unavailable", "unauthorized_client", "unsupported_grant_type",
-        "unsupported_response_type",
+        "invalid_scope", "invalid_target", "login_required", "redirect_uri_mismatch",
+        "server_error", "temporarily_unavailable", "unauthorized_client",
+        "unsupported_grant_type", "unsupported_response_type",
     }
 )  # fmt: skip
 

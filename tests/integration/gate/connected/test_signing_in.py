@@ -143,6 +143,39 @@ async def test_too_little_agreed_to_is_told_and_given_back(here: Accounts) -> No
     assert (short.status_code, "nothing to renew" in short.text) == (200, True)
 
 
+async def test_a_token_without_scopes_of_its_own_is_taken(here: Accounts) -> None:
+    """GitHub gives the user tokens of its Apps an empty scope."""
+    here.provider.agreed = ""
+    back = await connected(here)
+    shown = await here.shown("notebook")
+
+    assert (back.status_code, "Notebook is connected" in back.text) == (200, True)
+    assert (shown["state"], shown["connection"]["scopes"]) == ("ready", [])
+
+
+@pytest.mark.parametrize("errors_are_200", [False, True])
+async def test_a_redirect_address_that_is_not_registered_is_named(
+    here: Accounts, errors_are_200: bool
+) -> None:
+    registered = here.provider.redirect_uri
+    here.provider.errors_are_200 = errors_are_200
+    path, query = await here.left()
+    # Somebody has changed it at the provider since.
+    here.provider.redirect_uri = "https://elsewhere.example/callback"
+    async with browser(here.api, FIRST_MEMBER) as mine:
+        at_the_tokens = await mine.client.get(path, params={**query, "again": "1"})
+        here.provider.leads_back = True
+        path_elsewhere, error = await here.left()
+        at_the_start = await mine.client.get(path, params={**error, "again": "1"})
+    here.provider.redirect_uri = registered
+
+    assert (path_elsewhere, error["error"]) == ("/callback", "redirect_uri_mismatch")
+    for answer in (at_the_tokens, at_the_start):
+        assert answer.status_code == 502
+        assert "redirect_uri_mismatch" in answer.text
+        assert registered in answer.text
+
+
 async def test_a_client_is_set_listed_and_removed_and_its_secret_never_shown(
     here: Accounts,
 ) -> None:

@@ -33,6 +33,12 @@ def test_what_is_no_token_is_refused_and_not_repeated(said: Any) -> None:
         ({"ok": False, "error": "invalid_code"}, "invalid_grant"),
         ({"ok": False, "error": "token_revoked"}, "invalid_grant"),
         ({"error": "invalid_client"}, "invalid_client"),
+        ({"error": "incorrect_client_credentials"}, "invalid_client"),
+        ({"ok": False, "error": "bad_client_secret"}, "invalid_client"),
+        ({"ok": False, "error": "invalid_client_id"}, "invalid_client"),
+        ({"error": "redirect_uri_mismatch"}, "redirect_uri_mismatch"),
+        ({"ok": False, "error": "bad_redirect_uri"}, "redirect_uri_mismatch"),
+        ({"error": "unverified_user_email"}, "unverified_user_email"),
         ({"error": "<b>what a stranger says</b>"}, ""),
         ({"ok": False}, ""),
         ({"error": {"message": "no"}}, ""),
@@ -72,3 +78,9 @@ def test_what_was_not_agreed_to_is_told_and_silence_is_agreement() -> None:
     asked = frozenset({"a", "b"})
     assert missing_scopes(asked, frozenset({"a", "c"})) == {"b"}
     assert missing_scopes(asked, None) == frozenset()
+    # GitHub says so of the user tokens of its Apps, which have permissions and no scopes.
+    empty = read_granted(
+        {"access_token": "ghu_16C7e42F292c6912E7710c838347Ae178B4a", "scope": ""}, {}
+    )
+    assert empty.scopes == frozenset()
+    assert missing_scopes(asked, empty.scopes) == frozenset()
