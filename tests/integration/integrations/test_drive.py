@@ -201,3 +201,45 @@ async def test_a_file_is_made_once_and_a_refusal_says_that_nothing_was_made() ->
         )  # fmt: skip
         assert sent["kind"] == "text/plain; charset=UTF-8"
         assert one.double.contents["new1"] == given["content"].encode()
+
+
+async def test_a_file_in_a_shared_drive_is_made_once() -> None:
+    async with visit() as here:
+        here.double.put("folder", "Reports", mimeType="folder", driveId="0ADshared")
+        first = await here.made(name="a.md", content="x", folder_id="folder")
+        again = await here.made(name="a.md", content="x", folder_id="folder")
+
+        assert first == again
+        assert len(here.double.messages) == 1
+
+
+async def test_an_empty_page_of_the_search_does_not_make_a_second_file() -> None:
+    async with visit() as here:
+        first = await here.made(name="a.md", content="x")
+        here.double.empty_pages = 2
+        again = await here.made(name="a.md", content="x")
+
+        assert first == again
+        assert len(here.double.messages) == 1
+
+
+async def test_no_file_is_made_where_the_search_for_an_earlier_one_is_incomplete() -> None:
+    async with visit() as here:
+        here.double.incomplete = True
+        with pytest.raises(Upstream, match="could not search") as refused:
+            await here.made(name="a.md", content="x")
+        assert (refused.value.retryable, refused.value.unsent) == (True, True)
+        assert here.double.messages == []
+
+        here.double.incomplete = False
+        assert await here.made(name="a.md", content="x")
+
+
+async def test_a_search_that_could_not_look_everywhere_says_so() -> None:
+    async with visit() as here:
+        here.double.put("f1", "report.txt", b"x")
+        here.double.incomplete = True
+        portion = await here.built.sources[0].read(here.ctx, {"query": "report"}, None)
+        assert "could not search" in str(portion.note)
+        first = await here.built.polls[0].read(here.ctx, {}, None)
+        assert "could not search" in str(first.note)

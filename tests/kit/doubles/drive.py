@@ -30,6 +30,10 @@ class DriveDouble(GoogleDouble):
     page_size: int = 1_000
     # Places before this one are not known any more.
     oldest: int = 0
+    # Whether a search says that it could not look everywhere, and finds nothing.
+    incomplete: bool = False
+    # So many pages of a search come empty before those with files.
+    empty_pages: int = 0
 
     def put(self, file_id: str, name: str, content: bytes = b"", **told: Any) -> None:
         """A file is made, or changed."""
@@ -76,8 +80,14 @@ class DriveDouble(GoogleDouble):
                      or word in self.contents[one["id"]].decode("latin-1").lower()]  # fmt: skip
         else:
             return refusal(400, "invalid", "Invalid Value")
-        live = [one for one in found if not one["trashed"]]
+        wide = _everywhere(asked)
+        live = [one for one in found if not one["trashed"] and (wide or "driveId" not in one)]
+        if self.incomplete:
+            return answer({"files": [], "incompleteSearch": True})
         start = int(asked.query.get("pageToken", "p0").removeprefix("p"))
+        if self.empty_pages and live:
+            self.empty_pages -= 1
+            return answer({"files": [], "incompleteSearch": False, "nextPageToken": f"p{start}"})
         end = start + min(int(asked.query["pageSize"]), self.page_size)
         shown: dict[str, Any] = {"files": live[start:end], "incompleteSearch": False}
         if end < len(live):
@@ -95,6 +105,7 @@ class DriveDouble(GoogleDouble):
             {"changeType": "file", "removed": gone, "fileId": one}
             | ({} if gone or one not in self.files else {"file": self.files[one]})
             for one, gone in self.changes[start:end]
+            if _everywhere(asked) or "driveId" not in self.files.get(one, {})
         ]
         shown: dict[str, Any] = {"changes": rows}
         more = end < len(self.changes)
@@ -110,6 +121,8 @@ class DriveDouble(GoogleDouble):
             return http_answer(
                 200, self.contents[rest[0]], f"Content-Type: {asked.query['mimeType']}"
             )
+        if "driveId" in file and asked.query.get("supportsAllDrives") != "true":
+            return refusal(404, "notFound", f"File not found: {rest[0]}.")
         if asked.query.get("alt") != "media":
             return answer(file)
         if is_document:
@@ -119,12 +132,21 @@ class DriveDouble(GoogleDouble):
     def _upload(self, asked: Asked) -> bytes:
         told, kind, media = asked.related()
         assert asked.query["uploadType"] == "multipart"
-        if any(one not in self.files for one in told.get("parents", ())):
+        parents = [self.files.get(one) for one in told.get("parents", ())]
+        shared = {one["driveId"] for one in parents if one and "driveId" in one}
+        if None in parents or (shared and asked.query.get("supportsAllDrives") != "true"):
             return refusal(404, "notFound", "File not found: .")
+        told |= {"driveId": shared.pop()} if shared else {}
         own = f"new{len(self.messages) + 1}"
         self.messages.append({**told, "kind": kind})
         self.put(own, content=media, **told)
         return answer({"id": own})
+
+
+def _everywhere(asked: Asked) -> bool:
+    """Whether files of shared drives are listed: only where both parameters say so."""
+    names = ("includeItemsFromAllDrives", "supportsAllDrives")
+    return all(asked.query.get(name) == "true" for name in names)
 
 
 def _words(query: str) -> str:

@@ -9,6 +9,7 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from mainspring.contracts.context import Http, HttpRequest, HttpResponse
+from mainspring.contracts.errors import Upstream
 from mainspring.contracts.manifest import base_of
 from mainspring.contracts.provider_answers import Words, malformed, read_object, refused, text_in
 from mainspring.contracts.secret import CONNECTION_TOKEN, SecretText
@@ -30,6 +31,9 @@ _WORDS: Final = Words(
     ),
     reconnect=frozenset({"insufficientPermissions", "ACCESS_TOKEN_SCOPE_INSUFFICIENT"}),
 )  # fmt: skip
+INCOMPLETE: Final = "Google Drive could not search everywhere."
+# A search that goes on without an end is not followed for ever.
+_MOST_PAGES: Final = 20
 _EVERYWHERE: Final = {"supportsAllDrives": "true", "includeItemsFromAllDrives": "true"}
 
 
@@ -40,6 +44,8 @@ class Files:
     items: tuple[Mapping[str, Any], ...]
     next_page: str | None = None
     next_start: str | None = None
+    # Drive could not search everywhere, so some files may be missing.
+    incomplete: bool = False
 
 
 class Drive:
@@ -64,7 +70,11 @@ class Drive:
             **_EVERYWHERE,
         }
         found = await self._get(http, "files", _paged(asked, page))
-        return Files(_objects(found, "files"), _optional(found, "nextPageToken"))
+        return Files(
+            _objects(found, "files"),
+            _optional(found, "nextPageToken"),
+            incomplete=found.get("incompleteSearch") is True,
+        )
 
     async def start_token(self, http: Http) -> str:
         """From where changes will be told."""
@@ -101,11 +111,27 @@ class Drive:
         return (await self._answer(http, path, asked, TEXT_BYTES)).body
 
     async def made_by(self, http: Http, mark: str) -> str | None:
-        """The file that a call has made before, by the mark that it left on it."""
+        """The file that a call has made before, by the mark that it left on it.
+
+        That there is none must be certain, or a second one would be made: the search covers shared
+        drives, follows pages that come empty, and fails where Drive did not look everywhere.
+        """
         has = f"appProperties has {{ key='mainspring_call' and value='{mark}' }}"
-        asked = {"q": has, "pageSize": "1", "fields": "files(id)", "spaces": "drive"}
-        found = _objects(await self._get(http, "files", asked), "files")
-        return text_in(found[0], "id", NAME) if found else None
+        page: str | None = None
+        for _ in range(_MOST_PAGES):
+            found = await self.search(http, has, 10, page)
+            if found.items:
+                return text_in(found.items[0], "id", NAME)
+            page = found.next_page
+            if found.incomplete:
+                break
+            if page is None:
+                return None
+        raise Upstream(
+            f"{INCOMPLETE} Whether the file was made before is not known, so it is not made now.",
+            code="drive_incomplete",
+            unsent=True,
+        )
 
     async def create(
         self, http: Http, told: Mapping[str, Any], kind: str, content: bytes, boundary: str

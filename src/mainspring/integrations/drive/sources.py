@@ -15,7 +15,7 @@ from mainspring.contracts.errors import Expired, Invalid, Missing, Problem
 from mainspring.contracts.integration import MOST_FETCHED, Broken, Item, Poll, Portion, Source
 from mainspring.contracts.object_schema import object_schema
 from mainspring.contracts.one_by_one import read_each, read_one
-from mainspring.integrations.drive.client import Drive, Files
+from mainspring.integrations.drive.client import INCOMPLETE, Drive, Files
 from mainspring.integrations.drive.pages import TOO_LARGE, file_item, ref_of, text_from, textual
 from mainspring.integrations.drive.queries import since_query, words_query
 
@@ -28,6 +28,7 @@ _TEXTS_AT_A_TIME: Final = 25
 _FIRST_DAYS: Final = 30
 _OVERLAP: Final = timedelta(hours=1)
 _FRESH: Final = timedelta(hours=1)
+_MAY_MISS: Final = f"{INCOMPLETE} Some files may be missing."
 INPUT: Final = object_schema(
     {
         "query": {
@@ -69,10 +70,11 @@ def files_source(drive: Drive) -> Source:
         fresh = ctx.clock.now() - _FRESH
         items = _items(found.items[:left], fresh)
         left -= len(items)
+        note = _MAY_MISS if found.incomplete else None
         if found.next_page is None or left <= 0:
-            note = None if found.next_page is None else "There are more files that fit."
-            return Portion(items, note=note)
-        return Portion(items, {"page": found.next_page, "left": left}, more=True)
+            more = None if found.next_page is None else "There are more files that fit."
+            return Portion(items, note=note or more)
+        return Portion(items, {"page": found.next_page, "left": left}, more=True, note=note)
 
     return Source("drive", INPUT, read, _from_request)
 
@@ -155,9 +157,10 @@ async def _since(
     kept["since"] = since.isoformat()
     found = await drive.search(ctx.http, since_query(since), most, kept.get("page"))
     items = await keep(ctx, found, _moment(kept.get("seen_at")))
+    note = _MAY_MISS if found.incomplete else None
     if found.next_page is not None:
-        return Portion(items, {**kept, "page": found.next_page}, more=True)
-    return Portion(items, {"token": kept["token"], "seen_at": kept["began_at"]})
+        return Portion(items, {**kept, "page": found.next_page}, more=True, note=note)
+    return Portion(items, {"token": kept["token"], "seen_at": kept["began_at"]}, note=note)
 
 
 async def _with_text(
