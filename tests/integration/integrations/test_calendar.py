@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -188,6 +188,55 @@ async def test_a_poll_tells_changes_once_and_reads_a_calendar_anew_when_its_toke
         assert set(cursor["known"]) == {ADA, "new@example.com"}
         double.oldest = 0
         assert (await one.looked(cursor))[0] == []
+
+
+async def test_the_window_of_a_poll_moves_on_with_time() -> None:
+    async with visit() as one:
+        double, clock = one.double, one.ctx.clock
+        assert isinstance(clock, Still)
+
+        def day(at: datetime) -> dict[str, str]:
+            return {"date": f"{at:%Y-%m-%d}"}
+
+        def event(name: str, at: datetime, updated: datetime) -> None:
+            end = day(at + timedelta(days=1))
+            double.put(ADA, name, summary=name, start=day(at), end=end,
+                       updated=f"{updated:%Y-%m-%dT%H:%M:%SZ}")  # fmt: skip
+
+        year = timedelta(days=365)
+        event("in a year", NOW + year - timedelta(days=1), NOW - year)
+        event("in two years", NOW + 2 * year, NOW - year)
+        found, cursor = await one.looked(None)
+        assert _refs(found) == [f"{ADA}:in a year"]
+
+        # Month after month there are always the events of a whole year ahead.
+        names: set[str] = set()
+        for month in range(1, 14):
+            clock.at = NOW + month * timedelta(days=30)
+            event(f"new {month}", clock.at + year - timedelta(days=1), clock.at)
+            found, cursor = await one.looked(cursor)
+            assert f"new {month}" in _told(found)
+            names |= {ref.partition(":")[2] for ref in _refs(found)}
+            # A look soon after it reads nothing again.
+            found, cursor = await one.looked(cursor)
+            assert found == []
+        assert "in two years" in names
+
+
+async def test_a_cursor_of_before_is_read_anew_once() -> None:
+    """Cursors that were kept without their window may have one that ended long ago."""
+    async with visit() as one:
+        one.double.put(ADA, "a", summary="A", start=NINE, end=TEN, updated="2026-05-01T00:00:00Z")
+        one.double.put(ADA, "far", summary="Far", start={"date": "2027-05-01"},
+                       end={"date": "2027-05-02"}, updated="2026-05-01T00:00:00Z")  # fmt: skip
+        old = "sync-2|2025-01-01T00:00:00Z|2026-01-01T00:00:00Z"
+        kept = {"known": {ADA: old, TEAM: old}, "seen_at": NOW.isoformat()}
+        found, cursor = await one.looked(kept)
+        assert (_refs(found), _told(found)) == ([f"{ADA}:a", f"{ADA}:far"], [])
+        asked = len(one.double.asked)
+        assert (await one.looked(cursor))[0] == []
+        # The list of calendars, and the changes of each.
+        assert len(one.double.asked) == asked + 3
 
 
 async def test_an_event_is_made_once_changed_with_care_and_deleted() -> None:

@@ -93,18 +93,21 @@ class CalendarDouble(GoogleDouble):
         if "syncToken" in query:
             if _FILTERS & query.keys():
                 return refusal(400, "badRequest", "Sync token cannot be used with filters.")
-            since = int(query["syncToken"].removeprefix("sync-"))
+            number, lower, upper = query["syncToken"].removeprefix("sync-").split("|")
+            since = int(number)
             if since < self.oldest:
                 return refusal(410, "fullSyncRequired", "Sync token is no longer valid.")
             ids = dict.fromkeys(one for at, place, one in self.changes
                                 if at > since and place == own)  # fmt: skip
             found = [self.events[own][one] for one in ids]
         else:
-            lower, upper = (datetime.fromisoformat(query[name]) for name in ("timeMin", "timeMax"))
-            found = [one for one in found if _within(one, lower, upper)]
+            lower, upper = query["timeMin"], query["timeMax"]
+        # The window of the first request stays in its sync token, and does not move with time.
+        first, last = datetime.fromisoformat(lower), datetime.fromisoformat(upper)
+        found = [one for one in found if _within(one, first, last)]
         shown = self._paged(found, asked)
         if "nextPageToken" not in shown:
-            shown["nextSyncToken"] = f"sync-{self.number}"
+            shown["nextSyncToken"] = f"sync-{self.number}|{lower}|{upper}"
         return answer({"kind": "calendar#events", **shown})
 
     def _insert(self, own: str, asked: Asked) -> bytes:

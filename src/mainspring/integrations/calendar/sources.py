@@ -2,6 +2,8 @@
 
 A poll keeps a token for each calendar, by which Google tells what changed since. Google may
 forget it; then that calendar is read anew, and pages that say the same already stay as they are.
+The window of the first request stays in the token and does not move with time. So the end of it is
+kept too, and before it is less than a year ahead the calendar is read anew with a later window.
 """
 
 from __future__ import annotations
@@ -22,9 +24,11 @@ from mainspring.integrations.calendar.pages import event_item
 if TYPE_CHECKING:
     from mainspring.contracts.context import CallContext
 
-# How far a first look goes back and ahead.
+# How far a whole reading goes back, and how far ahead events are always known.
 _BACK: Final = timedelta(days=30)
 _AHEAD: Final = timedelta(days=365)
+# So much further a reading goes, so that the next one is needed only after that time.
+_SPARE: Final = timedelta(days=30)
 _FRESH: Final = timedelta(hours=1)
 _WHEN: Final[dict[str, Any]] = {"type": "string", "minLength": 10, "maxLength": 40}
 INPUT: Final = object_schema(
@@ -80,24 +84,33 @@ def changes_poll(calendar: Calendar) -> Poll:
         del given
         kept = dict(cursor or {})
         known: dict[str, str] = dict(kept.get("known", {}))
+        until: dict[str, str] = dict(kept.get("until", {}))
         queue = [_kept(one) for one in kept.get("queue", ())]
         if not queue:
             # A new look: at the calendars that there are now.
             queue = await calendar.calendars(ctx.http)
             known = {one.id: known[one.id] for one in queue if one.id in known}
+            until = {one: until[one] for one in known if one in until}
             kept = {"seen_at": kept.get("seen_at"), "began_at": ctx.clock.now().isoformat()}
         if not queue:
             return Portion((), {"known": {}, "seen_at": kept["began_at"]})
+        own = queue[0].id
         items, found = await _changes(calendar, ctx, queue[0], known, kept)
+        windows = {"known": known, "until": until}
         if found is not None and found.next_page is not None:
-            kept |= {"page": found.next_page, "known": known, **_queue(queue)}
+            kept |= {"page": found.next_page, **windows, **_queue(queue)}
             return Portion(items, kept, more=True)
-        if found is not None and found.sync_token is not None:
-            known[queue[0].id] = found.sync_token
+        whole = kept.get("to")
         kept = {name: kept[name] for name in ("seen_at", "began_at")}
+        if found is not None and found.sync_token is not None:
+            if own in known and _ends_soon(until.get(own), ctx.clock.now()):
+                del known[own]
+                return Portion(items, {**kept, **windows, **_queue(queue)}, more=True)
+            known[own] = found.sync_token
+            until |= {own: whole} if whole else {}
         if queue[1:]:
-            return Portion(items, {**kept, "known": known, **_queue(queue[1:])}, more=True)
-        return Portion(items, {"known": known, "seen_at": kept["began_at"]})
+            return Portion(items, {**kept, **windows, **_queue(queue[1:])}, more=True)
+        return Portion(items, {**windows, "seen_at": kept["began_at"]})
 
     return Poll("events", "Events that are new, changed or cancelled, in every calendar.", read)
 
@@ -122,7 +135,7 @@ async def _changes(
             kept.pop("page", None)
     if "from" not in kept:
         now = ctx.clock.now()
-        kept["from"], kept["to"] = _stamp(now - _BACK), _stamp(now + _AHEAD)
+        kept["from"], kept["to"] = _stamp(now - _BACK), _stamp(now + _AHEAD + _SPARE)
     asked = {"timeMin": kept["from"], "timeMax": kept["to"]}
     return await _page(calendar, ctx, one, asked, kept.get("page"), news_since)
 
@@ -150,6 +163,11 @@ async def _page(
         for n, event in enumerate(found.items)
     ]
     return items, found
+
+
+def _ends_soon(until: str | None, now: datetime) -> bool:
+    """Whether a window ends less than a year ahead; one that is not known may have ended."""
+    return until is None or until < _stamp(now + _AHEAD)
 
 
 def _queue(queue: list[CalendarEntry]) -> dict[str, Any]:
