@@ -14,7 +14,15 @@ from mainspring.contracts.errors import Denied, Invalid, Problem, ReconnectNeede
 from mainspring.contracts.integration import Broken, Integration, Item, Portion
 from mainspring.contracts.limits import Limits
 from mainspring.integrations.linear import integration
-from tests.kit.doubles.linear import TEAM, TOKEN, LinearDouble, answer, linear_double, refusal
+from tests.kit.doubles.linear import (
+    TEAM,
+    TOKEN,
+    LinearDouble,
+    answer,
+    linear_double,
+    refusal,
+    typed,
+)
 from tests.kit.scripted import http_answer
 from tests.kit.visits import visiting
 
@@ -216,3 +224,48 @@ async def test_a_refusal_says_what_happened_and_whether_anything_left(
     assert (refused.value.retry_after, refused.value.unsent) == (pause, unsent)
     assert TOKEN not in str(refused.value.as_dict())
     assert visit.double.messages == []
+
+
+@pytest.mark.parametrize("status", [200, 400])
+@pytest.mark.parametrize(
+    ("error", "kind", "retryable"),
+    [
+        ("ratelimited", Upstream, True),
+        ("lock timeout", Upstream, True),
+        ("internal error", Upstream, True),
+        ("network error", Upstream, True),
+        ("bootstrap error", Upstream, True),
+        ("", Upstream, False),
+        ("other", Upstream, False),
+        ("unknown", Upstream, False),
+        ("usage limit exceeded", Denied, False),
+        ("feature not accessible", Denied, False),
+        ("forbidden", Denied, False),
+        ("authentication error", ReconnectNeeded, False),
+        ("invalid input", Invalid, False),
+        ("user error", Invalid, False),
+        ("graphql error", Invalid, False),
+    ],
+)
+async def test_the_type_of_an_error_says_whether_another_try_helps(
+    visit: Visit, error: str, kind: type[Problem], retryable: bool, status: int
+) -> None:
+    visit.double.script = [typed(error, status=status)]
+    with pytest.raises(Problem) as refused:
+        await visit.poll(None)
+    assert type(refused.value) is kind
+    assert refused.value.retryable is retryable
+
+
+async def test_an_internal_error_without_a_type_is_tried_again(visit: Visit) -> None:
+    visit.double.script = [typed("", "Internal server error")]
+    with pytest.raises(Upstream) as refused:
+        await visit.poll(None)
+    assert refused.value.retryable is True
+
+
+async def test_an_error_of_the_server_with_a_code_of_its_own_is_tried_again(visit: Visit) -> None:
+    visit.double.script = [refusal("SOMETHING_NEW", "Oops", status=200, kind="lock timeout")]
+    with pytest.raises(Upstream) as refused:
+        await visit.poll(None)
+    assert refused.value.retryable is True

@@ -37,6 +37,12 @@ def refusal(code: str, message: str, *headers: str, status: int = 400, kind: str
     return answer({"errors": [error]}, *headers, status=status)
 
 
+def typed(kind: str, message: str = "No.", *headers: str, status: int = 200) -> bytes:
+    """An error with nothing but its type, which Linear writes in words."""
+    error = {"message": message, "extensions": {"type": kind} if kind else {}}
+    return answer({"data": None, "errors": [error]}, *headers, status=status)
+
+
 @dataclass(slots=True)
 class LinearDouble(ScriptedDouble):
     """What is in the workspace."""

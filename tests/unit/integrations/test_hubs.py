@@ -19,6 +19,7 @@ from mainspring.integrations.github import sources as github_sources
 from mainspring.integrations.github.client import mark_of, next_link, page_of
 from mainspring.integrations.linear import sources as linear_sources
 from mainspring.integrations.linear.capabilities import issue_id
+from mainspring.integrations.linear.refusals import pause_of
 from mainspring.integrations.monday.reading import column_names
 
 NOW = datetime(2026, 3, 10, 12, tzinfo=UTC)
@@ -171,3 +172,16 @@ def test_columns_of_monday_have_names_that_do_not_meet() -> None:
         "a": "due_date", "b": "due_date_b", "c": "state_c", "d": "d", "e": "größe",
     }  # fmt: skip
     assert column_names(columns, "id") == {name: name for name in "abcde"}
+
+
+def test_linear_tells_its_resets_in_milliseconds() -> None:
+    ends = {
+        f"x-ratelimit-{limit}-reset": str(int((NOW.timestamp() + seconds) * 1000))
+        for limit, seconds in (("requests", 90), ("complexity", 30), ("endpoint-requests", 5))
+    }
+    spent = {**ends, "x-ratelimit-complexity-remaining": "0"}
+    assert pause_of(spent, NOW) == pytest.approx(31)
+    both = {**spent, "x-ratelimit-requests-remaining": "0"}
+    assert pause_of(both, NOW) == pytest.approx(91)
+    assert pause_of(ends, NOW) == 60.0
+    assert pause_of({**both, "retry-after": "7"}, NOW) == 7.0

@@ -25,10 +25,20 @@ _MILLISECONDS: Final = re.compile(r"[0-9]{10,15}")
 _WORD: Final = re.compile(r"[A-Z0-9_]{1,60}")
 _LIMITS: Final = ("requests", "complexity", "endpoint-requests")
 _RECONNECT: Final = frozenset({"AUTHENTICATION_ERROR", "UNAUTHENTICATED"})
-_DENIED: Final = frozenset({"FORBIDDEN", "FEATURE_NOT_ACCESSIBLE"})
+_DENIED: Final = frozenset({"FORBIDDEN", "FEATURE_NOT_ACCESSIBLE", "USAGE_LIMIT_EXCEEDED"})
 _WRONG: Final = frozenset(
-    {"INPUT_ERROR", "BAD_USER_INPUT", "INVALID_INPUT", "USER_ERROR", "GRAPHQL_VALIDATION_FAILED"}
-)
+    {
+        "INPUT_ERROR", "BAD_USER_INPUT", "INVALID_INPUT", "USER_ERROR", "GRAPHQL_ERROR",
+        "GRAPHQL_VALIDATION_FAILED",
+    }
+)  # fmt: skip
+# Failures of Linear's own, which it also tells with status 200 or 400.
+_LATER: Final = frozenset(
+    {
+        "BOOTSTRAP_ERROR", "INTERNAL_ERROR", "INTERNAL_SERVER_ERROR", "LOCK_TIMEOUT",
+        "NETWORK_ERROR",
+    }
+)  # fmt: skip
 
 
 def data_of(response: HttpResponse, now: datetime) -> dict[str, Any]:
@@ -64,26 +74,27 @@ def _problem(error: Any, response: HttpResponse, now: datetime) -> Problem:
     told = error if isinstance(error, Mapping) else {}
     extensions = told.get("extensions")
     more = extensions if isinstance(extensions, Mapping) else {}
-    code = _code(more)
+    names = _names(more)
     words = more.get("userPresentableMessage") or told.get("message")
     said = one_line(words) if isinstance(words, str) else ""
-    if code == "RATELIMITED" or response.status == 429:
+    if "RATELIMITED" in names or response.status == 429:
         return Upstream(
             "Linear asks for a pause: its limit of requests is used up.",
             code="provider_busy",
             retry_after=pause_of(response.headers, now),
             unsent=True,
         )
-    if code in _RECONNECT or response.status == 401:
+    if names & _RECONNECT or response.status == 401:
         return ReconnectNeeded("Linear does not accept this access any more.", code="linear_access")
-    if code in _DENIED or response.status == 403:
+    if names & _DENIED or response.status == 403:
         return Denied(_sentence("Linear does not allow this", said), code="linear_forbidden",
                       unsent=True)  # fmt: skip
-    if code in _WRONG or more.get("userError") is True:
+    if names & _WRONG or more.get("userError") is True:
         return Invalid(_sentence("Linear does not accept this", said), code="linear_invalid",
                        unsent=True)  # fmt: skip
     # Its own failures are told in the same place as ours.
-    later = response.status >= 500 or code in {"INTERNAL_SERVER_ERROR", "LOCK_TIMEOUT"}
+    internal = "internal server error" in said.lower()
+    later = response.status >= 500 or bool(names & _LATER) or internal
     return Upstream(
         _sentence("Linear failed", said),
         code="provider_failed",
@@ -92,14 +103,11 @@ def _problem(error: Any, response: HttpResponse, now: datetime) -> Problem:
     )
 
 
-def _code(more: Mapping[str, Any]) -> str:
-    """Linear's word for it, however it spells that."""
-    for name in ("code", "type"):
-        word = more.get(name)
-        spelt = word.upper().replace(" ", "_") if isinstance(word, str) else ""
-        if _WORD.fullmatch(spelt):
-            return spelt
-    return ""
+def _names(more: Mapping[str, Any]) -> frozenset[str]:
+    """Linear's names for an error, a code and a type in words, in one spelling."""
+    words = [more.get(name) for name in ("code", "type")]
+    spelt = [word.upper().replace(" ", "_") for word in words if isinstance(word, str)]
+    return frozenset(one for one in spelt if _WORD.fullmatch(one))
 
 
 def _sentence(begin: str, said: str) -> str:
