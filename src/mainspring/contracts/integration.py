@@ -19,7 +19,7 @@ from mainspring.contracts.capability import Capability
 from mainspring.contracts.event import EventType
 
 if TYPE_CHECKING:
-    from mainspring.contracts.context import CallContext
+    from mainspring.contracts.context import CallContext, HttpResponse
     from mainspring.contracts.errors import Problem
 
 # As much as one call of a source brings where it does not bring everything.
@@ -208,6 +208,11 @@ async def _unknown_account(ctx: CallContext) -> str:
     return ""
 
 
+def _by_status_alone(response: HttpResponse) -> bool:
+    del response
+    return False
+
+
 @dataclass(frozen=True, slots=True)
 class Integration:
     """What a folder on the shelf yields: its identity and what it adds."""
@@ -224,6 +229,9 @@ class Integration:
     # Who a connection is over there, such as an address: asked when somebody connects and when
     # somebody tests the connection. Raises a problem when the connection does not work.
     account: Callable[[CallContext], Awaitable[str]] = _unknown_account
+    # Whether an answer with another status than 401 says that the access token is not good any
+    # more. A token that can be renewed is then renewed, and the request is sent again.
+    refuses_token: Callable[[HttpResponse], bool] = _by_status_alone
 
     @property
     def id(self) -> str:

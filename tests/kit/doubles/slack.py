@@ -16,6 +16,7 @@ from urllib.parse import parse_qsl, urlsplit
 from tests.kit.scripted import ScriptedDouble, http_answer, serving
 
 TOKEN = "xoxb-9876543210-klmnopqrst"
+_SCOPE = "channels:history,channels:read,chat:write,groups:history,groups:read,users:read"
 
 
 def said(body: dict[str, Any], *headers: str) -> bytes:
@@ -44,6 +45,10 @@ class SlackWorkspace(ScriptedDouble):
     # Cursors that were given out before this moment are not known any more.
     forgotten: bool = False
     asked: list[tuple[str, dict[str, str]]] = field(default_factory=list)
+    # The bot token that is good now, those that have ended, and what renews it: good once.
+    token: str = TOKEN
+    expired: set[str] = field(default_factory=set)
+    refresh: str = ""
 
     @property
     def url(self) -> str:
@@ -56,11 +61,18 @@ class SlackWorkspace(ScriptedDouble):
         target = urlsplit(head.split(b" ", 2)[1].decode())
         method = target.path.removeprefix("/api/")
         given: dict[str, Any] = dict(parse_qsl(target.query))
+        if method == "oauth.v2.access":
+            given |= dict(parse_qsl(body.decode()))
+            self.asked.append((method, given))
+            return self._granted(given)
         if body:
             given |= json.loads(body)
         self.asked.append((method, given))
-        if headers.get("authorization") != f"Bearer {TOKEN}":
-            return refusal("invalid_auth" if "authorization" in headers else "not_authed")
+        shown = headers.get("authorization", "").removeprefix("Bearer ")
+        if shown in self.expired:
+            return refusal("token_expired")
+        if shown != self.token:
+            return refusal("invalid_auth" if shown else "not_authed")
         answers = {
             "auth.test": self._who,
             "chat.postMessage": self._posted,
@@ -71,6 +83,25 @@ class SlackWorkspace(ScriptedDouble):
         }
         answer = answers.get(method)
         return refusal("unknown_method") if answer is None else answer(given)
+
+    def expire(self) -> None:
+        """The token ends before its time; Slack says so with status 200."""
+        self.expired.add(self.token)
+
+    def _granted(self, given: dict[str, Any]) -> bytes:
+        """Tokens with rotation, for a code or for what renews the one before."""
+        kind = given.get("grant_type")
+        if kind == "refresh_token" and given.get("refresh_token") != self.refresh:
+            return refusal("invalid_refresh_token")
+        if kind == "authorization_code" and given.get("code") != "a-code":
+            return refusal("invalid_code")
+        number = len(self.said_to("oauth.v2.access"))
+        self.expired.add(self.token)
+        self.token, self.refresh = f"xoxe.xoxb-1-{number:020}", f"xoxe-1-{number:020}"
+        return said({
+            "ok": True, "access_token": self.token, "refresh_token": self.refresh,
+            "token_type": "bot", "expires_in": 43_200, "scope": _SCOPE,
+        })  # fmt: skip
 
     def _who(self, given: dict[str, Any]) -> bytes:
         del given

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from mainspring.contracts.capability import Capability
+from mainspring.contracts.context import HttpResponse
 from mainspring.contracts.errors import Invalid
 from mainspring.contracts.integration import Adapter, Integration
 from mainspring.contracts.limits import Limits
@@ -185,3 +186,21 @@ def test_linear_tells_its_resets_in_milliseconds() -> None:
     assert pause_of(both, NOW) == pytest.approx(91)
     assert pause_of(ends, NOW) == 60.0
     assert pause_of({**both, "retry-after": "7"}, NOW) == 7.0
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "refuses"),
+    [
+        (400, b'{"errors":[{"message":"x","extensions":{"type":"authentication error"}}]}', True),
+        (200, b'{"errors":[{"message":"x","extensions":{"code":"AUTHENTICATION_ERROR"}}]}', True),
+        (400, b'{"errors":[{"message":"x","extensions":{"type":"forbidden"}}]}', False),
+        (400, b'{"errors":["authentication error"]}', False),
+        (200, b'{"data":{"viewer":null}}', False),
+        (200, b"<html>", False),
+    ],
+)
+def test_linear_says_in_the_body_that_a_token_is_not_good(
+    status: int, body: bytes, refuses: bool
+) -> None:
+    answer = HttpResponse(status, {}, body, "https://api.linear.app/graphql")
+    assert linear.integration({}).refuses_token(answer) is refuses

@@ -114,14 +114,24 @@ class ConnectedHttp:
             return await self._ways[-1].send(request)
         self._take(await self._tokens.ready(self.integration, self.row))
         answer = await self._ways[-1].send(request)
-        if answer.status != 401 or not _same_site(request, answer):
+        if not self._refuses(answer) or not _same_site(request, answer):
             return answer
         if self.row.auth == "oauth":
             self._take(await self._tokens.renew(self.integration, self.row, self._shown))
             answer = await self._ways[-1].send(request)
-            if answer.status != 401:
-                return answer
+        if answer.status != 401:
+            return answer
         raise reconnect_needed(self.integration, self.row)
+
+    def _refuses(self, answer: HttpResponse) -> bool:
+        """Whether the token was refused: with 401, or in the provider's own way.
+
+        A token without an end has nothing to renew it with, so of that the integration tells.
+        """
+        if answer.status == 401:
+            return True
+        renewable = self.row.auth == "oauth" and self.row.expires_at is not None
+        return renewable and self.integration.refuses_token(answer)
 
     def _take(self, row: AccountRow) -> None:
         if row is not self.row:

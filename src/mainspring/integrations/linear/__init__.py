@@ -14,6 +14,7 @@ from mainspring.contracts.manifest import moved
 from mainspring.integrations.linear.capabilities import create_issue
 from mainspring.integrations.linear.client import Linear
 from mainspring.integrations.linear.events import EVENTS
+from mainspring.integrations.linear.refusals import refuses_token
 from mainspring.integrations.linear.sources import changed_issues, searched
 
 
@@ -28,4 +29,5 @@ def integration(addresses: Mapping[str, str]) -> Integration:
         sources=(searched(linear),),
         polls=(changed_issues(linear),),
         account=linear.account,
+        refuses_token=refuses_token,
     )

@@ -21,6 +21,8 @@ from mainspring.contracts.provider_answers import (
 
 NAME: Final = "Linear"
 _USUAL_PAUSE: Final = 60.0
+# A refusal is short; no page of issues is read twice to look for one.
+_LONGEST_REFUSAL: Final = 8_192
 _MILLISECONDS: Final = re.compile(r"[0-9]{10,15}")
 _WORD: Final = re.compile(r"[A-Z0-9_]{1,60}")
 _LIMITS: Final = ("requests", "complexity", "endpoint-requests")
@@ -54,6 +56,15 @@ def data_of(response: HttpResponse, now: datetime) -> dict[str, Any]:
     if not isinstance(data, dict):
         raise malformed(NAME)
     return data
+
+
+def refuses_token(response: HttpResponse) -> bool:
+    """Whether an answer with status 200 or 400 says that the token is not good any more."""
+    body = _object(response.body) if len(response.body) <= _LONGEST_REFUSAL else None
+    errors = None if body is None else body.get("errors")
+    first = errors[0] if isinstance(errors, list) and errors else None
+    more = first.get("extensions") if isinstance(first, Mapping) else None
+    return isinstance(more, Mapping) and bool(_names(more) & _RECONNECT)
 
 
 def pause_of(headers: Mapping[str, str], now: datetime) -> float:

@@ -14,7 +14,7 @@ from mainspring.contracts.context import CallContext
 from mainspring.contracts.integration import Integration
 from mainspring.contracts.manifest import moved
 from mainspring.integrations.slack.capabilities import slack_post
-from mainspring.integrations.slack.client import Slack
+from mainspring.integrations.slack.client import Slack, refuses_token
 from mainspring.integrations.slack.events import EVENTS
 from mainspring.integrations.slack.offers import post_offer
 from mainspring.integrations.slack.polls import slack_poll
@@ -38,4 +38,5 @@ def integration(addresses: Mapping[str, str]) -> Integration:
         sources=(slack_source(slack),),
         polls=(slack_poll(slack),),
         account=account,
+        refuses_token=refuses_token,
     )

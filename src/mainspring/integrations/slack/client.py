@@ -39,8 +39,8 @@ _KEEP_ONE = "Keep a valid bot token with `mainspring secrets set`, with the scop
 _TRY_AGAIN = frozenset(
     {
         "accesslimited", "fatal_error", "internal_error", "message_limit_exceeded",
-        "rate_limited", "ratelimited", "request_timeout", "service_unavailable",
-        "team_added_to_org",
+        "org_login_required", "rate_limited", "ratelimited", "request_timeout",
+        "service_unavailable", "team_added_to_org",
     }
 )  # fmt: skip
 # Slack broke off in the middle, and says that some of it may have been done.
@@ -49,9 +49,13 @@ _IN_DOUBT = frozenset({"fatal_error", "internal_error", "request_timeout", "serv
 _RECONNECT = frozenset(
     {
         "account_inactive", "invalid_auth", "missing_scope", "no_permission", "not_authed",
-        "not_allowed_token_type", "token_expired", "token_revoked",
+        "not_allowed_token_type", "team_access_not_granted", "token_expired", "token_revoked",
     }
 )  # fmt: skip
+# Of these another token may be good: one that was renewed, here or by another worker.
+_RENEW = frozenset({"invalid_auth", "token_expired", "token_revoked"})
+# A refusal is short; no page of messages is read twice to look for one.
+_LONGEST_REFUSAL: Final = 4_096
 # What Slack's own word means, and what to do about it.
 _REFUSALS: Mapping[str, tuple[str, str | None]] = {
     "account_inactive": ("The token belongs to an account that was switched off.", _KEEP_ONE),
@@ -69,10 +73,23 @@ _REFUSALS: Mapping[str, tuple[str, str | None]] = {
     "not_authed": ("Slack was given no token.", _KEEP_ONE),
     "not_in_channel": ("The bot is not in the channel.", "Invite it: /invite @its-name."),
     "restricted_action": ("The settings of the Slack workspace forbid this message.", None),
+    "org_login_required": ("The Slack workspace is being migrated and is not available.", None),
+    "team_access_not_granted": ("The token has no access to this workspace.", _KEEP_ONE),
     "thread_not_found": ("There is no such thread in the channel.", "Check thread_ts."),
     "token_expired": ("The token has expired.", _KEEP_ONE),
     "token_revoked": ("The token was revoked.", _KEEP_ONE),
 }
+
+
+def refuses_token(response: HttpResponse) -> bool:
+    """Whether Slack says, with status 200, that the token is not good any more."""
+    if response.status != 200 or len(response.body) > _LONGEST_REFUSAL:
+        return False
+    try:
+        answer = orjson.loads(response.body)
+    except orjson.JSONDecodeError:
+        return False
+    return isinstance(answer, dict) and answer.get("ok") is False and answer.get("error") in _RENEW
 
 
 @dataclass(frozen=True, slots=True)

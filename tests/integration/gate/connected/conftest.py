@@ -33,6 +33,7 @@ async def here(shared: Accounts) -> Accounts:
     provider = shared.provider
     provider.basic, provider.lasts, provider.gives_refresh = False, 3_600.0, True
     provider.agreed, provider.shut = None, False
+    provider.errors_are_200, provider.leads_back = False, False
     for kept in (provider.codes, provider.families, provider.asked, provider.calls):
         kept.clear()
     shared.stranger.requests.clear()
