@@ -206,6 +206,103 @@ async def test_a_poll_outlives_a_forgotten_page_a_pause_and_a_channel_that_is_go
         assert nobody.note is not None
 
 
+def _thread(slack: SlackWorkspace, number: int, answers: int) -> dict[str, Any]:
+    """A message with a thread under it."""
+    ts = _ts(number)
+    slack.threads["C0GEN", ts] = [
+        _message(number, f"answer {n}", ts=f"{BASE + number}.{200 + n:06}") for n in range(answers)
+    ]
+    latest = slack.threads["C0GEN", ts][-1]["ts"]
+    return _message(number, reply_count=answers, thread_ts=ts, latest_reply=latest)
+
+
+async def test_a_long_thread_is_read_whole_however_short_its_pages_are() -> None:
+    async with _world() as world:
+        slack = world[0]
+        slack.history["C0GEN"] = [_thread(slack, 1, 100)]
+        slack.page = 11
+        (one,), _ = await _all(world, {"channel": "C0GEN"})
+
+        assert isinstance(one, Item)
+        assert one.frontmatter["replies"] == 100
+        assert one.body.count("answer ") == 100
+
+
+async def test_threads_are_read_one_after_another_where_slack_lets_one_a_minute() -> None:
+    async with _world() as world:
+        slack, built, ctx = world
+        slack.throttled = True
+        slack.history["C0GEN"] = [
+            _thread(slack, 1, 2), _message(2), _thread(slack, 3, 2), _message(4),
+            _thread(slack, 5, 2), *(_message(n) for n in range(6, 40)),
+        ]  # fmt: skip
+        (poll,) = built.polls
+        found: dict[str, Item] = {}
+        cursor: Any = None
+        looks = 0
+        more = True
+        while more:
+            looks += 1
+            assert looks < 12
+            slack.next_minute()
+            portion = await poll.read(ctx, {"channels": "C0GEN"}, cursor)
+            found |= {one.source_ref: one for one in portion.items if isinstance(one, Item)}
+            assert portion.items, "every look goes on"
+            cursor = portion.cursor
+            more = portion.more or portion.note is not None
+            if portion.note is not None:
+                assert "pause" in portion.note
+                assert portion.more is False
+
+        assert set(found) == {f"slack:C0GEN:{_ts(n)}" for n in range(1, 40)}
+        replies = [found[f"slack:C0GEN:{_ts(n)}"].frontmatter["replies"] for n in (1, 3, 5)]
+        assert replies == [2, 2, 2]
+        assert cursor["marks"]["C0GEN"] == _ts(39)
+
+
+async def test_a_look_that_could_read_nothing_keeps_the_pause() -> None:
+    async with _world() as world:
+        slack, built, ctx = world
+        slack.throttled = True
+        slack.history["C0GEN"] = [_thread(slack, 1, 2)]
+        slack.used.add("conversations.replies")
+        (poll,) = built.polls
+        with pytest.raises(Upstream) as busy:
+            await poll.read(ctx, {"channels": "C0GEN"}, None)
+        assert (busy.value.retryable, busy.value.retry_after) == (True, 60)
+
+
+async def test_a_thread_longer_than_one_request_brings_keeps_nothing_up() -> None:
+    async with _world() as world:
+        slack, built, ctx = world
+        slack.throttled = True
+        slack.history["C0GEN"] = [_thread(slack, 1, 40), _message(2)]
+        (poll,) = built.polls
+        portion = await poll.read(ctx, {"channels": "C0GEN"}, None)
+
+        first, second = portion.items
+        assert isinstance(first, Item)
+        assert isinstance(second, Item)
+        assert first.frontmatter["replies"] == 14
+        assert "first answers" in str(portion.note)
+
+
+async def test_on_demand_the_messages_come_without_the_threads_that_slack_holds_back() -> None:
+    async with _world() as world:
+        slack, built, ctx = world
+        slack.throttled = True
+        slack.history["C0GEN"] = [_thread(slack, 1, 2), _message(2), _thread(slack, 3, 2)]
+        (source,) = built.sources
+        portion = await source.read(ctx, {"channel": "C0GEN"}, None)
+
+        assert _refs(list(portion.items)) == [f"slack:C0GEN:{_ts(n)}" for n in (3, 2, 1)]
+        third, _, first = portion.items
+        assert isinstance(first, Item)
+        assert isinstance(third, Item)
+        assert (first.keeps_body, third.keeps_body) == (False, True)
+        assert "pause" in str(portion.note)
+
+
 def _post(built: Integration) -> Capability:
     (post,) = built.capabilities
     return post

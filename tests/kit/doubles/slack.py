@@ -8,7 +8,7 @@ from __future__ import annotations
 import base64
 import contextlib
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
@@ -42,6 +42,10 @@ class SlackWorkspace(ScriptedDouble):
     people: dict[str, str] = field(default_factory=dict)
     # How much is on one page, whatever is asked for.
     page: int = 1_000
+    # Slack's limits for an app that is sold outside its Marketplace: one request a minute of each
+    # of the two methods that read messages, with at most fifteen messages.
+    throttled: bool = False
+    used: set[str] = field(default_factory=set)
     # Cursors that were given out before this moment are not known any more.
     forgotten: bool = False
     asked: list[tuple[str, dict[str, str]]] = field(default_factory=list)
@@ -81,8 +85,18 @@ class SlackWorkspace(ScriptedDouble):
             "conversations.replies": self._answered,
             "users.info": self._person,
         }
+        if self.throttled and method in {"conversations.history", "conversations.replies"}:
+            if method in self.used:
+                body = b'{"ok":false,"error":"ratelimited"}'
+                return http_answer(429, body, "Content-Type: application/json", "Retry-After: 60")
+            self.used.add(method)
+            given["limit"] = str(min(int(given["limit"]), 15))
         answer = answers.get(method)
         return refusal("unknown_method") if answer is None else answer(given)
+
+    def next_minute(self) -> None:
+        """What was used up is there again."""
+        self.used.clear()
 
     def expire(self) -> None:
         """The token ends before its time; Slack says so with status 200."""
@@ -132,8 +146,9 @@ class SlackWorkspace(ScriptedDouble):
         found = self.threads.get((given["channel"], given["ts"]))
         if found is None:
             return refusal("thread_not_found")
+        # The message that began the thread comes first on every page.
         began = [{"type": "message", "ts": given["ts"], "text": "…"}]
-        return self._paged("messages", began + found, given)
+        return self._paged("messages", found, given, began)
 
     def _person(self, given: dict[str, Any]) -> bytes:
         name = self.people.get(given["user"])
@@ -142,17 +157,20 @@ class SlackWorkspace(ScriptedDouble):
         profile = {"display_name": name}
         return said({"ok": True, "user": {"id": given["user"], "profile": profile}})
 
-    def _paged(self, name: str, found: list[Any], given: dict[str, Any]) -> bytes:
+    def _paged(
+        self, name: str, found: list[Any], given: dict[str, Any], first: Sequence[Any] = ()
+    ) -> bytes:
         start = 0
         if "cursor" in given:
             if self.forgotten:
                 self.forgotten = False
                 return refusal("invalid_cursor")
             start = int(base64.b64decode(given["cursor"]))
-        end = start + min(int(given["limit"]), self.page)
+        end = start + max(min(int(given["limit"]), self.page) - len(first), 1)
         following = base64.b64encode(str(end).encode()).decode() if end < len(found) else ""
-        told = {"ok": True, name: found[start:end], "has_more": bool(following)}
-        return said(told | {"response_metadata": {"next_cursor": following}})
+        told = {"ok": True, name: [*first, *found[start:end]], "has_more": bool(following)}
+        # At the end Slack says an empty cursor for some methods, and nothing for others.
+        return said(told | ({"response_metadata": {"next_cursor": following}} if following else {}))
 
 
 @contextlib.asynccontextmanager

@@ -25,12 +25,15 @@ from mainspring.contracts.secret import CONNECTION_TOKEN, SecretText
 
 # The bot of the connection that the call goes over.
 CONNECTED: Final = SecretText((CONNECTION_TOKEN,))
-# Slack wraps messages in much that is not read, and an answer has a size.
-PAGE: Final = 30
+# Slack wraps messages in much that is not read, and an answer has a size. Apps that are sold
+# outside Slack's Marketplace get no more than fifteen messages at once.
+PAGE: Final = 15
+# So many answers of a thread are read, on however many pages they come.
+_REPLIES: Final = 120
 # As many channels as one workspace is looked through for a name.
 _CHANNEL_PAGES: Final = 20
 _CHANNELS_A_PAGE: Final = 200
-_REPLY_PAGES: Final = 4
+_REPLY_PAGES: Final = 40
 _SECONDS = 30.0
 _WORD = re.compile(r"[a-z0-9_]{1,80}")
 _WHOLE_SECONDS = re.compile(r"[0-9]{1,9}")
@@ -43,6 +46,8 @@ _TRY_AGAIN = frozenset(
         "service_unavailable", "team_added_to_org",
     }
 )  # fmt: skip
+# The codes of a pause that Slack asks for.
+PAUSES: Final = frozenset({"slack_rate_limited", "slack_ratelimited"})
 # Slack broke off in the middle, and says that some of it may have been done.
 _IN_DOUBT = frozenset({"fatal_error", "internal_error", "request_timeout", "service_unavailable"})
 # A person has to connect again: nobody is let in with this token, or not to this.
@@ -142,7 +147,8 @@ class Slack:
         raise Missing(
             f"The bot sees no channel #{name} in Slack.",
             code="slack_channel_not_found",
-            suggestion="Check the name, and invite the bot into private channels.",
+            suggestion="Check the name, invite the bot into private channels, or give the "
+            "channel's id.",
         )
 
     async def history(
@@ -157,22 +163,30 @@ class Slack:
             _not_slack()
         return Page(answer["messages"], _following(answer))
 
-    async def replies(self, http: Http, channel: str, ts: str) -> list[Mapping[str, Any]]:
-        """What was answered in a thread, oldest first, without the message that began it."""
+    async def replies(
+        self, http: Http, channel: str, ts: str
+    ) -> tuple[list[Mapping[str, Any]], bool]:
+        """What was answered in a thread, oldest first, without the message that began it.
+
+        The second value says whether that is all up to the most that is read. A pause that Slack
+        asks for after the first page leaves it at what came before it.
+        """
         found: list[Mapping[str, Any]] = []
         following: str | None = ""
         for _ in range(_REPLY_PAGES):
             asked = {"channel": channel, "ts": ts, "limit": str(PAGE)}
-            answer = await self._read(
-                http,
-                "conversations.replies",
-                asked | ({"cursor": following} if following else {}),
-            )
+            asked |= {"cursor": following} if following else {}
+            try:
+                answer = await self._read(http, "conversations.replies", asked)
+            except Upstream as problem:
+                if found and problem.code in PAUSES:
+                    return found, False
+                raise
             found += [one for one in _objects(answer, "messages") if one.get("ts") != ts]
             following = _following(answer)
-            if following is None:
+            if following is None or len(found) >= _REPLIES:
                 break
-        return found
+        return found[:_REPLIES], True
 
     async def user_name(self, http: Http, user: str) -> str:
         """What a member is called in Slack."""

@@ -37,11 +37,13 @@ class Place:
     page: str | None = None
     # The last thing said on the pages of this channel that were read already.
     high: str = ""
+    # The last message of the page that was read before Slack asked for a pause.
+    done: str = ""
 
     def as_cursor(self) -> dict[str, Any]:
         return {
             "marks": dict(self.marks), "ids": dict(self.ids), "name": self.name,
-            "page": self.page, "high": self.high,
+            "page": self.page, "high": self.high, "done": self.done,
         }  # fmt: skip
 
 
@@ -55,6 +57,7 @@ def place_of(cursor: Mapping[str, Any] | None) -> Place:
         name=str(cursor.get("name", "")),
         page=cursor.get("page"),
         high=str(cursor.get("high", "")),
+        done=str(cursor.get("done", "")),
     )
 
 
@@ -77,28 +80,30 @@ def slack_poll(slack: Slack) -> Poll:
             return Portion([], cursor, note="The connection names no channels to follow.")
         place = place_of(cursor)
         if place.name not in names:
-            place = replace(place, name=names[0], page=None, high="")
+            place = replace(place, name=names[0], page=None, high="", done="")
+        note = None
         try:
-            items, place, done = await _look(ctx, slack, place)
+            items, note, place, done = await _look(ctx, slack, place)
         except (Upstream, Missing) as problem:
             if problem.retryable:
                 raise
             # One channel that is gone does not hold up the others.
             items, done = [Broken(f"slack:{place.name}", problem)], True
-            place = replace(place, page=None, high="")
+            place = replace(place, page=None, high="", done="")
         if not done:
-            return Portion(items, place.as_cursor(), more=True)
+            # After a pause the next look goes on, and not this one.
+            return Portion(items, place.as_cursor(), more=not place.done, note=note)
         following = names[names.index(place.name) + 1 :]
-        place = replace(place, name=following[0] if following else "", page=None, high="")
-        return Portion(items, place.as_cursor(), more=bool(following))
+        place = replace(place, name=following[0] if following else "", page=None, high="", done="")
+        return Portion(items, place.as_cursor(), more=bool(following), note=note)
 
     return Poll("slack", "New messages in the channels that a connection follows.", read)
 
 
 async def _look(
     ctx: CallContext, slack: Slack, place: Place
-) -> tuple[list[Item | Broken], Place, bool]:
-    """One page of one channel; whether it was the last one of it."""
+) -> tuple[list[Item | Broken], str | None, Place, bool]:
+    """One page of one channel, what to know of it, and whether it was the last one of it."""
     channel = place.ids.get(place.name) or await channel_id(ctx, slack, place.name)
     now, known = ctx.clock.now(), place.marks.get(channel)
     mark = known or stamp(now - _FIRST_LOOK)
@@ -108,11 +113,17 @@ async def _look(
     high = max([place.high, mark, *said], key=as_number)
     fresh = [one for one in page.messages if _is_new(one, mark)]
     # What a first look finds was there before, and is no news.
-    items = await pages_of(ctx, slack, channel, fresh, known)
-    ids = {**place.ids, place.name: channel}
+    read = await pages_of(ctx, slack, channel, fresh, known, after=place.done, stops=True)
+    items, ids = read.items, {**place.ids, place.name: channel}
+    if read.pause is not None:
+        if not read.last:
+            raise read.pause
+        return items, read.note, replace(place, ids=ids, done=read.last), False
     if page.following is not None:
-        return items, replace(place, ids=ids, page=page.following, high=high), False
-    return items, replace(place, ids=ids, marks={**place.marks, channel: high}), True
+        then = replace(place, ids=ids, page=page.following, high=high, done="")
+        return items, read.note, then, False
+    marks = {**place.marks, channel: high}
+    return items, read.note, replace(place, ids=ids, marks=marks, done=""), True
 
 
 async def _page(ctx: CallContext, slack: Slack, channel: str, mark: str, page: str | None) -> Page:

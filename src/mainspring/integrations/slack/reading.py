@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
 
@@ -10,8 +11,9 @@ from mainspring.contracts.context import CallContext
 from mainspring.contracts.errors import Upstream
 from mainspring.contracts.integration import Broken, Item
 from mainspring.contracts.one_by_one import read_one
-from mainspring.integrations.slack.client import Slack
+from mainspring.integrations.slack.client import PAUSES, Slack
 from mainspring.integrations.slack.messages import (
+    as_number,
     begins_page,
     is_ts,
     is_written,
@@ -23,42 +25,87 @@ from mainspring.integrations.slack.messages import (
 MOST_NAMES: Final = 40
 # One person or one thread that cannot be read does not hold up the others.
 _PASSED_OVER: Final = frozenset({"slack_user_not_found", "slack_user_not_visible"})
+_LATER: Final = "Slack asks for a pause: the rest follows with the next look."
+_HELD_BACK: Final = "Slack asks for a pause: the answers of some threads were not read."
+_CUT: Final = "Slack asks for a pause: of some threads only the first answers were read."
 _LOST_THREAD: Final = frozenset({"slack_thread_not_found", "slack_message_not_found"})
 
 
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a page of messages became."""
+
+    items: list[Item | Broken]
+    note: str | None = None
+    # Why it stopped before the end, and the ts of the last message that was read by then.
+    pause: Upstream | None = None
+    last: str = ""
+
+
 async def pages_of(
-    ctx: CallContext, slack: Slack, channel: str, messages: Sequence[Any], told_after: str | None
-) -> list[Item | Broken]:
+    ctx: CallContext,
+    slack: Slack,
+    channel: str,
+    messages: Sequence[Any],
+    told_after: str | None,
+    *,
+    after: str = "",
+    stops: bool = False,
+) -> Reading:
     """The messages that are pages of their own, oldest first, each with its thread.
 
-    Those that are newer than ``told_after`` are told; None: none of them.
+    Those that are newer than ``told_after`` are told; None: none of them. Only those that are newer
+    than ``after`` are read. When Slack asks for a pause before a thread, the reading ends there if
+    it ``stops``; otherwise the rest comes without answers, and pages that are there keep theirs.
     """
     names: dict[str, str] = {}
     found: list[Item | Broken] = []
+    note, last, paused = None, "", False
     for one in reversed(messages):
-        if not is_written(one) or not begins_page(one):
+        ts = _ts(one)
+        read_before = after and ts and as_number(ts) <= as_number(after)
+        if read_before or not is_written(one) or not begins_page(one):
             continue
-        replies = await _replies(ctx, slack, channel, one)
+        replies: Sequence[Mapping[str, Any]] = []
+        held_back = paused and _has_thread(one)
+        if _has_thread(one) and not paused:
+            try:
+                replies, whole = await _replies(ctx, slack, channel, ts)
+                note = note if whole else _CUT
+            except Upstream as problem:
+                if problem.code not in PAUSES:
+                    raise
+                if stops:
+                    return Reading(found, _LATER, problem, last)
+                held_back, paused, note = True, True, _HELD_BACK
         if isinstance(one, Mapping):
             await _learn(ctx, slack, [one, *replies], names)
         ref = f"slack:{channel}:unreadable"
-        found.append(read_one(ref, partial(item_of, channel, one, replies, names, told_after)))
-    return found
+        item = read_one(ref, partial(item_of, channel, one, replies, names, told_after))
+        kept = replace(item, keeps_body=True) if held_back and isinstance(item, Item) else item
+        found.append(kept)
+        last = ts or last
+    return Reading(found, note)
+
+
+def _ts(message: Any) -> str:
+    """The ts of a message; empty where it has none."""
+    ts = message.get("ts") if isinstance(message, Mapping) else None
+    return ts if isinstance(ts, str) and is_ts(ts) else ""
+
+
+def _has_thread(message: Any) -> bool:
+    return bool(_ts(message)) and bool(message.get("reply_count"))
 
 
 async def _replies(
-    ctx: CallContext, slack: Slack, channel: str, message: Any
-) -> list[Mapping[str, Any]]:
-    if not isinstance(message, Mapping) or not message.get("reply_count"):
-        return []
-    ts = message.get("ts")
-    if not isinstance(ts, str) or not is_ts(ts):
-        return []
+    ctx: CallContext, slack: Slack, channel: str, ts: str
+) -> tuple[Sequence[Mapping[str, Any]], bool]:
     try:
         return await slack.replies(ctx.http, channel, ts)
     except Upstream as problem:
         if problem.code in _LOST_THREAD:
-            return []
+            return [], True
         raise
 
 

@@ -76,13 +76,13 @@ def slack_source(slack: Slack) -> Source:
             ctx.http, channel, oldest=_oldest(given), page=before.get("page")
         )
         fresh = stamp(ctx.clock.now() - _FRESH)
-        found = await pages_of(ctx, slack, channel, page.messages, fresh)
-        kept = [one for one in reversed(found) if _wanted(one, given.get("query"))]
+        read = await pages_of(ctx, slack, channel, page.messages, fresh)
+        kept = [one for one in reversed(read.items) if _wanted(one, given.get("query"))]
         kept = kept[: limit - taken]
         taken += len(kept)
         more = page.following is not None and taken < limit
         going_on = {"channel": channel, "page": page.following, "taken": taken}
-        return Portion(kept, going_on if more else None, more)
+        return Portion(kept, going_on if more else None, more, read.note)
 
     return Source("slack", INPUT, read, from_request)
 
