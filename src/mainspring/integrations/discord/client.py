@@ -32,8 +32,9 @@ BOT: Final = SecretText(("Bot ", connection_secret("bot_token")))
 # Discord takes up to 100; a message may be large, and an answer has a size.
 PAGE: Final = 50
 _SECONDS: Final = 30.0
-# Discord blocks clients whose User-Agent is not "DiscordBot (url, version)".
-_AGENT: Final = f"DiscordBot (https://pypi.org/project/mainspring/, {__version__})"
+# Discord blocks clients whose User-Agent is not "DiscordBot (url, version)". The project has no
+# public address of its own, so the url is one that nobody else can have.
+_AGENT: Final = f"DiscordBot (https://mainspring.example, {__version__})"
 _ID: Final = re.compile(r"[0-9]{15,20}")
 _INVITE: Final = "Invite the bot to the server, and let it see the channel and its history."
 # What Discord's own number means, and what to do about it.
