@@ -213,6 +213,22 @@ async def test_a_file_in_a_shared_drive_is_made_once() -> None:
         assert len(here.double.messages) == 1
 
 
+async def test_files_of_shared_drives_come_in_with_their_text() -> None:
+    async with visit() as here:
+        here.double.put("old", "old.txt", b"The old text", driveId="0ADshared")
+        found, files = await here.looked(None)
+        texts, cursor = await here.looked(None, 1)
+        here.double.put("new", "new.txt", b"The new text", driveId="0ADshared")
+        changed, _ = await here.looked(files)
+        more, _ = await here.looked(cursor, 1)
+
+        assert [one.source_ref for one in (*found, *changed)] == [
+            "drive:file:old", "drive:file:new",
+        ]  # fmt: skip
+        bodies = [one.body for one in (*texts, *more) if isinstance(one, Item)]
+        assert bodies == ["The old text", "The new text"]
+
+
 async def test_an_empty_page_of_the_search_does_not_make_a_second_file() -> None:
     async with visit() as here:
         first = await here.made(name="a.md", content="x")

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from mainspring.contracts.context import CallContext
-from mainspring.contracts.errors import Denied, Missing, Problem, Upstream
+from mainspring.contracts.errors import Denied, Missing, Problem, ReconnectNeeded, Upstream
 from mainspring.contracts.integration import Adapter, Broken, Item
 from mainspring.contracts.limits import Limits
 from mainspring.integrations import coinmarketcap, http_json, ics, rss
@@ -131,13 +131,16 @@ async def test_the_market_is_read_with_a_key_and_a_broken_coin_keeps_no_other_aw
         (429, 1008, Upstream, True, "minute"),
         (429, 1009, Upstream, False, "day"),
         (429, 1010, Upstream, False, "month"),
+        (429, "1010", Upstream, False, "month"),
         (429, 1011, Upstream, False, "address"),
+        (429, 429, Upstream, True, "minute"),
+        (403, 1007, ReconnectNeeded, False, "key"),
         (402, 1004, Denied, False, "plan"),
         (403, 1006, Denied, False, "plan"),
     ],
 )
 async def test_the_limits_of_the_market_differ_in_how_long_they_last(
-    status: int, code: int, kind: type[Problem], retryable: bool, says: str
+    status: int, code: int | str, kind: type[Problem], retryable: bool, says: str
 ) -> None:
     async with market_double() as market:
         built = coinmarketcap.integration({"coinmarketcap": market.url})
@@ -149,6 +152,7 @@ async def test_the_limits_of_the_market_differ_in_how_long_they_last(
                 await built.sources[0].read(ctx, {}, None)
 
     problem = refused.value
+    assert type(problem) is kind
     assert (problem.retryable, problem.unsent) == (retryable, True)
     assert problem.retry_after == (60.0 if retryable else None)
     assert says in f"{problem.detail} {problem.suggestion}"

@@ -85,7 +85,7 @@ class MarketDouble(ScriptedDouble):
         return _answer(200, {"status": {"error_code": 0}, "data": self.coins[:limit]})
 
 
-def refusal(status: int, code: int, message: str, *headers: str) -> bytes:
+def refusal(status: int, code: int | str, message: str, *headers: str) -> bytes:
     """An error as the market words it."""
     said = {"status": {"error_code": code, "error_message": message}}
     return _answer(status, said, *headers)

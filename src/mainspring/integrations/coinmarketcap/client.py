@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import orjson
 
 from mainspring.contracts.context import HttpRequest, HttpResponse
-from mainspring.contracts.errors import Denied, Problem, Upstream
+from mainspring.contracts.errors import Denied, Problem, ReconnectNeeded, Upstream
 from mainspring.contracts.manifest import base_of
 from mainspring.contracts.provider_answers import (
     malformed,
@@ -27,6 +27,8 @@ _NAME: Final = "CoinMarketCap"
 _HEADER: Final = "X-CMC_PRO_API_KEY"
 _KEY: Final = SecretText((connection_secret("api_key"),))
 _PLAN: Final = "See the plan of the key at pro.coinmarketcap.com."
+# No key was sent, or it was disabled.
+_NO_KEY: Final = frozenset({1005, 1007})
 _MINUTE: Final = 1008
 # By CoinMarketCap's code: whether the limit passes within a minute, what it is, and what to do.
 _LIMITS: Final[Mapping[int, tuple[bool, str, str | None]]] = {
@@ -95,6 +97,10 @@ def _limit_reached(response: HttpResponse) -> Problem | None:
             retry_after=(retry_after(response.headers) or 60.0) if passes else None,
             suggestion=suggestion,
             unsent=True,
+        )
+    if response.status == 403 and _code(response.body) in _NO_KEY:
+        return ReconnectNeeded(
+            "CoinMarketCap does not accept this key any more.", code="coinmarketcap_key"
         )
     if response.status in {402, 403}:
         return Denied(
