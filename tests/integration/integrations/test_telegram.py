@@ -39,7 +39,7 @@ async def visit() -> AsyncIterator[Visit]:
         yield Visit(double, ctx)
 
 
-async def test_every_pressed_button_is_answered_whoever_pressed_it(visit: Visit) -> None:
+async def test_every_callback_query_is_answered(visit: Visit) -> None:
     visit.double.pressed("y" + "A" * 44)
     visit.double.pressed("y" + "B" * 44, user=666)
     visit.double.came(callback_query={"id": "inline", "from": {"id": 5}, "inline_message_id": "x"})

@@ -126,7 +126,7 @@ class ConnectedHttp:
     def _refuses(self, answer: HttpResponse) -> bool:
         """Whether the token was refused: with 401, or in the provider's own way.
 
-        A token without an end has nothing to renew it with, so of that the integration tells.
+        A token that does not expire cannot be renewed; its refusal is left to the integration.
         """
         if answer.status == 401:
             return True

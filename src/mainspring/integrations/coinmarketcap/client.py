@@ -86,7 +86,7 @@ class CoinMarketCap:
 def _limit_reached(response: HttpResponse) -> Problem | None:
     """The problem of a limit or a plan, by CoinMarketCap's own code; None for anything else.
 
-    Status 429 stands for four limits, and only that of the minute passes soon.
+    Status 429 means one of four limits, and only the one per minute passes soon.
     """
     if response.status == 429:
         passes, detail, suggestion = _LIMITS.get(_code(response.body), _LIMITS[_MINUTE])

@@ -128,7 +128,7 @@ class Telegram:
         await self._ask(ctx, "editMessageText", given)
 
     async def answer_callback(self, ctx: CallContext, query_id: str) -> None:
-        """Ends the progress bar that Telegram shows to whoever pressed a button.
+        """Ends the progress bar that Telegram shows after a button was pressed.
 
         A query that is too old or was answered before is no problem: there is nothing to end.
         """

@@ -1,4 +1,4 @@
-"""Slack's rotating tokens: an expired one is told with status 200, and is renewed all the same."""
+"""Slack's rotating tokens: an expired one is refused with status 200 and renewed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.kit.own_house import own_house
 
 @asynccontextmanager
 async def connected(bench: Bench) -> AsyncIterator[tuple[Boards, SlackWorkspace]]:
-    """A house whose owner has signed in to Slack, whose tokens rotate."""
+    """An installation whose owner has signed in to Slack with rotating tokens."""
     async with slack_workspace() as slack:
         places = {
             "slack.authorize_url": f"{slack.url}/authorize",
