@@ -7,17 +7,24 @@ import tomllib
 
 import pytest
 
+from scripts.check import PARTS
 from tests.architecture.tree import CODE_FOLDERS, ROOT
-
-CHECK = (ROOT / "check").read_text(encoding="utf-8")
 
 
 def test_every_folder_of_tests_is_run_by_check() -> None:
     folders = {path.parent.relative_to(ROOT / "tests") for path in ROOT.glob("tests/**/test_*.py")}
-    suites = [line.split('"') for line in CHECK.splitlines() if line.startswith("suite ")]
-    named = {folder for pieces in suites for folder in pieces[3].split()}
+    named = {word for part in PARTS for word in part.command if word.startswith("tests/")}
 
-    assert {folder.parts[0] for folder in folders if folder.parts} - named == set()
+    assert {f"tests/{folder.parts[0]}" for folder in folders if folder.parts} - named == set()
+
+
+def test_no_test_is_left_out_by_a_setting() -> None:
+    ignored = ("collect_ignore", "--ignore", "--deselect", "pytest.mark.skip", "importorskip")
+    files = [*ROOT.glob("tests/**/conftest.py"), ROOT / "pyproject.toml", ROOT / "scripts/check.py"]
+
+    assert [
+        f for f in files if any(word in f.read_text(encoding="utf-8") for word in ignored)
+    ] == []
 
 
 def test_every_folder_of_python_is_type_checked() -> None:
