@@ -22,7 +22,7 @@ from mainspring.actions.agent.keeping import (
     must_be_object,
     shortened,
 )
-from mainspring.actions.agent.material import Material, Shape
+from mainspring.actions.agent.material import VALUE, Material, Shape
 from mainspring.actions.agent.transcript import Transcript
 from mainspring.actions.agent.words import (
     CANNOT,
@@ -46,6 +46,7 @@ from mainspring.contracts.errors import Clash, Finding, Invalid, OverBudget
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.model import ModelMessage, ModelReply, ModelRequest, ToolCall, ToolResult
 from mainspring.contracts.outcome import Nothing
+from mainspring.definition.json_in_text import json_in
 
 # How often in a row a model may be told to do better.
 MENDS: Final = 3
@@ -135,8 +136,12 @@ class Loop:
             return None
         if reply.calls:
             return await self._calls(number, reply)
-        words = SILENCE if self.material.shape is None else NO_ANSWER
-        if self.material.shape is None and reply.text.strip():
+        shape = self.material.shape
+        ending = None if shape is None else self._answered_in_text(reply.text, shape)
+        if ending is not None:
+            return ending
+        words = SILENCE if shape is None else NO_ANSWER
+        if shape is None and reply.text.strip():
             wrong = cannot_be_kept({"text": reply.text}, self.limits)
             if not wrong:
                 return Ending("done", reply.text)
@@ -238,6 +243,17 @@ class Loop:
         text = told(Invalid(words, findings=findings))
         self.transcript.called(call.name, None, given, text, failed=True)
         return Result(text, failed=True, findings=tuple(findings))
+
+    def _answered_in_text(self, text: str, shape: Shape) -> Ending | None:
+        """The answer of a model that wrote it as JSON instead of calling the tool."""
+        for value in json_in(text, self.limits):
+            given = [value] if isinstance(value, dict) else []
+            for one in [*given, {VALUE: value}] if shape.wrapped else given:
+                if not shape.validator.findings(one, ""):
+                    output = shape.value_of(one)
+                    if not cannot_be_kept(output, self.limits):
+                        return Ending("done", output=output)
+        return None
 
     def _refused(self, call: ToolCall, text: str, pointer: str = "") -> Result:
         """A call that goes no further, by a mistake of the model's own."""

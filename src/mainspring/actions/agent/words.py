@@ -106,7 +106,10 @@ CUT_OFF: Final = (
     "Your answer was cut off because it was longer than it may be, so nothing of it was done. "
     "Say it again in fewer words, with fewer calls at a time."
 )
-NO_ANSWER: Final = f"That ends nothing. Give your answer by calling {FINAL}."
+NO_ANSWER: Final = (
+    f"That ends nothing. Give your answer by calling {FINAL}, or reply with its JSON and no other "
+    "text."
+)
 SILENCE: Final = "You said nothing. Go on with the task, or end it."
 LAST_TURN: Final = "This is your last turn: end now, with what you have."
 TOO_MANY: Final = "Only the first {most} calls of one turn are done. This one was not."

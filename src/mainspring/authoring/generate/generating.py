@@ -23,7 +23,7 @@ from mainspring.authoring.generate.desk import (
     Turn,
     tidy,
 )
-from mainspring.authoring.generate.handing import HAND_IN, TOOL, Hands
+from mainspring.authoring.generate.handing import HAND_IN, TOOL, Hands, handed_in_text
 from mainspring.authoring.generate.looking import Looking, Told
 from mainspring.authoring.generate.names import Known
 from mainspring.authoring.generate.prompts import opening, spelled, system_text
@@ -120,9 +120,17 @@ class Talk:
         if reply.stop_reason in REFUSED:
             self.gave_up = "The model's provider refused to work on this request."
             return None
-        if reply.stop_reason in CUT or not reply.calls:
+        cut = reply.stop_reason in CUT
+        written = None if cut or reply.calls else handed_in_text(reply.text)
+        if written is not None:
+            self.idle = 0
+            found = await self._handed_in(written)
+            if isinstance(found, Sketch):
+                return found
+            self._tell(reply, [], found.content)
+            return None
+        if cut or not reply.calls:
             self.idle += 1
-            cut = reply.stop_reason in CUT
             words = _CUT_OFF if cut else _NO_TOOL
             results = [Told(words, failed=True) for _ in reply.calls]
             self._tell(replace(reply, kept="") if cut else reply, results, words)

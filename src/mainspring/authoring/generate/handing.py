@@ -22,7 +22,8 @@ from mainspring.authoring.places import NOT_THERE, is_within, parent_of, value_a
 from mainspring.authoring.shapes import Question, Sketch, Wish
 from mainspring.contracts.errors import Finding, Invalid
 from mainspring.contracts.limits import Limits
-from mainspring.contracts.model import ModelTool
+from mainspring.contracts.model import ModelTool, ToolCall
+from mainspring.definition.json_in_text import json_in
 from mainspring.definition.json_text import read_json
 from mainspring.definition.json_values import check_value
 from mainspring.definition.validate import Report
@@ -77,6 +78,16 @@ TOOL: Final = ModelTool(
         },
     },
 )
+
+
+def handed_in_text(text: str) -> ToolCall | None:
+    """The hand-in of a model that wrote the JSON instead of calling the tool."""
+    for value in json_in(text, Limits()):
+        if isinstance(value, dict) and "definition" in value:
+            return ToolCall("", HAND_IN, value)
+        if isinstance(value, dict) and "plan" in value:
+            return ToolCall("", HAND_IN, {"definition": value})
+    return None
 
 
 @dataclass(frozen=True, slots=True)

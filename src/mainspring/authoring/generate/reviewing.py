@@ -12,7 +12,9 @@ from mainspring.authoring.generate.prompts import review_opening, review_system
 from mainspring.authoring.places import NOT_THERE, value_at
 from mainspring.authoring.shapes import Flag, Level
 from mainspring.contracts.errors import Problem
+from mainspring.contracts.limits import Limits
 from mainspring.contracts.model import ModelMessage, ModelReply, ModelRequest, ModelTool, ToolResult
+from mainspring.definition.json_in_text import json_in
 
 REVIEW: Final = "review"
 SUMMARY: Final = 1_200
@@ -108,12 +110,13 @@ def _again(reply: ModelReply) -> list[ModelMessage]:
 def _read(reply: ModelReply, document: Mapping[str, Any]) -> ModelReview | None:
     if reply.stop_reason in CUT:
         return None
-    for call in reply.calls:
-        if call.name == REVIEW and isinstance(call.arguments, Mapping):
-            summary = tidy(call.arguments.get("summary"), SUMMARY)
-            if summary:
-                flags = _flags(call.arguments.get("flags"), document)
-                return ModelReview(summary, flags, tidy(reply.model, _NAME))
+    called = [call.arguments for call in reply.calls if call.name == REVIEW]
+    given: Sequence[Any] = called if reply.calls else json_in(reply.text, Limits())
+    for one in given:
+        summary = tidy(one.get("summary"), SUMMARY) if isinstance(one, Mapping) else ""
+        if summary:
+            flags = _flags(one.get("flags"), document)
+            return ModelReview(summary, flags, tidy(reply.model, _NAME))
     return None
 
 

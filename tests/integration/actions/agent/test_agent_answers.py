@@ -6,6 +6,8 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
+import pytest
+
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.model import ModelReply, ModelTool
 from mainspring.runs.output import read_log
@@ -90,6 +92,52 @@ async def test_a_wrong_answer_is_given_back_and_mended(bench: Bench) -> None:
     assert "/n: This must be a whole number, but it is text." in second.results[0].content
     assert "m" in second.results[0].content
     assert third.results[0].content.startswith("An answer is a JSON object")
+
+
+@pytest.mark.parametrize(
+    "text", ['{"n": 3}', ' {"n": 3}\n', '```json\n{\n"n": 3}\n```', '```\n{"n": 3}\n```']
+)
+async def test_an_answer_written_as_json_is_an_answer(bench: Bench, text: str) -> None:
+    models = Minds(script=[says(text)])
+    async with agents_bench(bench, models) as one:
+        run = await one.run(thinking())
+        (kept,) = await transcripts(one, run["id"])
+    assert (run["status"], run["output"]) == ("succeeded", {"n": 3})
+    assert len(models.requests) == 1
+    assert kept["ending"] == {"kind": "done", "text": "", "output": {"n": 3}}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"n": "3"}',
+        '{"n": 3, "m": 1}',
+        '{"n": 3',
+        '[{"n": 3}]',
+        # It may be an example, or a quotation of what was read.
+        'I found nothing, but it would look like this:\n```json\n{"n": 3}\n```',
+        '```json\n{"n": 3}\n```\nor\n```json\n{"n": 4}\n```',
+    ],
+)
+async def test_text_that_is_not_the_answer_alone_is_asked_for_again(
+    bench: Bench, text: str
+) -> None:
+    models = Minds(script=[says(text), ends()])
+    async with agents_bench(bench, models) as one:
+        run = await one.run(thinking())
+    assert run["output"] == {"n": 1}
+    told = models.requests[1].messages[-1].content
+    assert FINAL in told
+    assert "reply with its JSON and no other text" in told
+
+
+async def test_a_list_written_as_json_is_an_answer(bench: Bench) -> None:
+    models = Minds(script=[says('["a", "b"]'), says('{"value": ["c"]}')])
+    schema = {"type": "array", "items": {"type": "string"}}
+    async with agents_bench(bench, models) as one:
+        bare = await one.run(thinking(output_schema=schema))
+        wrapped = await one.run(thinking(output_schema=schema, name="b"))
+    assert (bare["output"], wrapped["output"]) == (["a", "b"], ["c"])
 
 
 async def test_an_agent_that_never_answers_right_is_given_up_once(bench: Bench) -> None:

@@ -107,6 +107,25 @@ async def test_text_instead_of_a_definition_is_asked_for_again_and_then_given_up
     assert "text and no definition" in made.note
 
 
+@pytest.mark.parametrize("wrapped", [True, False])
+async def test_a_definition_that_is_written_as_json_is_judged_like_one_that_is_handed_in(
+    wrapped: bool,
+) -> None:
+    def written(document: dict[str, Any]) -> ModelReply:
+        text = json.dumps({"definition": document} if wrapped else document)
+        return says(f"```json\n{text}\n```")
+
+    bad = plain(plan=[step("read_minds", title="x")])
+    model = Scripted(written(bad), written(plain()))
+    made = await generate(desk_for(model), wish_for(DAILY))
+    assert made.sketch is not None
+    assert (made.rounds, len(model.asked)) == (2, 2)
+    told = model.asked[1].messages[-1]
+    assert "1 of 3" in told.content
+    assert "read_minds" in told.content
+    assert told.results == ()
+
+
 async def test_a_refusal_of_the_provider_ends_it_honestly() -> None:
     made = await generate(desk_for(Scripted(says("No.", stop="refusal"))), wish_for(DAILY))
     assert made.sketch is None

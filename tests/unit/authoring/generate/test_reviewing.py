@@ -76,6 +76,14 @@ async def test_garbage_is_asked_for_again_once_and_then_said(garbage: Any) -> No
     assert mended.problem == ""
 
 
+@pytest.mark.parametrize("fence", ["{}", "```json\n{}\n```"])
+async def test_a_review_may_be_written_as_json(fence: str) -> None:
+    text = fence.replace("{}", '{"summary": "Fine words.", "flags": []}')
+    model = Scripted(says(text))
+    found = await review(model)
+    assert (found.summary, found.problem, len(model.asked)) == ("Fine words.", "", 1)
+
+
 async def test_flags_that_are_no_list_leave_the_summary() -> None:
     found = await review(Scripted(calls("review", summary="Words.", flags={"a": 1})))
     assert (found.summary, found.flags) == ("Words.", ())

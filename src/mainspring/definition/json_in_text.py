@@ -1,0 +1,28 @@
+"""A JSON value that somebody wrote as text: bare, or as one fenced code block.
+
+Some models answer in this way where a tool call was asked for. Only a text that consists of the
+value alone counts: a value inside a sentence may be an example or a quotation.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final
+
+from mainspring.contracts.errors import Invalid
+from mainspring.contracts.limits import Limits
+from mainspring.definition.json_text import read_json
+
+_FENCED: Final = re.compile(
+    r"```[ \t]*(?:json|JSON)?[ \t]*\r?\n(?P<inside>.*)\n[ \t]*```", re.DOTALL
+)
+
+
+def json_in(text: str, limits: Limits) -> tuple[Any, ...]:
+    """The value that a text consists of; empty when it is anything else."""
+    bare = text.strip()
+    fenced = _FENCED.fullmatch(bare)
+    try:
+        return (read_json(bare if fenced is None else fenced["inside"], limits),)
+    except Invalid:
+        return ()
