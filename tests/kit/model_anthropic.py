@@ -6,8 +6,10 @@ import itertools
 import json
 import re
 from collections.abc import Iterator, Mapping
+from itertools import chain
 from typing import Any
 
+from tests.kit.model_rules import anthropic_refuses
 from tests.kit.model_script import Answer, Call, Seen, SeenCall, Turn
 
 _IDS = itertools.count(1)
@@ -58,7 +60,8 @@ def refusal(seen: Seen, key: str | None) -> tuple[int, str] | None:
         return 401, "invalid x-api-key"
     if not seen.headers.get("anthropic-version"):
         return 400, "anthropic-version: header is required"
-    wrong = next(_wrong(seen.body), None)
+    version = seen.headers["anthropic-version"]
+    wrong = next(chain(_wrong(seen.body), anthropic_refuses(version, seen.body)), None)
     return None if wrong is None else (400, wrong)
 
 

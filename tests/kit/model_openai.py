@@ -12,6 +12,7 @@ import struct
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from tests.kit.model_rules import openai_refuses
 from tests.kit.model_script import Answer, Call, Seen, SeenCall, Turn
 
 _IDS = itertools.count(1)
@@ -38,7 +39,6 @@ _ERRORS = {
     500: "server_error", 503: "server_error",
 }  # fmt: skip
 _CODES = {401: "invalid_api_key", 404: "model_not_found", 429: "rate_limit_exceeded"}
-_REASONS = re.compile(r"o\d(-mini|-pro)?|gpt-5.*")
 DIMENSIONS = 1_536
 
 
@@ -255,11 +255,8 @@ def _wrong(body: Mapping[str, Any], *, plain: bool) -> Iterator[str]:
         yield "you must provide a model parameter"
     for name in body.keys() - (_PLAIN if plain else _KNOWN):
         yield f"Unrecognized request argument supplied: {name}"
-    if _REASONS.fullmatch(str(body.get("model"))) and "max_tokens" in body:
-        yield (
-            "Unsupported parameter: 'max_tokens' is not supported with this model. "
-            "Use 'max_completion_tokens' instead."
-        )
+    if not plain:
+        yield from openai_refuses(body, _dicts(body.get("messages")))
     names = []
     for place, tool in enumerate(_dicts(body.get("tools"))):
         made = tool.get("function", {})

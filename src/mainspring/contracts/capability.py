@@ -15,12 +15,13 @@ from mainspring.contracts.roles import Permission
 if TYPE_CHECKING:
     from mainspring.contracts.context import CallContext
     from mainspring.contracts.errors import Finding
-    from mainspring.contracts.outcome import Nothing, Unclear
+    from mainspring.contracts.outcome import Nothing, Resolved, Unclear
 
 Part = TypeVar("Part")
 CapabilityHandler = Callable[["CallContext", Mapping[str, Any]], Awaitable[Any]]
 Resolve = Callable[
-    ["CallContext", Mapping[str, Any]], Awaitable["Mapping[str, Any] | Unclear | Nothing"]
+    ["CallContext", Mapping[str, Any]],
+    Awaitable["Mapping[str, Any] | Resolved | Unclear | Nothing"],
 ]
 
 

@@ -16,6 +16,7 @@ from mainspring.contracts.errors import Clash, Problem, Upstream
 
 DEFAULT_MODEL: Final = "claude-sonnet-4-6"
 CUT_OFF: Final = "model_cut_off"
+NO_MODEL: Final = "no_model"
 _MILLION: Final = Decimal(1_000_000)
 
 
@@ -222,7 +223,7 @@ def no_model() -> Problem:
     """The one answer while no model is connected."""
     return Clash(
         "No model is connected to this installation.",
-        code="no_model",
+        code=NO_MODEL,
         suggestion="Ask the operator to connect a model, or let the step do without one.",
     )
 

@@ -81,6 +81,14 @@ class Nothing:
 
 
 @dataclass(frozen=True, slots=True)
+class Resolved:
+    """The exact arguments that a request means, and what the caller should know about that."""
+
+    arguments: Mapping[str, Any]
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
 class Wait:
     """The step sleeps until a moment; then it is done with this value."""
 

@@ -61,7 +61,8 @@ INPUT_SCHEMA: Final[dict[str, Any]] = {
         },
         "temperature": {
             "type": "number",
-            "description": "0 for the likeliest words, 1 for the most varied ones.",
+            "description": "0 for the likeliest words, 1 for the most varied ones. It is left out "
+            "for models that take none, such as Anthropic's and those that reason.",
             "minimum": 0,
             "maximum": 1,
         },

@@ -37,6 +37,8 @@ class Passage:
     # Known once the call has been admitted.
     hosts: frozenset[str] | None = None
     effect: Effect = Effect.READ
+    # How its arguments were made exact, where the caller should know.
+    note: str = ""
     # What it will go over, once it is held.
     connection: Mapping[str, Any] | None = None
     # What the handler has said that it spent, and what was set aside for that.
@@ -64,6 +66,10 @@ class Passage:
             # Nearly every call costs nothing.
             return _NOTHING
         return self.spent + self.paid + sum((one.cost for one in self.asked), Decimal(0))
+
+    def noted(self, value: Any) -> Any:
+        """What the call answers, with the note beside it."""
+        return {**value, "note": self.note} if self.note else value
 
     @property
     def digest(self) -> bytes:

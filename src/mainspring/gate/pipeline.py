@@ -25,7 +25,7 @@ from mainspring.contracts.context import Mailer, Transaction
 from mainspring.contracts.errors import Clash, Fault, Finding, Invalid, Missing, Problem
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.model import ModelReply, ModelRequest, Models
-from mainspring.contracts.outcome import Done, Nothing, Unchanged, Unclear
+from mainspring.contracts.outcome import Done, Nothing, Resolved, Unchanged, Unclear
 from mainspring.contracts.registry import Vocabularies
 from mainspring.definition.json_text import check_value
 from mainspring.definition.tool_patterns import HOSTED
@@ -189,7 +189,7 @@ class Pipeline:
                 return await self._paid(passage, *back)
             if verdict == "pretend" or await self._nobody_to_ask(passage):
                 value = passage.ask.known.masked(stub_of(passage.capability, passage.shown))
-                return self._done(passage, value, "pretended")
+                return self._done(passage, passage.noted(value), "pretended")
             if verdict == "hold":
                 passage.connection = await self._connection(passage)
                 gone = await self._let_go(passage)
@@ -226,6 +226,9 @@ class Pipeline:
         made, visit = await self._visited(passage, None, lambda ctx: resolve(ctx, ask.arguments))
         if isinstance(made, (Unclear, Nothing)):
             return self._checked(passage, made, visit)
+        if isinstance(made, Resolved):
+            passage.note = made.note
+            made = made.arguments
         passage.ask, passage.shown = replace(ask, arguments=made), plain(made)
         self._check_arguments(passage)
         if ask.run is not None:
@@ -497,7 +500,7 @@ class Pipeline:
                 tx, passage.ask, passage.capability, passage.shown, self.clock.now(),
                 self.draft_lifetime, passage.connection,
             )  # fmt: skip
-            value, outcome = draft.as_value(), "held"
+            value, outcome = passage.noted(draft.as_value()), "held"
         else:
             value, outcome = await self._perform(passage, tx)
         await self._book(passage, tx)

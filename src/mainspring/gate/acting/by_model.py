@@ -10,6 +10,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+from mainspring.contracts.errors import Clash
+from mainspring.contracts.limits import Limits
 from mainspring.contracts.model import (
     ModelMessage,
     ModelReply,
@@ -19,6 +21,7 @@ from mainspring.contracts.model import (
     ToolResult,
 )
 from mainspring.contracts.outcome import Nothing, Unclear
+from mainspring.definition.json_in_text import json_in
 from mainspring.gate.acting.by_rules import ask_back
 from mainspring.gate.installs import Install
 
@@ -31,6 +34,10 @@ _LONGEST: Final = 500
 _NAME: Final = re.compile(r"[^A-Za-z0-9_-]")
 _ASK: Final = "ask_back"
 _DECLINE: Final = "nothing_to_do"
+# What each of the two that do nothing takes.
+_ANSWERS: Final = {_ASK: "question", _DECLINE: "reason"}
+_DECLINED: Final = frozenset({"refusal", "content_filter"})
+DECLINED: Final = "model_declined"
 _ORDERS: Final = (
     "You turn one request into one action of {name}. Choose the tool that does what the request "
     "asks for, with values that stand in the request. Never make up an address, a name, a date "
@@ -60,10 +67,11 @@ async def read_by_model(
     for _ in range(_MENDS + 1):
         reply = await ctx.complete(
             ModelRequest(
-                ctx.model, tuple(talk), system, max_tokens=_TOKENS, temperature=0.0, tools=tools,
-                choice="any",
+                ctx.model, tuple(talk), system, max_tokens=_TOKENS, tools=tools, choice="any"
             )
-        )  # fmt: skip
+        )
+        if reply.stop_reason in _DECLINED:
+            raise Clash("The model declined to read the request.", code=DECLINED)
         made = _meant(install, names, reply)
         if not isinstance(made, str):
             return made
@@ -98,9 +106,9 @@ def _meant(
     install: Install, names: Mapping[str, str], reply: ModelReply
 ) -> Mapping[str, Any] | Unclear | Nothing | str:
     """What a reply comes to; as text: what is wrong with it."""
-    if not reply.calls:
+    call = reply.calls[0] if reply.calls else _in_text(install, names, reply.text)
+    if call is None:
         return "Choose one of the tools."
-    call = reply.calls[0]
     if isinstance(call.arguments, str):
         return "The arguments must be one JSON object."
     if call.name == _ASK:
@@ -115,6 +123,21 @@ def _meant(
     if wrong:
         return "; ".join(f"{one.pointer or '/'}: {one.detail}" for one in wrong[:10])
     return {"action_name": name, "input": given}
+
+
+def _in_text(install: Install, names: Mapping[str, str], text: str) -> ToolCall | None:
+    """The call that a model wrote as JSON, where only one of the tools takes that."""
+    for given in json_in(text, Limits()):
+        if isinstance(given, dict):
+            fits = [one for one, field in _ANSWERS.items() if given.keys() == {field}]
+            fits += [
+                shown
+                for shown, name in names.items()
+                if not install.deeds[name].shape.findings(given, "")
+            ]
+            if len(fits) == 1:
+                return ToolCall("", fits[0], given)
+    return None
 
 
 def _words(call: ToolCall, name: str) -> str:

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any, Final
 from mainspring.contracts.capability import Resolve, Route, there
 from mainspring.contracts.errors import Fault, Finding, Invalid, Problem
 from mainspring.contracts.integration import ItemFile
-from mainspring.contracts.outcome import Nothing, Unclear
-from mainspring.gate.acting.by_model import read_by_model
+from mainspring.contracts.model import NO_MODEL
+from mainspring.contracts.outcome import Nothing, Resolved, Unclear
+from mainspring.gate.acting.by_model import DECLINED, read_by_model
 from mainspring.gate.acting.by_rules import read_plainly
 from mainspring.gate.acting.schemas import FILE_BYTES, MOST_FILES
 from mainspring.gate.context import GateContext
@@ -29,19 +30,27 @@ if TYPE_CHECKING:
 
 Arguments = Mapping[str, Any]
 
-# Nobody can be asked: rules have to do.
-_NO_MODEL: Final = frozenset({"no_model", "unknown_price"})
+# No model can be asked, or the one that was asked refused: rules read the request. What may pass
+# by itself, such as a busy provider, is not among them, because then the caller can try again.
+_TO_RULES: Final = frozenset(
+    {
+        NO_MODEL, DECLINED, "unknown_price", "unknown_model", "model_refused", "model_key_refused",
+        "model_account_empty", "model_address", "model_request_too_large", "no_key",
+    }
+)  # fmt: skip
 _FROM_PAGE: Final = "/attach_from_page"
 
 
 def resolver(installs: Installs, database: Database | None) -> Resolve:
     """Makes exact calls of act_on_integration, over what is installed here."""
 
-    async def resolve(ctx: CallContext, given: Arguments) -> Arguments | Unclear | Nothing:
-        install, exact = _install(installs, given), given
+    async def resolve(
+        ctx: CallContext, given: Arguments
+    ) -> Arguments | Resolved | Unclear | Nothing:
+        install, exact, note = _install(installs, given), given, ""
         if "source" in given:
             await _check_connected(ctx, list(install.deeds.values()))
-            made = await _read(ctx, install, given)
+            made, note = await _read(ctx, install, given)
             if isinstance(made, (Unclear, Nothing)):
                 return made
             _refuse(installs.findings(made))
@@ -49,8 +58,8 @@ def resolver(installs: Installs, database: Database | None) -> Resolve:
         else:
             await _check_connected(ctx, [installs.deed(given)])
         if "attach_from_page" in exact:
-            return await _with_files(ctx, install, exact, there(database))
-        return exact
+            exact = await _with_files(ctx, install, exact, there(database))
+        return Resolved(exact, note) if note else exact
 
     return resolve
 
@@ -63,18 +72,25 @@ def _install(installs: Installs, given: Arguments) -> Install:
 
 async def _read(
     ctx: CallContext, install: Install, given: Arguments
-) -> Arguments | Unclear | Nothing:
-    """The exact call that a request in words means."""
+) -> tuple[Arguments | Unclear | Nothing, str]:
+    """The exact call that a request in words means, and why no model read it."""
+    note = ""
     try:
         made = await read_by_model(ctx, install, given["request"])
     except Problem as problem:
-        if problem.code not in _NO_MODEL:
+        if problem.code not in _TO_RULES:
             raise
+        # Without any connection there is nothing to put right.
+        if problem.code != NO_MODEL:
+            way_out = f" {problem.suggestion}" if problem.suggestion else ""
+            note = f"No model read this request, so rules did: {problem.detail}{way_out}"
         made = read_plainly(install, given["request"])
+    if isinstance(made, Unclear) and note:
+        return Unclear(f"{note} {made.question}"), note
     if isinstance(made, (Unclear, Nothing)):
-        return made
+        return made, note
     beside = {name: value for name, value in given.items() if name not in ("source", "request")}
-    return {"install_id": str(install.id), **made, **beside}
+    return {"install_id": str(install.id), **made, **beside}, note
 
 
 async def _check_connected(ctx: CallContext, deeds: Sequence[Deed]) -> None:

@@ -175,6 +175,10 @@ OUTPUT: Final[dict[str, Any]] = {
         "account": {"type": "string", "description": "The account that it would leave over."},
         "question": {"type": "string"},
         "reason": {"type": "string"},
+        "note": {
+            "type": "string",
+            "description": "How a request in words was read, where no model could be asked.",
+        },
     },
     "allOf": [
         {

@@ -3,7 +3,8 @@
 ``connection/model`` names both; what stands before the first slash is a connection only where
 one has that name, because models have slashes in their names too. A model alone goes to the
 first connection that offers it: the workspace's own before the installation's, and the oldest
-first. No name at all means the usual model.
+first. No name at all means the usual model. So does the default model's name where no connection
+offers that: it stands in every automation that was saved without a choice of its own.
 """
 
 from __future__ import annotations
@@ -30,6 +31,9 @@ TAKES: Final[Mapping[ModelKind, str]] = {
     "groq": "models that no other connection takes",
     "compatible": "models that no other connection takes",
 }
+# What a kind is asked for where nobody names a model, no connection has a usual one and none
+# offers the default model.
+_USUAL: Final[Mapping[ModelKind, str]] = {"openai": "gpt-5.4", "groq": "openai/gpt-oss-120b"}
 _SHOWN: Final = 20
 
 
@@ -56,6 +60,10 @@ def named(name: str, connections: Sequence[ModelConnection]) -> Named:
             raise _unknown(name, connections)
         return Named(own, model, name)
     found = offering(name, connections)
+    if name == DEFAULT_MODEL and not (found and _offers(found, name)):
+        other = usual(connections)
+        if other is not None:
+            return other
     if found is None:
         raise _unknown(name, connections)
     return Named(found, name, name)
@@ -64,7 +72,7 @@ def named(name: str, connections: Sequence[ModelConnection]) -> Named:
 def offering(model: str, connections: Sequence[ModelConnection]) -> ModelConnection | None:
     """The first connection that offers a model, else one that takes any."""
     for one in connections:
-        if model in one.offers if one.offers else _is_own(model, one.kind):
+        if _offers(one, model):
             return one
     return next((one for one in connections if one.kind in _TAKE_ANY and not one.offers), None)
 
@@ -75,9 +83,16 @@ def usual(connections: Sequence[ModelConnection]) -> Named | None:
         if one.usual_model is not None:
             return Named(one, one.usual_model, f"{one.name}/{one.usual_model}")
     for one in connections:
-        known = DEFAULT_MODEL in one.offers if one.offers else _is_own(DEFAULT_MODEL, one.kind)
-        if known:
+        if _offers(one, DEFAULT_MODEL):
             return Named(one, DEFAULT_MODEL, f"{one.name}/{DEFAULT_MODEL}")
+    # A model whose price is known comes before one that only an operator can price.
+    for one in sorted(connections, key=lambda one: one.kind not in _USUAL):
+        model = one.offers[0] if one.offers else None
+        known = _USUAL.get(one.kind)
+        if known is not None and (known in one.offers or not one.offers):
+            model = known
+        if model is not None:
+            return Named(one, model, f"{one.name}/{model}")
     return None
 
 
@@ -91,6 +106,13 @@ def _usual(connections: Sequence[ModelConnection]) -> Named:
             suggestion=f"Name one: {_there(connections)}. Or set a connection's usual model.",
         )
     return found
+
+
+def _offers(connection: ModelConnection, model: str) -> bool:
+    """Whether a connection lists a model, or its kind is known for it."""
+    if connection.offers:
+        return model in connection.offers
+    return _is_own(model, connection.kind)
 
 
 def _is_own(model: str, kind: ModelKind) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import math
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
@@ -45,6 +46,9 @@ _PLAIN: Final = OpenAIModelProfile(
     openai_supports_prompt_cache_breakpoints=False,
     openai_supports_strict_tool_definition=False,
 )
+
+# OpenAI's models that do not reason.
+_SAMPLES: Final = re.compile(r"(ft:)?(chatgpt-4|gpt-(3\.5|4|5-chat))")
 
 _LOGS: Final = ("anthropic", "openai", "httpx2", "httpcore2")
 
@@ -108,12 +112,8 @@ def _anthropic(
         provider=AnthropicProvider(api_key=NO_KEY, base_url=base_url, http_client=client),
         profile={"json_schema_transformer": None},
     )
+    # Under the API version that the library sends, a temperature is refused for every model.
     settings = AnthropicModelSettings(max_tokens=request.max_tokens, max_retries=0)
-    if request.temperature is not None and not model.profile.get(
-        "anthropic_disallows_sampling_settings", False
-    ):
-        # Others go up to two.
-        settings["temperature"] = min(request.temperature, 1.0)
     if request.tools:
         # A conversation with tools is read again at every turn, and what is put aside costs a
         # tenth then; one without is asked once, and putting it aside would only cost more.
@@ -135,13 +135,21 @@ def _openai(
     provider = _openai_provider(endpoint, client)
     model = OpenAIChatModel(endpoint.model, provider=provider, profile=profile)
     settings = OpenAIChatModelSettings(max_tokens=request.max_tokens, max_retries=0)
-    if request.temperature is not None and not model.profile.get(
-        "thinking_enabled_by_default", False
-    ):
+    if request.temperature is not None and _takes_temperature(endpoint, model):
         settings["temperature"] = request.temperature
     if request.tools and request.choice == "none":
         settings["tool_choice"] = "none"
     return model, settings
+
+
+def _takes_temperature(endpoint: Endpoint, model: OpenAIChatModel) -> bool:
+    """Whether sampling can be set: OpenAI's models refuse it while they reason."""
+    if endpoint.kind != "openai":
+        return True
+    profile = model.profile
+    known = _SAMPLES.match(endpoint.model) or profile.get("openai_supports_reasoning", False)
+    # A model that the library does not know yet is newer than it, and those reason.
+    return bool(known) and not profile.get("thinking_enabled_by_default", False)
 
 
 def _openai_provider(
