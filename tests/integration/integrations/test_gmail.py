@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
-from mainspring.contracts.context import CallContext
 from mainspring.contracts.errors import Invalid, Missing, Problem, ReconnectNeeded, Upstream
+from mainspring.contracts.ids import new_id
 from mainspring.contracts.integration import Broken, Integration, Item, Poll, Portion, Source
 from mainspring.contracts.limits import Limits
+from mainspring.gate.context import GateContext
 from mainspring.integrations.gmail import integration
 from tests.kit.doubles.gmail import ADDRESS, GmailDouble, attached, branch, gmail_double, leaf
 from tests.kit.doubles.google import TOKEN, busy, elsewhere, failed, refusal, scope_missing
@@ -34,7 +36,7 @@ class Visit:
 
     double: GmailDouble
     built: Integration
-    ctx: CallContext
+    ctx: GateContext
     clock: Still
 
     @property
@@ -59,13 +61,13 @@ class Visit:
 
 
 @asynccontextmanager
-async def visit(**limits: int) -> AsyncIterator[Visit]:
+async def visit(key: str = "run/1/send", **limits: int) -> AsyncIterator[Visit]:
     clock = Still(NOW)
     async with (
         gmail_double() as double,
         visiting(
             double.pair, integration="gmail", secrets={"token": TOKEN}, account=ADDRESS,
-            clock=clock, limits=Limits(**limits), key="run/1/send",
+            clock=clock, limits=Limits(**limits), key=key,
         ) as ctx,
     ):  # fmt: skip
         yield Visit(double, integration({"gmail": double.url}), ctx, clock)
@@ -245,6 +247,38 @@ async def test_mail_answers_in_its_thread_with_files_and_leaves_once() -> None:
         # The same call again, after its answer was lost.
         assert await one.sent(**given) == {"message_id": "sent1"}
         assert len(one.double.sent) == 1
+
+
+async def test_a_mail_whose_answer_was_lost_is_found_among_others_to_the_same_person() -> None:
+    """Gmail gives every mail a Message-ID of its own, so another header has to tell them apart."""
+    run = new_id()
+    given = {"to": ["noah@example.com"], "subject": "Hello", "body": "x"}
+    async with visit(key=f"{run}/send/1") as one:
+        assert await one.sent(**given) == {"message_id": "sent1"}
+        assert one.double.sent[0]["Message-ID"].endswith("@mail.gmail.com>")
+        # The person writes to the same address in between; one such mail is gone again.
+        for at in range(3):
+            one.double.put(f"own{at}", f"own{at}", _mail("x"), at=int(time.time()),
+                           labels=("SENT",), To="noah@example.com")  # fmt: skip
+        one.double.planned = {"GET /gmail/v1/users/me/messages/own1": [refusal(404, "notFound")]}
+        assert await one.sent(**given) == {"message_id": "sent1"}
+        # Another call with the very same mail is another mail.
+        other = replace(one.ctx, key=f"{run}/send/2")
+        assert await one.built.capabilities[0].handler(other, given) == {"message_id": "sent2"}
+    assert len(one.double.sent) == 2
+
+
+async def test_nothing_that_was_sent_before_a_run_began_is_looked_through() -> None:
+    given = {"to": ["noah@example.com"], "subject": "Hello", "body": "x"}
+    async with visit(key=f"{new_id()}/send/1") as one:
+        for at in range(30):
+            one.double.put(f"old{at}", f"old{at}", _mail("x"), at=LONG_AGO, labels=("SENT",),
+                           To="noah@example.com")  # fmt: skip
+            one.double.put(f"else{at}", f"else{at}", _mail("x"), at=int(time.time()),
+                           labels=("SENT",), To="bo@example.com")  # fmt: skip
+        await one.sent(**given)
+    asked = [(one.method, one.path) for one in one.double.asked]
+    assert asked == [("GET", "/gmail/v1/users/me/messages"), tuple(SEND.split(" "))]
 
 
 async def test_what_was_not_sent_is_said_and_what_nobody_knows_is_not() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import contextlib
 import re
+import time
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from email import message_from_bytes
@@ -40,6 +41,18 @@ def branch(kind: str, *parts: dict[str, Any]) -> dict[str, Any]:
 def attached(filename: str, kind: str, data: bytes) -> dict[str, Any]:
     """A file; its bytes are fetched by themselves."""
     return {"mimeType": kind, "filename": filename, "headers": [], "file": data}
+
+
+def _fits(message: dict[str, Any], wanted: dict[str, str]) -> bool:
+    """Whether a search finds a message, by the few operators that are known here."""
+    headers = {one["name"].lower(): one["value"] for one in message["payload"]["headers"]}
+    own = wanted.get("rfc822msgid")
+    return (
+        ("in" not in wanted or wanted["in"].upper() in message["labelIds"])
+        and wanted.get("to", "") in headers.get("to", "")
+        and int(message["internalDate"]) >= int(wanted.get("after", "0")) * 1000
+        and (own is None or headers.get("message-id") == f"<{own}>")
+    )
 
 
 @dataclass(slots=True)
@@ -148,7 +161,9 @@ class GmailDouble(GoogleDouble):
         one = self.mailbox[message_id]
         payload = self._part(one["payload"], "")
         if asked.query.get("format") == "metadata":
-            payload = {"mimeType": payload["mimeType"], "headers": payload["headers"]}
+            only = asked.query.get("metadataHeaders", "").lower()
+            headers = [one for one in payload["headers"] if only in ("", one["name"].lower())]
+            payload = {"mimeType": payload["mimeType"], "headers": headers}
         return {**one, "payload": payload}
 
     def _part(self, part: dict[str, Any], place: str) -> dict[str, Any]:
@@ -166,14 +181,14 @@ class GmailDouble(GoogleDouble):
         return shown
 
     def _searched(self, asked: Asked) -> bytes:
-        wanted = re.search(r"rfc822msgid:(\S+)", asked.query["q"])
-        assert wanted is not None
+        wanted = dict(re.findall(r"(\w+):(\S+)", asked.query.get("q", "")))
+        assert wanted.keys() <= {"in", "to", "after", "rfc822msgid"}, asked.query["q"]
         found = [
-            {"id": f"sent{at}", "threadId": f"sent{at}"}
-            for at, one in enumerate(self.sent, start=1)
-            if one["Message-ID"] == f"<{wanted[1]}>"
+            {"id": key, "threadId": one["threadId"]}
+            for key, one in reversed(self.mailbox.items())
+            if _fits(one, wanted)
         ]
-        return answer({"messages": found} if found else {"resultSizeEstimate": 0})
+        return self._paged(asked, "messages", found)
 
     def _send(self, asked: Asked) -> bytes:
         told, kind, media = asked.related()
@@ -186,6 +201,13 @@ class GmailDouble(GoogleDouble):
         self.messages.append(told)
         own = f"sent{len(self.sent)}"
         thread = told.get("threadId", own)
+        # Gmail gives every mail that is sent over this API a Message-ID of its own, and keeps
+        # the other headers.
+        del mail["Message-ID"]
+        mail["Message-ID"] = f"<CA+{len(self.sent)}@mail.gmail.com>"
+        text = leaf("text/plain", b"x")
+        text["headers"] = [{"name": name, "value": str(value)} for name, value in mail.items()]
+        self.put(own, thread, text, at=int(time.time()), labels=("SENT",))
         return answer({"id": own, "threadId": thread, "labelIds": ["SENT"]})
 
 

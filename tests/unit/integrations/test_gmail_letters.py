@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from email import message_from_bytes
 from email.policy import default
 from typing import Any
 
 import pytest
 
+from mainspring.contracts.ids import floor_id
 from mainspring.integrations.gmail.capabilities import preview
 from mainspring.integrations.gmail.client import decoded
-from mainspring.integrations.gmail.compose import Answered, composed, findings, header_id
+from mainspring.integrations.gmail.compose import (
+    CALL_HEADER,
+    Answered,
+    call_id,
+    composed,
+    findings,
+    sent_search,
+)
 from mainspring.integrations.gmail.letters import LONGEST_TEXT, Letter, read_letter, text_of
 from tests.kit.doubles.gmail import branch, coded, leaf
 
@@ -101,17 +110,39 @@ def test_files_are_named_and_invitations_are_files() -> None:
     assert [one.is_text for one in found.attachments] == [True, True, False]
 
 
+def test_a_mail_is_looked_for_by_a_recipient_and_since_its_call_began() -> None:
+    made = floor_id(datetime(2026, 6, 1, 12, 0, tzinfo=UTC))
+    since = "after:1780311600"
+    for to, key, words in (
+        (
+            ["ada@example.com", "bo@example.com"],
+            f"{made}/send/1",
+            f"in:sent to:ada@example.com {since}",
+        ),
+        (
+            ["{x}@example.com", "bo@example.com"],
+            f"draft/{made}",
+            f"in:sent to:bo@example.com {since}",
+        ),
+        (["iva@bücher.example"], f"call/{made}", f"in:sent {since}"),
+        (["ada+x@example.com"], "run/1/send", "in:sent to:ada+x@example.com"),
+    ):
+        assert sent_search(key, {"to": to}) == words
+
+
 def test_a_mail_is_built_from_values_and_nothing_begins_a_header_of_its_own() -> None:
     given: dict[str, Any] = {"to": ["a@example.com"], "subject": "Grüße " * 40, "body": "x\n.\ny"}
     before = Answered("<b@x>", tuple(f"<{at}@example.com>" for at in range(40)))
     mail = message_from_bytes(
-        composed(given, header_id("k", "ada@example.com"), "ada@example.com", before),
+        composed(given, call_id("k"), "ada@example.com", before),
         policy=default,
     )
     assert mail["Subject"] == given["subject"].strip() or mail["Subject"] == given["subject"]
     assert mail["References"].split()[-1] == "<b@x>"
     assert len(mail["References"].split()) == 20
-    assert mail["Message-ID"] == header_id("k", "ada@example.com") != header_id("l", "")
+    assert mail[CALL_HEADER] == call_id("k") != call_id("l")
+    # Gmail would replace it.
+    assert mail["Message-ID"] is None
     for bad in ("x\nBcc: e@example.com", "x\r\n\r\nbody", "x\rBcc: e"):
         with pytest.raises(ValueError, match=r"linefeed|newline|carriage"):
             composed({**given, "subject": bad}, "<i@x>", "", None)

@@ -13,13 +13,15 @@ from mainspring.contracts.object_schema import object_schema, plain_object
 from mainspring.contracts.shown_text import shown_line
 from mainspring.integrations.gmail.client import Gmail
 from mainspring.integrations.gmail.compose import (
+    CALL_HEADER,
     MOST_RECIPIENTS,
     Answered,
     answered,
+    call_id,
     checked,
     composed,
     findings,
-    header_id,
+    sent_search,
 )
 
 if TYPE_CHECKING:
@@ -39,12 +41,12 @@ def send_email(gmail: Gmail) -> Capability:
     async def send(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
         checked(arguments)
         account = "" if ctx.account is None else ctx.account.account
-        name = header_id(ctx.key, account)
-        sent, before = await _before_sending(gmail, ctx, arguments, name)
+        call = call_id(ctx.key)
+        sent, before = await _before_sending(gmail, ctx, arguments, call)
         if sent is not None:
             return {"message_id": sent}
         try:
-            message = composed(arguments, name, account if "@" in account else "", before)
+            message = composed(arguments, call, account if "@" in account else "", before)
         except ValueError as error:
             raise Invalid(
                 "The mail cannot be written: a part of it holds signs that no header takes.",
@@ -84,12 +86,13 @@ def send_offer() -> Offer:
 
 
 async def _before_sending(
-    gmail: Gmail, ctx: CallContext, arguments: Mapping[str, Any], name: str
+    gmail: Gmail, ctx: CallContext, arguments: Mapping[str, Any], call: str
 ) -> tuple[str | None, Answered | None]:
     """Whether this very mail has left already, and what it answers. Nothing leaves here."""
     thread_id = arguments.get("thread_id")
     try:
-        sent = await gmail.sent_as(ctx.http, name.strip("<>"))
+        search = sent_search(ctx.key, arguments)
+        sent = await gmail.sent_with(ctx.http, search, CALL_HEADER, call)
         if sent is not None or thread_id is None:
             return sent, None
         return None, answered(await gmail.outline(ctx.http, thread_id))

@@ -32,6 +32,8 @@ _SECONDS: Final = 30.0
 _SENDING_SECONDS: Final = 60.0
 _LIST_BYTES: Final = 2_000_000
 _MESSAGE_BYTES: Final = 8_000_000
+# Sent messages that are looked through for one, the newest of those that fit.
+_MOST_SENT: Final = 100
 # Ten megabytes as base64, and what JSON adds.
 _ATTACHMENT_BYTES: Final = 14_500_000
 _WORDS: Final = Words(
@@ -122,11 +124,20 @@ class Gmail:
             raise malformed(NAME)
         return data
 
-    async def sent_as(self, http: Http, header_id: str) -> str | None:
-        """The message that went out under this Message-ID, if there is one."""
-        asked = {"q": f"rfc822msgid:{header_id} in:sent", "maxResults": "1"}
-        found = list_in(await self._get(http, "messages", asked), "messages", NAME)
-        return text_in(found[0], "id", NAME) if found else None
+    async def sent_with(self, http: Http, query: str, header: str, value: str) -> str | None:
+        """The message among those that fit a search which has this header, if there is one."""
+        asked = {"q": query, "maxResults": str(_MOST_SENT)}
+        for one in list_in(await self._get(http, "messages", asked), "messages", NAME):
+            found_id = text_in(one, "id", NAME)
+            only = {"format": "metadata", "metadataHeaders": header}
+            try:
+                found = await self._get(http, f"messages/{quote(found_id, safe='')}", only)
+            except Missing:
+                # It was deleted since the list was made.
+                continue
+            if _has_header(found.get("payload"), header, value):
+                return found_id
+        return None
 
     async def send(self, http: Http, message: bytes, thread_id: str | None, boundary: str) -> str:
         """Hands over a whole message; answers its id."""
@@ -218,6 +229,16 @@ def _wanted(message: Any) -> bool:
         return False
     labels = message.get("labelIds")
     return not {"DRAFT", "SPAM", "TRASH", "CHAT"} & set(labels if isinstance(labels, list) else ())
+
+
+def _has_header(payload: Any, header: str, value: str) -> bool:
+    headers = list_in(payload, "headers", NAME) if isinstance(payload, Mapping) else []
+    return any(
+        isinstance(one, Mapping)
+        and str(one.get("name", "")).lower() == header.lower()
+        and str(one.get("value", "")).strip() == value
+        for one in headers
+    )
 
 
 def _messages(found: Mapping[str, Any]) -> list[dict[str, Any]]:

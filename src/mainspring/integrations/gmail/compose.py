@@ -1,7 +1,7 @@
 """A mail on its way out, as the text that travels: built from values, never from lines.
 
-No address, subject or name of a file can begin a header of its own. The Message-ID comes from the
-call, so a mail that is sent twice carries the same one.
+No address, subject or name of a file can begin a header of its own. Gmail gives each mail a new
+Message-ID, so a header of our own names the call: a mail that is sent twice carries the same one.
 """
 
 from __future__ import annotations
@@ -9,13 +9,17 @@ from __future__ import annotations
 import base64
 import binascii
 import hashlib
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from email.message import EmailMessage
 from email.policy import SMTP
 from typing import Any, Final
+from uuid import UUID
 
 from mainspring.contracts.errors import Finding, Invalid
+from mainspring.contracts.ids import moment_of
 from mainspring.integrations.gmail.letters import header_values
 
 ATTACHMENT_BYTES: Final = 10_485_760
@@ -23,6 +27,12 @@ ATTACHMENT_BYTES: Final = 10_485_760
 MAIL_BYTES: Final = 25_000_000
 MOST_RECIPIENTS: Final = 100
 _MOST_REFERENCES: Final = 20
+CALL_HEADER: Final = "X-Mainspring-Call"
+# An address without signs that mean something in a search of Gmail's.
+_SEARCHABLE: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9.+_-]*@[A-Za-z0-9.-]+")
+_ID: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
+# How far the clocks of this machine and of Google may be apart.
+_CLOCKS_DIFFER: Final = timedelta(hours=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,11 +43,26 @@ class Answered:
     references: tuple[str, ...] = ()
 
 
-def header_id(key: str, account: str) -> str:
-    """The Message-ID of one call, at the sender's domain."""
-    _, _, domain = account.rpartition("@")
-    place = domain if domain.isascii() and _is_domain(domain) else "mainspring.invalid"
-    return f"<{hashlib.sha256(key.encode()).hexdigest()[:40]}@{place}>"
+def call_id(key: str) -> str:
+    """What the header says of one call; nobody can tell the call from it."""
+    return hashlib.sha256(key.encode()).hexdigest()[:40]
+
+
+def sent_search(key: str, given: Mapping[str, Any]) -> str:
+    """A search that finds the mail of a call among the sent ones, with few others.
+
+    Gmail searches by no header of our own, so it is narrowed by a recipient and by time: the key
+    has the id of its run, draft or call, and no mail of that is older than it.
+    """
+    words = ["in:sent"]
+    plain = [one for one in given["to"] if _SEARCHABLE.fullmatch(one)]
+    if plain:
+        words.append(f"to:{plain[0]}")
+    made = _ID.search(key)
+    if made is not None:
+        since = moment_of(UUID(made[0])) - _CLOCKS_DIFFER
+        words.append(f"after:{int(since.timestamp())}")
+    return " ".join(words)
 
 
 def answered(messages: Sequence[Mapping[str, Any]]) -> Answered | None:
@@ -53,9 +78,7 @@ def answered(messages: Sequence[Mapping[str, Any]]) -> Answered | None:
     return None
 
 
-def composed(
-    given: Mapping[str, Any], message_id: str, sender: str, before: Answered | None
-) -> bytes:
+def composed(given: Mapping[str, Any], call: str, sender: str, before: Answered | None) -> bytes:
     """The whole mail as bytes."""
     mail = EmailMessage(policy=SMTP)
     if sender:
@@ -64,7 +87,7 @@ def composed(
         if given.get(name):
             mail[name.capitalize()] = ", ".join(map(_wire_address, given[name]))
     mail["Subject"] = given["subject"]
-    mail["Message-ID"] = message_id
+    mail[CALL_HEADER] = call
     if before is not None:
         # Folded by hand: a long list of ids may not be broken inside one of them.
         known = dict.fromkeys([*before.references, before.header_id])
@@ -136,10 +159,6 @@ def _wire_domain(address: str) -> str | None:
         return address.rpartition("@")[2].encode("idna").decode("ascii")
     except UnicodeError:
         return None
-
-
-def _is_domain(text: str) -> bool:
-    return bool(text) and all(one.isalnum() or one in "-." for one in text)
 
 
 def _ids(header: str) -> list[str]:
