@@ -1,6 +1,7 @@
 """A served house with an integration of its own, and a provider on loopback behind it.
 
-``notebook`` signs in with OAuth, ``keyed`` takes a key, ``open_data`` needs nothing.
+``notebook`` and ``diary`` sign in with OAuth at one provider, ``keyed`` takes a key, ``open_data``
+needs nothing.
 """
 
 from __future__ import annotations
@@ -126,6 +127,17 @@ def notebook(base: str, pair: str) -> Integration:
     )  # fmt: skip
 
 
+def diary(base: str, pair: str) -> Integration:
+    """Another product of the notebook's provider, behind the same client."""
+    own = notebook(base, pair)
+    hosts = frozenset({pair})
+    return Integration(
+        manifest={**own.manifest, "id": "diary", "name": "Diary"},
+        capabilities=(_reader("diary.read", "diary", hosts, f"{base}/api/notes"),),
+        account=own.account,
+    )
+
+
 def keyed(base: str, pair: str) -> Integration:
     async def account(ctx: CallContext) -> str:
         return str((await ask_api(ctx, f"{base}/api/me"))["account"])
@@ -194,9 +206,9 @@ class Accounts:
         self.provider.redirect_uri = made["redirect_url"]
         return str(made["redirect_url"])
 
-    async def left(self) -> tuple[str, dict[str, str]]:
+    async def left(self, name: str = "notebook") -> tuple[str, dict[str, str]]:
         """Somebody begins and agrees over there; where they are sent, and with what."""
-        link = (await self.ask("POST", "/integrations/notebook/sign-in"))["sign_in_url"]
+        link = (await self.ask("POST", f"/integrations/{name}/sign-in"))["sign_in_url"]
         async with httpx2.AsyncClient(verify=False) as away:
             answer = await away.get(link)
         assert answer.status_code == 302, answer.text
@@ -220,8 +232,8 @@ async def house_of(settings: Settings, provider: OAuthProvider) -> AsyncIterator
     """The whole product with these integrations beside its own."""
     database = await Database.open(settings)
     shelf = (
-        notebook(provider.url, provider.pair), keyed(provider.url, provider.pair),
-        open_data(provider.pair),
+        notebook(provider.url, provider.pair), diary(provider.url, provider.pair),
+        keyed(provider.url, provider.pair), open_data(provider.pair),
     )  # fmt: skip
     vault = Vault(database, settings.key_file, Limits())
     registry = build_registry(

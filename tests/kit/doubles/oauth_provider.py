@@ -3,6 +3,7 @@
 It is as strict as the standards are: a code works once, for the client and the redirect address
 it was made for, and with the verifier of its challenge (RFC 6749, RFC 7636). A renewal token is
 replaced with each renewal, and one that is shown twice ends all that came from it (RFC 9700).
+Revoking any token ends everything that its account has agreed to for this client, as at Google.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ class Family:
     """All tokens of one signing in."""
 
     scope: str
+    account: str = ACCOUNT
     access: dict[str, float] = field(default_factory=dict)
     refresh: str = ""
     ended: bool = False
@@ -55,6 +57,8 @@ class OAuthProvider(ScriptedDouble):
     leads_back: bool = False
     # What a person agrees to; None: everything that is asked for.
     agreed: str | None = None
+    # Who signs in over there.
+    account: str = ACCOUNT
     # What the API answers instead of letting anybody in.
     shut: bool = False
     # Where /api/away leads.
@@ -143,7 +147,7 @@ class OAuthProvider(ScriptedDouble):
         if made["code_challenge"] != challenge:
             return _json(400, {"error": "invalid_grant"})
         scope = made.get("scope", "") if self.agreed is None else self.agreed
-        family = Family(scope)
+        family = Family(scope, self.account)
         self.families.append(family)
         return self._handed(family)
 
@@ -179,10 +183,13 @@ class OAuthProvider(ScriptedDouble):
         self.asked.append(("revoke", form))
         if not self._known(form, headers):
             return _json(401, {"error": "invalid_client"})
+        shown = form.get("token")
+        accounts = {one.account for one in self.families if shown in {one.refresh, *one.access}}
+        if not accounts:
+            return _json(400, {"error": "invalid_token"})
         for family in self.families:
-            if form.get("token") in {family.refresh, *family.access}:
-                family.ended = True
-        return http_answer(200, b"")
+            family.ended = family.ended or family.account in accounts
+        return _json(200, {})
 
     def _api(self, path: str, headers: dict[str, str]) -> bytes:
         token = headers.get("authorization", "").removeprefix("Bearer ")
@@ -192,8 +199,11 @@ class OAuthProvider(ScriptedDouble):
         if path == "/api/away":
             return http_answer(302, b"", f"Location: {self.elsewhere}/taken")
         if path == "/api/me":
-            return _json(200, {"account": ACCOUNT})
+            return _json(200, {"account": self._account(token)})
         return _json(200, {"notes": ["one", "two"], "echo": token})
+
+    def _account(self, token: str) -> str:
+        return next((one.account for one in self.families if token in one.access), ACCOUNT)
 
     def _lets_in(self, token: str) -> bool:
         if self.shut:

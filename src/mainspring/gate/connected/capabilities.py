@@ -77,8 +77,9 @@ def integration_capabilities(reception: Reception) -> tuple[Capability, ...]:
         capability_of(
             "disconnect_integration",
             "Disconnect an account of yours",
-            "What let it in is forgotten, and the provider is asked to forget it too. Automations "
-            "that use it are blocked until it is connected again.",
+            "What let it in is forgotten, and the provider is asked to forget it too unless "
+            "another connection uses the same agreement there. Automations that use it are blocked "
+            "until it is connected again.",
             schemas.ONE, schemas.DISCONNECTED, counter.disconnect, _OWN,
         ),
     )  # fmt: skip
@@ -136,8 +137,10 @@ class _Counter:
 
     async def disconnect(self, ctx: CallContext, given: Mapping[str, Any]) -> Any:
         integration = self.reception.named(given["integration"])
-        gone = await self.reception.disconnect(ctx.actor, integration)
-        return {"disconnected": True} if gone else Unchanged({"disconnected": False})
+        gone, note = await self.reception.disconnect(ctx.actor, integration)
+        if not gone:
+            return Unchanged({"disconnected": False})
+        return {"disconnected": True} if note is None else {"disconnected": True, "note": note}
 
     async def _told(
         self, ctx: CallContext, integration: Integration, link: str | None = None

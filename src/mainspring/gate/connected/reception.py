@@ -199,15 +199,18 @@ class Reception:
                 await rows.name_account(tx, row, account)
         return await self._row(actor, integration), problem
 
-    async def disconnect(self, actor: Actor, integration: Integration) -> bool:
-        """Forgets a connection here, and asks the provider to forget it too."""
+    async def disconnect(self, actor: Actor, integration: Integration) -> tuple[bool, str | None]:
+        """Forgets a connection here, and asks the provider to forget it too.
+
+        Whether there was one, and what the member should know.
+        """
         parts = self.parts
         inside = Walled(parts.database, actor.workspace_id)
         async with inside.acquire() as tx:
             row = await rows.of_member(tx, actor.workspace_id, actor.id, integration.id)
         if row is None:
-            return False
-        token = await self._last_token(row)
+            return False, None
+        token, note = await self._last_token(row), None
 
         async def work(tx: Transaction) -> bool:
             await parts.changed(tx, row, "disconnected")
@@ -215,8 +218,8 @@ class Reception:
 
         gone = await inside.run_retrying(work)
         if token is not None and row.auth == "oauth":
-            await (await self._signing()).revoke(integration, row, token)
-        return gone and row.state != "sign_in"
+            note = await (await self._signing()).revoke(integration, row, token)
+        return gone and row.state != "sign_in", note
 
     async def _last_token(self, row: AccountRow) -> str | None:
         for name in (REFRESH, TOKEN):

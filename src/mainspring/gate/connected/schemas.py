@@ -189,7 +189,10 @@ SIGN_IN: Final = object_schema(
     [({"sign_in_url": None}, "there is an address")],
 )
 DISCONNECTED: Final = object_schema(
-    {"disconnected": _BOOL},
+    {
+        "disconnected": _BOOL,
+        "note": {**_TEXT, "description": "Why the provider still knows of it, where it does."},
+    },
     ["disconnected"],
     [{"disconnected": True}],
     [({"disconnected": "yes"}, "true or false")],

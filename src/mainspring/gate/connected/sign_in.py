@@ -50,6 +50,10 @@ if TYPE_CHECKING:
     from mainspring.workspace.accounts.rows import AccountRow
 
 _VERIFIER_BYTES: Final = 48
+_SHARED: Final = (
+    "{name} is disconnected here. Another connection uses the same agreement at the provider, so "
+    "that ends with the last of them."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,12 +115,10 @@ class SignIns:
             raise no_client(integration)
         brought = _brought(integration, back.kept, state, code, error)
         async with parts.lines.tokens.held(row):
+            # What fails from here on is not revoked: at Google that would end all that the person
+            # has agreed to for this client, this connection as it was before included.
             granted = await self._exchanged(integration, client, back.kept, brought)
-            try:
-                account = await self._tried(actor, integration, row, granted)
-            except BaseException:
-                await self._given_back(integration, client, granted)
-                raise
+            account = await self._tried(actor, integration, row, granted)
             made = await parts.lines.tokens.keep(row, granted, client, renewal=False)
         async with parts.database.transaction() as tx:
             await rows.name_account(tx, made, account)
@@ -125,13 +127,24 @@ class SignIns:
             await parts.changed(tx, made, connected_how(row, made))
         return SignedIn(integration, made, _note(integration, granted))
 
-    async def revoke(self, integration: Integration, row: AccountRow, token: str) -> None:
-        """Asks the provider to forget what was agreed to; that it does is not certain."""
+    async def revoke(self, integration: Integration, row: AccountRow, token: str) -> str | None:
+        """Asks the provider to forget what was agreed to; that it does is not certain.
+
+        Revoking one token may end the whole grant of an account to a client (Google), so it waits
+        for the last connection that uses the grant. Answers what the member should know of that.
+        """
+        parts = self._parts
         client = None
         if row.client_id is not None:
-            client = await clients.find(self._parts.database, row.client_id)
-        if client is not None:
-            await self._revoked(integration, client, token)
+            client = await clients.find(parts.database, row.client_id)
+        if client is None or "revoke_url" not in integration.manifest["auth"]:
+            return None
+        async with parts.database.acquire() as tx:
+            shared = await rows.shares_grant(tx, row)
+        if shared:
+            return _SHARED.format(name=integration.name)
+        await self._revoked(integration, client, token)
+        return None
 
     async def _exchanged(
         self, integration: Integration, client: OAuthClient, kept: Mapping[str, Any], code: str
@@ -154,7 +167,6 @@ class SignIns:
             raise _failed(integration, refusal.word, kept) from None
         missing = missing_scopes(frozenset(auth["scopes"]), granted.scopes)
         if missing:
-            await self._given_back(integration, client, granted)
             raise _too_little(integration, missing)
         if granted.scopes is None:
             granted = replace(granted, scopes=frozenset(auth["scopes"]))
@@ -176,15 +188,8 @@ class SignIns:
         except ReconnectNeeded as problem:
             raise not_let_in(integration, problem) from None
 
-    async def _given_back(
-        self, integration: Integration, client: OAuthClient, granted: Granted
-    ) -> None:
-        await self._revoked(integration, client, granted.refresh or granted.access)
-
     async def _revoked(self, integration: Integration, client: OAuthClient, token: str) -> None:
         auth = integration.manifest["auth"]
-        if "revoke_url" not in auth:
-            return
         try:
             secret = await client.secret(self._parts.vault)
             form = {"token": token}

@@ -138,6 +138,8 @@ async def disconnect(desk: Desk, screen: Screen, name: str) -> int:
         screen.answer(gone)
     elif gone["disconnected"]:
         screen.say(f"{name} is disconnected; what let it in is forgotten.")
+        if "note" in gone:
+            screen.say(gone["note"])
     else:
         screen.say(f"{name} was not connected.")
     return exits.DONE

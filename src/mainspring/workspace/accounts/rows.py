@@ -112,6 +112,18 @@ _WITH = f"""
 _REMOVE = """
     DELETE FROM integration_connections WHERE workspace_id = $1 AND id = $2 RETURNING id
 """
+# Over all workspaces: a provider knows a client and an account, and nothing of ours. An account
+# that was never named may be any.
+_SHARED = """
+    SELECT EXISTS (
+        SELECT 1 FROM integration_connections c
+        JOIN oauth_clients theirs ON theirs.id = c.client_id
+        JOIN oauth_clients ours ON ours.id = $1
+        WHERE (theirs.provider, theirs.client_id) = (ours.provider, ours.client_id)
+            AND c.id <> $2 AND c.state <> 'sign_in'
+            AND (lower(c.account) = lower($3) OR c.account = '' OR $3 = '')
+    ) AS found
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,6 +287,12 @@ async def remove(tx: Transaction, row: AccountRow) -> bool:
     """Forgets a connection with all that let it in; False when it was gone already."""
     await forget_secrets(tx, row)
     return await tx.fetchrow(_REMOVE, row.workspace_id, row.id) is not None
+
+
+async def shares_grant(database: Transaction, row: AccountRow) -> bool:
+    """Whether another connection was let in by the same account over the same client."""
+    found = await database.fetchrow(_SHARED, row.client_id, row.id, row.account)
+    return bool(found["found"])
 
 
 async def forget_secrets(

@@ -9,6 +9,7 @@ import pytest_asyncio
 
 from mainspring.store.embedded import EmbeddedServer
 from tests.kit.accounts import Accounts, accounts
+from tests.kit.doubles.oauth_provider import ACCOUNT
 from tests.kit.postgres import fresh_database
 
 
@@ -28,11 +29,11 @@ async def shared(
 @pytest_asyncio.fixture(loop_scope="module")
 async def here(shared: Accounts) -> Accounts:
     """The house without connections, and the provider as it was."""
-    for name in ("notebook", "keyed"):
+    for name in ("notebook", "diary", "keyed"):
         await shared.ask("DELETE", f"/integrations/{name}/connection")
     provider = shared.provider
     provider.basic, provider.lasts, provider.gives_refresh = False, 3_600.0, True
-    provider.agreed, provider.shut = None, False
+    provider.agreed, provider.shut, provider.account = None, False, ACCOUNT
     provider.errors_are_200, provider.leads_back = False, False
     for kept in (provider.codes, provider.families, provider.asked, provider.calls):
         kept.clear()

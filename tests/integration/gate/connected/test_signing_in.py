@@ -16,9 +16,9 @@ from tests.kit.people import browser, make_person
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
-async def connected(here: Accounts) -> httpx2.Response:
+async def connected(here: Accounts, name: str = "notebook") -> httpx2.Response:
     """Somebody has gone the whole way, and this is the page they see."""
-    path, query = await here.left()
+    path, query = await here.left(name)
     async with browser(here.api, FIRST_MEMBER) as mine:
         return await mine.client.get(path, params={**query, "again": "1"})
 
@@ -125,7 +125,7 @@ async def test_somebody_else_cannot_finish_what_was_begun(here: Accounts) -> Non
     assert not here.provider.calls
 
 
-async def test_too_little_agreed_to_is_told_and_given_back(here: Accounts) -> None:
+async def test_too_little_agreed_to_is_told_and_changes_nothing(here: Accounts) -> None:
     here.provider.agreed = SCOPES[0]
     some = await connected(here)
     here.provider.agreed = None
@@ -138,7 +138,8 @@ async def test_too_little_agreed_to_is_told_and_given_back(here: Accounts) -> No
 
     assert (some.status_code, SCOPES[1] in some.text) == (403, True)
     assert broken.status_code == 422
-    assert len(here.provider.asked_for("revoke")) == 2
+    # That would end whatever else the person has agreed to for this client.
+    assert here.provider.asked_for("revoke") == []
     assert state == "not_connected"
     assert (short.status_code, "nothing to renew" in short.text) == (200, True)
 
@@ -176,6 +177,68 @@ async def test_a_redirect_address_that_is_not_registered_is_named(
         assert registered in answer.text
 
 
+async def test_a_failed_sign_in_leaves_what_was_connected_before_at_work(here: Accounts) -> None:
+    await connected(here)
+    await connected(here, "diary")
+    here.provider.agreed = SCOPES[0]
+    less = [await connected(here), await connected(here, "diary")]
+    here.provider.agreed = None
+    reads = [await here.call(f"{name}.read") for name in ("notebook", "diary")]
+
+    assert [one.status_code for one in less] == [403, 403]
+    assert [one.status_code for one in reads] == [200, 200], reads[0].text
+    assert here.provider.asked_for("revoke") == []
+
+
+async def test_a_grant_is_revoked_with_the_last_connection_that_uses_it(here: Accounts) -> None:
+    """Revoking ends all that an account has agreed to for a client, as at Google."""
+    await connected(here)
+    await connected(here, "diary")
+    first = await here.ask("DELETE", "/integrations/notebook/connection")
+    read = await here.call("diary.read")
+    early = here.provider.asked_for("revoke")
+    kept = await here.house.database.fetchval(
+        "SELECT count(*) FROM secrets WHERE kind = 'connection' AND name = 'token'"
+    )
+    last = await here.ask("DELETE", "/integrations/diary/connection")
+
+    assert (first["disconnected"], "last" in first["note"]) == (True, True)
+    assert (read.status_code, early) == (200, [])
+    # What let the first one in is gone all the same.
+    assert kept == 1
+    assert last == {"disconnected": True}
+    assert len(here.provider.asked_for("revoke")) == 1
+    assert all(one.ended for one in here.provider.families)
+
+
+async def test_the_grant_of_another_account_is_revoked_by_itself(here: Accounts) -> None:
+    await connected(here)
+    here.provider.account = "bo@example.org"
+    await connected(here, "diary")
+    gone = await here.ask("DELETE", "/integrations/notebook/connection")
+    read = await here.call("diary.read")
+
+    assert gone == {"disconnected": True}
+    assert len(here.provider.asked_for("revoke")) == 1
+    assert (read.status_code, read.json()["who"]) == (200, "bo@example.org")
+
+
+async def test_a_grant_that_another_member_uses_is_not_revoked(here: Accounts) -> None:
+    """Two members have connected one account, such as that of a team."""
+    other = await make_person(
+        here.house.database, "ivo@example.org", workspace_id=FIRST_WORKSPACE, role=Role.EDITOR
+    )
+    await connected(here)
+    await connected(here, "diary")
+    give = "UPDATE integration_connections SET owner_id = $1 WHERE integration = 'diary'"
+    await here.house.database.execute(give, other.id)
+    gone = await here.ask("DELETE", "/integrations/notebook/connection")
+    await here.house.database.execute(give, FIRST_MEMBER)
+
+    assert gone["disconnected"] is True
+    assert here.provider.asked_for("revoke") == []
+
+
 async def test_a_client_is_set_listed_and_removed_and_its_secret_never_shown(
     here: Accounts,
 ) -> None:
@@ -189,7 +252,7 @@ async def test_a_client_is_set_listed_and_removed_and_its_secret_never_shown(
     assert listed["clients"][0]["client_id"] == CLIENT
     assert CLIENT_SECRET not in str(listed)
     acme = next(one for one in listed["providers"] if one["provider"] == "acme")
-    assert (acme["redirect_url"], acme["integrations"]) == (again, ["notebook"])
+    assert (acme["redirect_url"], acme["integrations"]) == (again, ["diary", "notebook"])
     assert (asked["client_id"], asked["access_type"]) == (CLIENT, "offline")
     assert (asked["scope"], asked["code_challenge_method"]) == (" ".join(SCOPES), "S256")
     assert gone == {"removed": True}
