@@ -46,7 +46,10 @@ _CUT_OFF: Final = (
     "Your answer was cut off because it was too long, so nothing of it was done. Hand in a shorter "
     "definition: fewer steps, shorter texts."
 )
-_NO_TOOL: Final = "Nobody reads text. Call hand_in with the definition, or look something up."
+_NO_TOOL: Final = (
+    "Nobody reads text. Call hand_in with the definition, or reply with its JSON and no other "
+    "text, or look something up."
+)
 _LAST: Final = "This is your last turn: call hand_in now, with questions for what you do not know."
 _MEND: Final = (
     "This was not taken ({number} of {most}). Mend what is listed here and hand in the whole "

@@ -120,7 +120,7 @@ _SHARED = """
         JOIN oauth_clients theirs ON theirs.id = c.client_id
         JOIN oauth_clients ours ON ours.id = $1
         WHERE (theirs.provider, theirs.client_id) = (ours.provider, ours.client_id)
-            AND c.id <> $2 AND c.state <> 'sign_in'
+            AND c.id <> $2
             AND (lower(c.account) = lower($3) OR c.account = '' OR $3 = '')
     ) AS found
 """

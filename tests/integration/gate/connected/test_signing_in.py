@@ -224,16 +224,27 @@ async def test_the_grant_of_another_account_is_revoked_by_itself(here: Accounts)
 
 
 async def test_a_grant_that_another_member_uses_is_not_revoked(here: Accounts) -> None:
-    """Two members have connected one account, such as that of a team."""
+    """Two members have connected one account, over one client that is kept in two places."""
     other = await make_person(
         here.house.database, "ivo@example.org", workspace_id=FIRST_WORKSPACE, role=Role.EDITOR
     )
     await connected(here)
     await connected(here, "diary")
-    give = "UPDATE integration_connections SET owner_id = $1 WHERE integration = 'diary'"
-    await here.house.database.execute(give, other.id)
+    database = here.house.database
+    everybodys = await database.fetchval(
+        "INSERT INTO oauth_clients (id, provider, client_id, has_secret) "
+        "VALUES (gen_random_uuid(), 'acme', $1, false) RETURNING id", CLIENT,
+    )  # fmt: skip
+    diary = "SELECT client_id FROM integration_connections WHERE integration = 'diary'"
+    own = await database.fetchval(diary)
+    give = (
+        "UPDATE integration_connections SET owner_id = $1, client_id = $2 "
+        "WHERE integration = 'diary'"
+    )
+    await database.execute(give, other.id, everybodys)
     gone = await here.ask("DELETE", "/integrations/notebook/connection")
-    await here.house.database.execute(give, FIRST_MEMBER)
+    await database.execute(give, FIRST_MEMBER, own)
+    await database.execute("DELETE FROM oauth_clients WHERE id = $1", everybodys)
 
     assert gone["disconnected"] is True
     assert here.provider.asked_for("revoke") == []
