@@ -12082,6 +12082,8 @@ export interface operations {
                 content: {
                     "application/json": {
                         disconnected: boolean;
+                        /** @description Why the provider still knows of it, where it does. */
+                        note?: string;
                     };
                 };
             };
