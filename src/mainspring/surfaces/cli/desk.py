@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -29,18 +29,23 @@ class Desk:
     for_programs: bool = False
 
     def settings(self) -> Settings:
-        """Read when a command begins, so that help works whatever the environment says.
+        """The settings, with what the server that is running on the data folder decides.
 
-        What may be reached is decided by the server that is up, not by the shell of a command.
+        Links lead to that server, whatever port it was given, and the addresses that may be
+        reached are those it allows, whatever the shell of this command says.
+        """
+        from mainspring.surfaces.cli.presence import with_running_server
+
+        return with_running_server(self.server_settings())
+
+    def server_settings(self) -> Settings:
+        """The settings as they are set, for commands that start a server or check the settings.
+
+        Read when a command begins, so that help works whatever the environment says.
         """
         from mainspring.settings import read_settings
-        from mainspring.surfaces.cli.standing import who_is_up
 
-        settings = read_settings(home=self.home)
-        server = who_is_up(settings.home)
-        if server is None or server.egress_allow is None:
-            return settings
-        return replace(settings, egress_allow=server.egress_allow)
+        return read_settings(home=self.home)
 
     def limits(self) -> Limits:
         from mainspring.contracts.limits import with_overrides

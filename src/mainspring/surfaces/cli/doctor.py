@@ -36,7 +36,7 @@ _CLOCK_SECONDS = 2.0
 
 def examine(desk: Desk, screen: Screen) -> int:
     """Every check in turn; a check that breaks is a finding, not an end."""
-    settings = desk.settings()
+    settings = desk.server_settings()
     found: list[Check] = []
     for name, check in _checks(desk, settings):
         try:

@@ -115,7 +115,7 @@ def api_alone(desk: Desk, screen: Screen, *, host: str | None, port: int | None)
 
         await api(rooms, stop, ready)
 
-    with reserved(at(desk.settings(), host, port)) as settings:
+    with reserved(at(desk.server_settings(), host, port)) as settings:
         make_data_folder(settings)
         return finish(_alone("api", desk, settings, answer))
 

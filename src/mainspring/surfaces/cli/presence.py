@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING
 from uuid import UUID
 
@@ -18,10 +19,22 @@ _PATIENCE_SECONDS = 2.0
 _PAUSE_SECONDS = 0.1
 
 
+def with_running_server(settings: Settings) -> Settings:
+    """The settings with what a running server has recorded: its address, and what it may reach.
+
+    A public address that is set here wins.
+    """
+    server = who_is_up(settings.home)
+    if server is None:
+        return settings
+    allow = settings.egress_allow if server.egress_allow is None else server.egress_allow
+    address = settings.public_url or server.address or None
+    return replace(settings, public_url=address, egress_allow=allow)
+
+
 def server_address(settings: Settings) -> str:
     """Where the server is reached: as the operator says, else where it is up."""
-    standing = None if settings.public_url else who_is_up(settings.home)
-    return standing.address if standing and standing.address else settings.address
+    return with_running_server(settings).address
 
 
 def fire_url(settings: Settings, automation_id: UUID) -> str:

@@ -66,7 +66,7 @@ def up(desk: Desk, screen: Screen, wishes: Wishes) -> int:
 
 def _up(desk: Desk, screen: Screen, wishes: Wishes) -> int:
     """Stays until it is told to stop: once for in order, twice for at once."""
-    wanted = _settings(desk.settings(), wishes)
+    wanted = _settings(desk.server_settings(), wishes)
     refuse_second(wanted.home)
     keep_logbook("up", wanted.log)
     # Until the supervisor takes over, a stop breaks off whatever is under way.

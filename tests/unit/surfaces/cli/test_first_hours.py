@@ -274,6 +274,18 @@ def test_links_lead_to_the_server_that_is_up(tmp_path: Path) -> None:
     assert check.verdict == "ok"
 
 
+def test_a_command_knows_the_running_server_and_a_new_server_keeps_its_own_settings(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("MAINSPRING_PORT", raising=False)
+    desk = Desk(Doors(_locked, build_registry), home=tmp_path / "home")
+    outside = "postgresql://nowhere/none"
+    with take_place(Settings(home=tmp_path / "home", database_url=outside, port=8_499)):
+        assert desk.settings().address == "http://127.0.0.1:8499"
+        assert desk.server_settings().public_url is None
+    assert desk.settings().address == "http://127.0.0.1:8420"
+
+
 def test_a_mail_server_that_cannot_be_is_no_fault_of_the_database(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
