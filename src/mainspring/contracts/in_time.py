@@ -39,3 +39,21 @@ def in_time(work: Callable[[], Answer], seconds: float = SECONDS) -> Answer:
         return work()
     finally:
         sys.settrace(None)
+
+
+class TimeLimit:
+    """What is left of the processor time for work of many small parts on this thread.
+
+    Looking at each call costs as much again as the call. Work that comes back to us between its
+    parts looks at the time there, and only a part that may take long itself is done ``in_time``.
+    """
+
+    def __init__(self, seconds: float = SECONDS) -> None:
+        self._ends = time.thread_time() + seconds
+
+    def run(self, work: Callable[[], Answer], *, may_be_long: bool) -> Answer:
+        """Does one part of the work; ``TookTooLong`` once the time of all parts is used."""
+        left = self._ends - time.thread_time()
+        if left < 0:
+            raise TookTooLong
+        return in_time(work, left) if may_be_long else work()

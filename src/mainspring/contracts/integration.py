@@ -143,9 +143,11 @@ class Poll:
     every: str = USUAL_POLL
 
 
-# Answers rows: a reference to what is read, and the arguments of the operation.
+# Answers rows, and after them what could not be read as one: a reference to what is read, and the
+# arguments of the operation.
 Rows = Callable[
-    ["CallContext", Mapping[str, Any], Mapping[str, Any]], Awaitable[Sequence[Mapping[str, Any]]]
+    ["CallContext", Mapping[str, Any], Mapping[str, Any]],
+    Awaitable[Sequence[Mapping[str, Any] | Broken]],
 ]
 
 

@@ -45,7 +45,7 @@ class Visit:
     async def rows(self, name: str, ref: Mapping[str, Any] = REF, **params: Any) -> list[Any]:
         (adapter,) = self.built.adapters
         (found,) = [one for one in adapter.operations if one.id == f"github.{name}"]
-        rows = list(await found.rows(self.ctx, adapter.normal(ref), params))
+        rows: list[Any] = list(await found.rows(self.ctx, adapter.normal(ref), params))
         assert all(row.keys() == found.columns.keys() for row in rows)
         return rows
 

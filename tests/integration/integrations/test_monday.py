@@ -43,7 +43,7 @@ class Visit:
     ) -> list[Any]:
         (adapter,) = self.built.adapters
         (found,) = [one for one in adapter.operations if one.id == f"monday.{name}"]
-        rows = list(await found.rows(self.ctx, adapter.normal(ref), params))
+        rows: list[Any] = list(await found.rows(self.ctx, adapter.normal(ref), params))
         assert all(row.keys() >= found.columns.keys() for row in rows)
         return rows
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
+import time
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
 from mainspring.contracts.errors import Invalid, Upstream
+from mainspring.contracts.integration import Broken
 from mainspring.integrations.ics.adapters import check_params, normal, window
 from mainspring.integrations.ics.calendar import events_between
 
@@ -89,10 +93,27 @@ def calendar(*parts: str) -> bytes:
     return "\r\n".join(line for line in lines.split("\n") if line).encode() + b"\r\n"
 
 
-async def _rows(text: bytes) -> list[dict[str, Any]]:
-    return await events_between(
-        text, datetime(2026, 3, 1, tzinfo=UTC), datetime(2026, 5, 1, tzinfo=UTC)
+async def _read(text: bytes, **more: float) -> tuple[list[dict[str, Any]], dict[str, str]]:
+    """The rows, and why events were left out, by their name."""
+    found = await events_between(
+        text, datetime(2026, 3, 1, tzinfo=UTC), datetime(2026, 5, 1, tzinfo=UTC), **more
     )
+    rows = [one for one in found if not isinstance(one, Broken)]
+    return rows, {one.source_ref: one.problem.detail for one in found if isinstance(one, Broken)}
+
+
+async def _rows(text: bytes) -> list[dict[str, Any]]:
+    rows, left_out = await _read(text)
+    assert not left_out
+    return rows
+
+
+def _event(*lines: str, uid: str = "odd") -> str:
+    return "\n".join(["BEGIN:VEVENT", f"UID:{uid}", *lines, "END:VEVENT"])
+
+
+GOOD = _event("DTSTART:20260402T120000Z", uid="good")
+STARTS = "DTSTART:20260402T120000Z"
 
 
 async def test_each_occurrence_is_a_row_with_its_exceptions_and_in_utc() -> None:
@@ -111,8 +132,9 @@ async def test_each_occurrence_is_a_row_with_its_exceptions_and_in_utc() -> None
 
 
 async def test_whole_days_stay_days_and_what_cannot_be_read_keeps_nothing_else_away() -> None:
-    rows = await _rows(calendar(OTHERS))
+    rows, left_out = await _read(calendar(OTHERS))
 
+    assert {"broken", "broken at its end", "broken in its rule", "ends twice"} == set(left_out)
     assert [(row["start"], row["end"], row["all_day"]) for row in rows] == [
         ("2026-04-01", "2026-04-02", True),
         ("2026-04-02T12:00:00Z", "2026-04-02T12:45:00Z", False),
@@ -120,9 +142,111 @@ async def test_whole_days_stay_days_and_what_cannot_be_read_keeps_nothing_else_a
 
 
 @pytest.mark.parametrize(
+    ("event", "why"),
+    [
+        (_event("SUMMARY:Some day"), "it has no DTSTART."),
+        (_event("DTSTART:nonsense"), "its DTSTART cannot be read."),
+        (_event(STARTS, "DURATION:nonsense"), "its DURATION cannot be read."),
+        (_event(STARTS, "RRULE:FREQ=DAILY;UNTIL=soon"), "its RRULE cannot be read."),
+        (_event(STARTS, "RRULE:nonsense"), "its RRULE cannot be read."),
+        (_event(STARTS, "RRULE:FREQ=DAILY", "EXDATE:nonsense"), "its EXDATE cannot be read."),
+        (_event(STARTS, "SEQUENCE:nonsense"), "its dates cannot be worked out."),
+        (_event("DTSTART;TZID=Nowhere/At all:20260402T120000"), "its time zone 'Nowhere/At all'"),
+        (_event(STARTS, "EXDATE;TZID=Nowhere:20260402T120000"), "its time zone 'Nowhere' is"),
+        ("BEGIN:X-GROUP\n" + _event("DTSTART:nonsense") + "\nEND:X-GROUP", "its DTSTART cannot"),
+        ("X-WR-TIMEZONE:Mars/Base\n" + _event("DTSTART:20260402T120000"), "its time zone 'Mars/"),
+    ],
+)
+async def test_an_event_that_cannot_be_read_is_reported_and_the_others_are_rows(
+    event: str, why: str
+) -> None:
+    rows, left_out = await _read(calendar(event, GOOD))
+
+    assert [row["uid"] for row in rows] == ["good"]
+    assert list(left_out) == ["odd"]
+    assert f"The event 'odd' is left out: {why}" in left_out["odd"]
+
+
+async def test_what_is_broken_beside_the_dates_keeps_no_event_away() -> None:
+    alarm = "BEGIN:VALARM\nTRIGGER:nonsense\nEND:VALARM"
+    rows = await _rows(calendar(_event(STARTS, "GEO:nonsense", "garbage", alarm), GOOD))
+
+    assert {row["uid"] for row in rows} == {"odd", "good"}
+
+
+async def test_an_event_that_was_never_closed_takes_no_other_with_it() -> None:
+    rows = await _rows(calendar("BEGIN:VEVENT\nUID:odd\n" + STARTS, GOOD))
+
+    assert {row["uid"] for row in rows} == {"odd", "good"}
+
+
+async def test_every_calendar_of_a_file_is_read_with_its_own_time_zones() -> None:
+    there = _event("DTSTART;TZID=Our/Berlin:20260402T120000", uid="there")
+    far = ZONE.replace("+0200", "-0500").replace("+0100", "-0600")
+    first = calendar(ZONE, there)
+    # Its zone comes after the event, and is another one of the same name.
+    second = calendar(there.replace("there", "far"), far)
+    third = calendar(there.replace("there", "nowhere"))
+
+    rows, left_out = await _read(first + second + third)
+
+    assert [(row["uid"], row["start"]) for row in rows] == [
+        ("there", "2026-04-02T10:00:00Z"),
+        ("far", "2026-04-02T17:00:00Z"),
+    ]
+    # A zone that some other calendar defined is not known here.
+    assert list(left_out) == ["nowhere"]
+
+
+async def test_a_time_zone_of_another_file_is_not_used() -> None:
+    there = _event("DTSTART;TZID=Our/Berlin:20260402T120000", uid="there")
+    assert await _rows(calendar(ZONE, there))
+
+    _, left_out = await _read(calendar(there, GOOD))
+
+    assert "time zone 'Our/Berlin' is unknown" in left_out["there"]
+
+
+@pytest.mark.parametrize("shape", ["many events", "one long event", "many rules"])
+async def test_parsing_counts_towards_the_time_that_a_calendar_may_take(shape: str) -> None:
+    match shape:
+        case "many events":
+            parts = [_event(STARTS, uid=str(n)) for n in range(20_000)]
+        case "one long event":
+            days = ",".join(["20260402T120000Z"] * 60_000)
+            parts = [_event(STARTS, f"EXDATE:{days}", "RRULE:FREQ=DAILY;COUNT=2")]
+        case _:
+            rule = "RRULE:FREQ=WEEKLY;COUNT=50"
+            parts = [_event(STARTS, rule, uid=str(n)) for n in range(3_000)]
+    text = calendar(*parts)
+    beginning = time.process_time()
+
+    with pytest.raises(Upstream) as refused:
+        await _read(text, seconds=0.2)
+
+    assert "takes too long" in refused.value.detail
+    assert time.process_time() - beginning < 3
+
+
+async def test_a_calendar_that_takes_long_does_not_hold_up_the_event_loop() -> None:
+    text = calendar(*(_event(STARTS, uid=str(n)) for n in range(5_000)))
+    reading = asyncio.create_task(_read(text, seconds=0.5))
+    turns = 0
+    while not reading.done():
+        await asyncio.sleep(0.01)
+        turns += 1
+    with contextlib.suppress(Upstream):
+        await reading
+
+    assert turns > 5
+
+
+@pytest.mark.parametrize(
     "text",
     [
         b"",
+        # None of its events can be read; an empty answer would look like an empty calendar.
+        calendar(_event("SUMMARY:Some day")),
         b"<html><body>sign in</body></html>",
         b"BEGIN:VCALENDAR\r\nBEGIN:VEVENT\r\n",
         calendar(WEEKLY.replace("FREQ=WEEKLY", "FREQ=SECONDLY")),

@@ -86,7 +86,7 @@ _TOLD: Final[dict[str, Schema]] = {
     "unchanged": COUNT,
     "duplicates": {"description": "Rows whose key another row of the answer has.", **COUNT},
     "duplicate_keys": {"type": "array", "items": {"type": "string"}},
-    "left_out": {"description": "Rows that could not be kept.", **COUNT},
+    "left_out": {"description": "Rows that could not be read or kept.", **COUNT},
     "problems": {
         "description": "The first of those, each by its place in the answer.",
         "type": "array",
@@ -310,6 +310,8 @@ def _query(kinds: Linkables, limits: Limits, database: Database | None) -> Capab
         "rows": [{"id": 1, "title": "Mend the clock"}],
         "count": 1,
         "cut": False,
+        "left_out": 0,
+        "problems": [],
     }
     return Capability(
         id="adapter_query",
@@ -342,6 +344,12 @@ def _query(kinds: Linkables, limits: Limits, database: Database | None) -> Capab
                 "rows": {"type": "array", "items": {"type": "object"}},
                 "count": {"description": "How many there are.", **COUNT},
                 "cut": {"description": "Whether rows hold only the first.", "type": "boolean"},
+                "left_out": {"description": "Entries that could not be read as rows.", **COUNT},
+                "problems": {
+                    "description": "The first of those.",
+                    "type": "array",
+                    "items": thing({"detail": {"type": "string"}, "code": {"type": "string"}}),
+                },
             },
             list(answer),
             [answer],

@@ -18,9 +18,11 @@ from mainspring.contracts.errors import (
     Clash,
     Fault,
     Finding,
+    Problem,
     Upstream,
     as_problem,
 )
+from mainspring.contracts.integration import Broken
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.outcome import Nothing, Unchanged
 from mainspring.gate.context import GateContext
@@ -35,6 +37,7 @@ from mainspring.workspace.boards.links import (
     find_recipe,
     note_failed,
 )
+from mainspring.workspace.boards.refresh_plan import MOST_TOLD
 from mainspring.workspace.boards.refreshing import Incoming, write_refresh
 
 if TYPE_CHECKING:
@@ -46,7 +49,7 @@ MOST_ROWS: Final = 10_000
 MOST_ANSWERED: Final = 1_000
 
 Arguments = Mapping[str, Any]
-Rows = Sequence[Mapping[str, Any]]
+Row = Mapping[str, Any]
 
 
 def refresh_handler(
@@ -101,7 +104,7 @@ def query_handler(kinds: Linkables, limits: Limits, database: Database | None) -
         if one.is_free:
             await check_linked(ctx, there(database), given["kind"], ref)
         operation = there(one.operation(given["op"]))
-        rows = await _read(
+        rows, unread = await _read(
             _here(ctx), one.route(ref, None), operation, ref, given.get("params") or {}
         )
         shown = _fitting(rows[:MOST_ANSWERED], room)
@@ -111,6 +114,8 @@ def query_handler(kinds: Linkables, limits: Limits, database: Database | None) -
             "rows": shown,
             "count": len(rows),
             "cut": len(shown) < len(rows),
+            "left_out": len(unread),
+            "problems": [{"detail": one.detail, "code": one.code} for one in unread[:MOST_TOLD]],
         }
 
     return query
@@ -133,16 +138,17 @@ async def _incoming(here: GateContext, kinds: Linkables, recipe: Recipe, link: L
     operation = there(one.operation(recipe.adapter_op))
     must = link.integration_provider is not None
     route = one.route(link.ref, link.integration_user_id, must=must)
-    rows = await _read(here, route, operation, link.ref, recipe.params)
-    return Incoming(rows, operation.columns, operation.key)
+    rows, unread = await _read(here, route, operation, link.ref, recipe.params)
+    return Incoming(rows, operation.columns, operation.key, unread)
 
 
 async def _read(
     here: GateContext, route: Route, operation: Operation, ref: Arguments, params: Arguments
-) -> Rows:
-    """Rows of one operation, over the connection that its route leads over."""
+) -> tuple[list[Row], list[Problem]]:
+    """Rows of one operation, and why others could not be read, over its route's connection."""
     way = await there(here.connect)(route)
-    rows = await operation.rows(replace(here, http=way.http, account=way.account), ref, params)
+    found = await operation.rows(replace(here, http=way.http, account=way.account), ref, params)
+    rows = [one for one in found if not isinstance(one, Broken)]
     if len(rows) > MOST_ROWS:
         raise Upstream(
             f"{operation.id} answered {len(rows):,} rows; at most {MOST_ROWS:,} are taken.",
@@ -150,10 +156,10 @@ async def _read(
             retryable=False,
             suggestion="Narrow it down with params.",
         )
-    return rows
+    return rows, [one.problem for one in found if isinstance(one, Broken)]
 
 
-def _fitting(rows: Rows, room: int) -> list[Mapping[str, Any]]:
+def _fitting(rows: Sequence[Row], room: int) -> list[Mapping[str, Any]]:
     """As many of the first rows as an answer holds."""
     shown: list[Mapping[str, Any]] = []
     for row in rows:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from mainspring.contracts.errors import Finding, Invalid
 from mainspring.contracts.free_address import LONGEST, hosts_of, normal_ref
-from mainspring.contracts.integration import Adapter, Operation
+from mainspring.contracts.integration import Adapter, Broken, Operation
 from mainspring.integrations.ics.calendar import events_between
 from mainspring.integrations.ics.client import fetch_calendar
 
@@ -111,7 +111,7 @@ def check_params(params: Mapping[str, Any]) -> None:
 
 async def list_events(
     ctx: CallContext, ref: Mapping[str, Any], params: Mapping[str, Any]
-) -> Sequence[Mapping[str, Any]]:
+) -> Sequence[Mapping[str, Any] | Broken]:
     """Every occurrence in the window, the recurring ones each by itself."""
     check_params(params)
     begin, end = window(params, ctx.clock.now())

@@ -2,80 +2,127 @@
 
 Two libraries read the calendar and work out when its events recur, with their exceptions and
 time zones. A moment is told in UTC; a whole day stays the day that it is, wherever one looks
-from. A moment without any zone is taken as UTC. An event that cannot be read is left out; what
-can be read goes on.
+from. A moment without any zone is taken as UTC. An event that cannot be read is left out and
+reported; the others go on.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, date, datetime, timedelta
+from functools import cache
 from typing import Any, Final
 
 from mainspring.contracts.errors import Upstream
-from mainspring.contracts.in_time import TookTooLong, in_time
+from mainspring.contracts.in_time import SECONDS, TimeLimit, TookTooLong
+from mainspring.contracts.integration import Broken
 from mainspring.integrations.ics.bounds import rules_of, too_long
+from mainspring.integrations.ics.reading import (
+    Feed,
+    NoCalendar,
+    name_of,
+    read_feeds,
+    unreadable_event,
+)
 
 MOST_EVENTS: Final = 10_000
 _MOST_TEXT: Final = 8_000
 # A rule such as "every second" has more occurrences in a day than anybody has a use for.
 _TOO_OFTEN: Final = ("SECONDLY", "MINUTELY")
-_KINDS: Final = ("VEVENT",)
-_MOMENTS: Final = ("DTSTART", "DTEND", "RECURRENCE-ID")
+_RECURS: Final = ("RRULE", "RDATE")
+
+Row = dict[str, Any]
 
 
-async def events_between(text: bytes, begin: datetime, end: datetime) -> list[dict[str, Any]]:
-    """The occurrences that touch the window, by when they begin; read on a thread."""
-    return await asyncio.to_thread(_events, text, begin, end)
+async def events_between(
+    text: bytes, begin: datetime, end: datetime, *, seconds: float = SECONDS
+) -> list[Row | Broken]:
+    """The occurrences that touch the window, by when they begin, and after them what is left out.
+
+    All of it, parsing too, may use so many seconds of a processor.
+    """
+    loop = asyncio.get_running_loop()
+    return await loop.run_in_executor(_reader(), _read_in_time, text, begin, end, seconds)
 
 
-def _events(text: bytes, begin: datetime, end: datetime) -> list[dict[str, Any]]:
-    calendar = _calendar(text)
-    if too_long(calendar.walk("VEVENT"), end):
-        raise _unreadable("has events that recur too often, or for too long, to be worked out.")
-    found = []
-    for event in _in_window(calendar, begin, end):
-        found.append(_row(event))
-        if len(found) > MOST_EVENTS:
-            raise _too_many()
-    found.sort(key=lambda row: (row["start"], row["id"]))
-    return found
+@cache
+def _reader() -> ThreadPoolExecutor:
+    """One calendar at a time: the library keeps time zones for the whole process while it reads.
+
+    It is no thread that others wait for: a calendar that takes long delays only calendars.
+    """
+    return ThreadPoolExecutor(1, "calendar")
 
 
-def _in_window(calendar: Any, begin: datetime, end: datetime) -> Iterable[Any]:
-    # Loaded with the first calendar: most processes read none.
-    import recurring_ical_events
-
+def _read_in_time(
+    text: bytes, begin: datetime, end: datetime, seconds: float
+) -> list[Row | Broken]:
     try:
-        query = recurring_ical_events.of(calendar, components=_KINDS, skip_bad_series=True)
-        return in_time(lambda: query.between(begin, end))
+        return _events(text, begin, end, TimeLimit(seconds))
     except TookTooLong:
         raise _unreadable("takes too long to be worked out.") from None
-    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
-        raise _unreadable("has dates that cannot be worked out.") from None
+    except NoCalendar:
+        raise _unreadable("is not an iCalendar file.") from None
 
 
-def _calendar(text: bytes) -> Any:
+def _events(text: bytes, begin: datetime, end: datetime, limit: TimeLimit) -> list[Row | Broken]:
+    feeds = read_feeds(text, limit)
+    events = [event for feed in feeds for event in feed.events]
+    if any(_too_often(event) for event in events):
+        raise _unreadable("has an event that recurs every minute or more often.")
+    if too_long(events, end):
+        raise _unreadable("has events that recur too often, or for too long, to be worked out.")
+    broken = [one for feed in feeds for one in feed.broken]
+    rows: list[Row] = []
+    read = 0
+    for feed in feeds:
+        for series in _series(feed.events):
+            found = _occurrences(feed, series, (begin, end), limit)
+            if isinstance(found, Broken):
+                broken.append(found)
+                continue
+            read += 1
+            rows.extend(found)
+            if len(rows) > MOST_EVENTS:
+                raise _too_many()
+    if broken and not read:
+        raise _unreadable(f"has no event that can be read. {broken[0].problem.detail}")
+    rows.sort(key=lambda row: (row["start"], row["id"]))
+    return [*rows, *broken]
+
+
+def _series(events: Sequence[Any]) -> list[list[Any]]:
+    """Events that belong together: an event, and its occurrences that were changed."""
+    found: dict[str, list[Any]] = {}
+    for number, event in enumerate(events):
+        # An event without a UID has no changed occurrences; no UID has a line break in it.
+        found.setdefault(_text(event, "UID") or f"\n{number}", []).append(event)
+    return list(found.values())
+
+
+def _occurrences(
+    feed: Feed, series: Sequence[Any], window: tuple[datetime, datetime], limit: TimeLimit
+) -> list[Row] | Broken:
+    recurs = any(event.get(name) for event in series for name in _RECURS)
+    try:
+        return limit.run(lambda: _rows(feed, series, window), may_be_long=recurs)
+    except Exception:
+        # The rules of a foreign calendar fail in any way they can; the event is reported.
+        return unreadable_event(name_of(series[0]), "its dates cannot be worked out.")
+
+
+def _rows(feed: Feed, series: Sequence[Any], window: tuple[datetime, datetime]) -> list[Row]:
+    # Loaded with the first calendar: most processes read none.
+    import recurring_ical_events
     from icalendar import Calendar
 
-    try:
-        calendar = Calendar.from_ical(text)
-    except (ArithmeticError, LookupError, TypeError, ValueError, RecursionError):
-        raise _unreadable("is not an iCalendar file.") from None
-    if getattr(calendar, "name", None) != "VCALENDAR":
-        raise _unreadable("is not an iCalendar file.")
-    calendar.subcomponents = [one for one in calendar.subcomponents if _is_readable(one)]
-    for event in calendar.walk("VEVENT"):
-        if _too_often(event):
-            raise _unreadable("has an event that recurs every minute or more often.")
-    return calendar
-
-
-def _is_readable(part: Any) -> bool:
-    """Whether a part of a calendar says its moments once each, and its rules, as they are read."""
-    dated = all(part.get(name) is None or _when(part, name) is not None for name in _MOMENTS)
-    return dated and all(isinstance(rule, Mapping) for rule in rules_of(part))
+    alone = Calendar()
+    alone.subcomponents = list(series)
+    if feed.zone is not None:
+        alone.add("X-WR-TIMEZONE", feed.zone)
+    return [_row(one) for one in recurring_ical_events.of(alone).between(*window)]
 
 
 def _too_often(event: Any) -> bool:

@@ -149,6 +149,9 @@ def _said(told: dict[str, Any]) -> str:
         if told[word]
     ]  # fmt: skip
     changed = ", ".join(parts) or "nothing has changed"
-    lost = f"; {told['left_out']} did not fit" if told["left_out"] else ""
+    why = one_line(told["problems"][0]["detail"]) if told["problems"] else ""
+    lost = f"; {told['left_out']} left out, the first: {why}" if told["left_out"] else ""
     twice = f"; {told['duplicates']} came twice" if told["duplicates"] else ""
-    return f"{one_line(told['dataset'])}: {count(told['total'], 'row')}, {changed}{lost}{twice}."
+    return (
+        f"{one_line(told['dataset'])}: {count(told['total'], 'row')}, {changed}{twice}{lost or '.'}"
+    )

@@ -76,6 +76,8 @@ class Incoming:
     columns: Mapping[str, str]
     # The field that tells rows apart where the recipe names none.
     key: str
+    # What the other side has and nobody could read as a row.
+    unread: Sequence[Problem] = ()
 
 
 @dataclass(slots=True)
@@ -126,9 +128,11 @@ async def write_refresh(
     await _apply(ctx, board, dataset, plan, judged, f"link:{recipe.link_id}")
     total = dataset.live + len(plan.inserts) + len(plan.restores) - len(plan.deletes)
     doubles = [str(judged.rows[n].get(target or "", "")) for n in plan.doubles]
-    problem = _about_rows(judged, len(rows))
+    left = [(number, problem) for number, _, problem in judged.broken]
+    left += enumerate(incoming.unread, len(rows))
+    problem = _about_rows([one for _, one in left], len(rows) + len(incoming.unread))
     await note_refreshed(ctx.tx, ctx.actor.workspace_id, recipe.id, total, problem)
-    told = _told(board, recipe, plan, judged, doubles, total)
+    told = _told(board, recipe, plan, left, doubles, total)
     return {**told, "renamed": names}, made or plan.changes
 
 
@@ -298,13 +302,13 @@ async def _own_keys(
     return [None] * len(rows) if own is None else await row_keys(ctx, own, rows)
 
 
-def _about_rows(judged: _Judged, count: int) -> Problem | None:
-    """What the board shows of rows that did not fit."""
-    if not judged.broken:
+def _about_rows(left: Sequence[Problem], count: int) -> Problem | None:
+    """What the board shows of rows that could not be read, or did not fit."""
+    if not left:
         return None
-    first = judged.broken[0][2]
+    first = left[0]
     return Invalid(
-        f"{len(judged.broken):,} of {count:,} rows could not be kept; the first: {first.detail}",
+        f"{len(left):,} of {count:,} rows could not be kept; the first: {first.detail}",
         code="rows_left_out",
         findings=first.findings[:MOST_TOLD],
     )
@@ -314,7 +318,7 @@ def _told(
     board: Board,
     recipe: Recipe,
     plan: Plan,
-    judged: _Judged,
+    left: Sequence[tuple[int, Problem]],
     doubles: Sequence[str],
     total: int,
 ) -> dict[str, Any]:
@@ -330,9 +334,9 @@ def _told(
         "unchanged": plan.unchanged,
         "duplicates": len(doubles),
         "duplicate_keys": [one[:200] for one in doubles[:MOST_TOLD]],
-        "left_out": len(judged.broken),
+        "left_out": len(left),
         "problems": [
             {"row": number, "detail": problem.detail, "code": problem.code}
-            for number, _, problem in judged.broken[:MOST_TOLD]
+            for number, problem in left[:MOST_TOLD]
         ],
     }

@@ -20,6 +20,7 @@ from tests.kit.doubles.github import GitHubDouble, Repository, github_double
 from tests.kit.house import Bench, document, step
 from tests.kit.linked import linked_bench
 from tests.kit.scripted import http_answer
+from tests.unit.integrations.test_ics import calendar
 from tests.unit.integrations.test_rss import ATOM
 
 REPO = "octo/hello"
@@ -51,6 +52,40 @@ async def _link(boards: Boards, board_id: str, url: str, **recipe: Any) -> dict[
         "create_dataset_recipe", link_id=link["id"], dataset_name="incidents",
         adapter_op="http_json.get", **recipe,
     )  # fmt: skip
+
+
+async def test_events_of_a_calendar_that_cannot_be_read_are_counted_and_reported(
+    bench: Bench,
+) -> None:
+    good = "BEGIN:VEVENT\nUID:good\nDTSTART:20260402T120000Z\nEND:VEVENT"
+    without = "BEGIN:VEVENT\nUID:without\nSUMMARY:Some day\nEND:VEVENT"
+    params = {"start": "2026-04-01", "days": 7}
+    async with web_double() as web, linked_bench(bench, web.pair) as here:
+        boards = Boards(here.house)
+        board_id = await boards.create()
+        url = web.put("/team.ics", calendar(without, good), "text/calendar")
+        link = await boards.call(
+            "create_board_link", board_id=board_id, kind="ics", ref={"url": url},
+            display_name="Team",
+        )  # fmt: skip
+        recipe = await boards.call(
+            "create_dataset_recipe", link_id=link["id"], dataset_name="events",
+            adapter_op="ics.list_events", params=params,
+        )  # fmt: skip
+        told = await boards.call("refresh_dataset", recipe_id=recipe["id"])
+        asked = await boards.call(
+            "adapter_query", kind="ics", op="ics.list_events", ref={"url": url}, params=params
+        )
+        [kept] = (await boards.call("list_board_links", board_id=board_id))["links"][0]["recipes"]
+        assert values(await boards.rows(board_id, "events"), "uid") == ["good"]
+
+    why = "The event 'without' is left out: it has no DTSTART."
+    assert (told["total"], told["left_out"]) == (1, 1)
+    assert told["problems"] == [{"row": 1, "detail": why, "code": "unreadable_event"}]
+    assert (asked["count"], asked["left_out"]) == (1, 1)
+    assert asked["problems"] == [{"detail": why, "code": "unreadable_event"}]
+    assert kept["last_error"]["code"] == "rows_left_out"
+    assert why in kept["last_error"]["detail"]
 
 
 async def test_bad_input_is_told_with_its_place_and_nothing_is_kept(bench: Bench) -> None:
