@@ -120,9 +120,27 @@ def _watch(studio: Studio, reachable: Reachables) -> CapabilityHandler:
             "state": "active" if starts else "paused",
             "admin_url": studio.admin_url(saved.automation_id),
             **({} if consent is None else {"consent": consent_told(consent)}),
+            **_hint(to, account),
         }
 
     return watch
+
+
+def _hint(to: Reachable, account: AccountRow | None) -> dict[str, str]:
+    """What the connection does not say yet, where nothing is read for the lack of it."""
+    said = {} if account is None else account.settings
+    needs = {one.needs for one in to.polls.values()}
+    empty = [name for name in needs if name is not None and not str(said.get(name) or "").strip()]
+    if None in needs or len(empty) < len(needs):
+        return {}
+    fields = {one["name"]: one for one in to.integration.manifest["auth"].get("fields", ())}
+    name = empty[0]
+    label, help_ = fields[name]["label"], fields[name].get("help", "")
+    return {
+        "hint": f"Nothing is read yet: {label!r} is empty in your connection to "
+        f"{to.integration.name}. {help_} Fill it in with connect_integration, as {name!r} in "
+        f"fields, or on the page under Integrations."
+    }
 
 
 async def _kept_every(tx: Transaction, space: UUID, to: Reachable, known: UUID | None) -> str:
@@ -276,6 +294,7 @@ _WATCHED: Final[dict[str, Any]] = {
             "description": "paused: somebody has paused it, or has to agree to this first.",
         },
         "consent": {"type": "object", "description": "What waits for a person, with its digest."},
+        "hint": {"type": "string", "description": "What is missing, where nothing is read yet."},
         "admin_url": {"type": "string"},
     },
     "examples": [

@@ -141,6 +141,8 @@ class Poll:
     # Called with the settings of the connection as its input.
     read: Read
     every: str = USUAL_POLL
+    # The setting of the connection that says what is looked at; where it is empty, nothing is.
+    needs: str | None = None
 
 
 # Answers rows, and after them what could not be read as one: a reference to what is read, and the

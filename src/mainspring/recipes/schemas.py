@@ -93,7 +93,8 @@ LIST_TAKES: Final = asked(
         "category": {"type": "string", "maxLength": 100},
         "tag": {"description": "One tag.", "type": "string", "maxLength": 100},
         "search": {
-            "description": "Words of the name and the description.",
+            "description": "Words of the name, the description, the slug, the category and the "
+            "tags, or their beginnings.",
             "type": "string",
             "minLength": 1,
             "maxLength": 500,

@@ -133,6 +133,48 @@ async def test_recipes_are_browsed_by_kind_tag_and_words(bench: Bench) -> None:
     assert by_slug["recipe"]["origin"] == "starter"
 
 
+@pytest.mark.parametrize(
+    ("search", "slug"),
+    [
+        ("crypto", "coinmarketcap-top10"),
+        ("coin", "coinmarketcap-top10"),
+        ("Bitcoin", "coinmarketcap-top10"),
+        ("coin prices", "coinmarketcap-top10"),
+        ("coinmarketcap-top10", "coinmarketcap-top10"),
+        ("crm", "contact-board"),
+        ("bookkeeping", "invoice-logging"),
+        ("subscr", "subscription-board"),
+    ],
+)
+async def test_a_recipe_is_found_by_its_tags_its_slug_and_beginnings_of_words(
+    bench: Bench, search: str, slug: str
+) -> None:
+    found = await Codex(bench.house).call("list_starter_recipes", search=search)
+
+    assert slug in [one["slug"] for one in found["recipes"]]
+
+
+@pytest.mark.parametrize("search", ["'", "!!", "a & | b:*", "\\", "<->", "-", "ü:*", "the"])
+async def test_no_search_is_an_error(bench: Bench, search: str) -> None:
+    await Codex(bench.house).call("list_starter_recipes", search=search)
+
+
+async def test_whole_words_come_before_beginnings_and_operators_are_kept(bench: Bench) -> None:
+    codex = Codex(bench.house)
+    await codex.publish(
+        board(slug="keeper", name="Uptimekeepers"), board(slug="other", name="Uptime")
+    )
+
+    async def slugs(search: str) -> list[str]:
+        found = await codex.call("list_starter_recipes", search=search, kind="board")
+        return [one["slug"] for one in found["recipes"]]
+
+    found = await slugs("uptime")
+    assert found.index("other") < found.index("keeper")
+    assert "uptime-board" not in await slugs("uptime -watched")
+    assert await slugs('"mark coin"') == []
+
+
 async def test_an_automation_comes_with_its_board_leaves_and_comes_back(bench: Bench) -> None:
     codex, boards = Codex(bench.house), Boards(bench.house)
     await codex.publish(board(), automation(**ON_BOARD))

@@ -11,6 +11,11 @@ export function sayDone(message: string): void {
   notifications.show({ message, color: "teal", closeButtonProps });
 }
 
+/** Done, and something is missing before it has an effect. */
+export function sayHint(message: string): void {
+  notifications.show({ message, color: "yellow", autoClose: 12_000, closeButtonProps });
+}
+
 export function sayProblem(problem: unknown): void {
   notifications.show({
     message: sentence(problem),

@@ -50,7 +50,7 @@ _MADE_BY_PEOPLE: Final = Annotations(
 _OF_RECIPE: Final[dict[str, Schema]] = {
     "link_id": _LINK_ID,
     "dataset_name": {
-        "description": "It is made when it is not there.",
+        "description": "It is made at once, empty, when it is not there.",
         **PART_NAME,
     },
     "adapter_op": {"description": "Such as github.list_open_prs.", **_SHORT},
@@ -122,7 +122,7 @@ def linked_capabilities(
     """Everything about links, over what this installation can read."""
     return (
         _create_link(kinds),
-        _create_recipe(kinds, automations),
+        _create_recipe(kinds, automations, limits),
         _refresh(kinds, limits, database),
         _list(),
         _delete_link(),
@@ -182,7 +182,7 @@ def _create_link(kinds: Linkables) -> Capability:
     )
 
 
-def _create_recipe(kinds: Linkables, automations: HouseAutomations) -> Capability:
+def _create_recipe(kinds: Linkables, automations: HouseAutomations, limits: Limits) -> Capability:
     some = {
         "link_id": SOME_LINK_ID,
         "dataset_name": "prs",
@@ -215,7 +215,7 @@ def _create_recipe(kinds: Linkables, automations: HouseAutomations) -> Capabilit
         output_schema=asked(
             RECIPE_FIELDS, list(RECIPE_FIELDS), [SOME_RECIPE], ({}, "which recipe?")
         ),
-        handler=linking.create_recipe(kinds, automations),
+        handler=linking.create_recipe(kinds, automations, limits),
         annotations=_MADE_BY_PEOPLE,
     )
 

@@ -10,9 +10,10 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from mainspring.contracts.capability import CapabilityHandler
+from mainspring.contracts.capability import CapabilityHandler, there
 from mainspring.contracts.errors import Denied, Finding, Invalid
 from mainspring.contracts.ids import new_id
+from mainspring.contracts.limits import Limits
 from mainspring.definition.cron import parse_cron
 from mainspring.gate.linked.adapters import Linkable, Linkables, refuse
 from mainspring.workspace.boards.columns import SERVER_KEYS
@@ -30,7 +31,7 @@ from mainspring.workspace.boards.links import (
     remove_recipe,
 )
 from mainspring.workspace.boards.membership import check_may_write
-from mainspring.workspace.boards.refreshing import check_own_rows
+from mainspring.workspace.boards.refreshing import check_own_rows, prepare_dataset
 from mainspring.workspace.house_automations import HouseAutomations, put_away
 
 if TYPE_CHECKING:
@@ -63,11 +64,14 @@ def create_link(kinds: Linkables) -> CapabilityHandler:
     return create
 
 
-def create_recipe(kinds: Linkables, automations: HouseAutomations) -> CapabilityHandler:
+def create_recipe(
+    kinds: Linkables, automations: HouseAutomations, limits: Limits
+) -> CapabilityHandler:
     async def create(ctx: CallContext, given: Arguments) -> dict[str, Any]:
         space = ctx.actor.workspace_id
         link = await find_link(ctx.tx, space, UUID(given["link_id"]))
-        refuse(_recipe_findings(kinds.kept(link.kind), given), "The recipe")
+        one = kinds.kept(link.kind)
+        refuse(_recipe_findings(one, given), "The recipe")
         _check_mine(ctx, link)
         board = await open_board(ctx, {"board_id": link.board_id}, hold=True)
         await check_free(ctx, board.id, given["dataset_name"])
@@ -77,6 +81,7 @@ def create_recipe(kinds: Linkables, automations: HouseAutomations) -> Capability
         if given.get("refresh_cron") is not None:
             automation_id = await _scheduled(ctx, automations, board, link, recipe_id, given)
         recipe = await add_recipe(ctx, recipe_id, link, given, automation_id)
+        await prepare_dataset(ctx, board, recipe, there(one.operation(recipe.adapter_op)), limits)
         return recipe.as_dict()
 
     return create

@@ -110,7 +110,9 @@ def discord_poll(discord: Discord) -> Poll:
         going_on = {"marks": marks, "channel": following, "began": began}
         return Portion(items, going_on, bool(following), _note(found))
 
-    return Poll("discord", "New messages in the channels that a connection follows.", read)
+    return Poll(
+        "discord", "New messages in the channels that a connection follows.", read, needs="channels"
+    )
 
 
 def channels_of(settings: Mapping[str, Any]) -> list[str]:

@@ -13,6 +13,8 @@ OWNER_PATTERN: Final = r"^[A-Za-z0-9][A-Za-z0-9_-]{0,38}$"
 REPO_PATTERN: Final = r"^[A-Za-z0-9._-]*[A-Za-z0-9_-][A-Za-z0-9._-]*$"
 LONGEST_REPO: Final = 100
 MOST_WATCHED: Final = 50
+# The setting of a connection that names them.
+REPOSITORIES: Final = "repositories"
 
 OWNER: Final[dict[str, Any]] = {
     "type": "string",
@@ -44,7 +46,7 @@ def normal_ref(ref: Mapping[str, Any]) -> dict[str, str]:
 
 def watched(settings: Mapping[str, Any]) -> list[tuple[str, str]]:
     """The repositories that a connection names, each once, in their order."""
-    text = settings.get("repositories") or ""
+    text = settings.get(REPOSITORIES) or ""
     found: dict[str, tuple[str, str]] = {}
     for piece in str(text).replace("\n", ",").split(","):
         if not piece.strip():

@@ -19,7 +19,7 @@ from mainspring.contracts.integration import Broken, Item, Poll, Portion
 from mainspring.contracts.one_by_one import read_one
 from mainspring.contracts.provider_answers import malformed
 from mainspring.integrations.github.client import GitHub, in_repository, page_of
-from mainspring.integrations.github.names import watched
+from mainspring.integrations.github.names import REPOSITORIES, watched
 from mainspring.integrations.github.reading import issue_item, moment, release_item
 from mainspring.integrations.github.refusals import NAME, Asked
 
@@ -84,6 +84,7 @@ def watched_issues(github: GitHub) -> Poll:
         "issues",
         "New and changed issues and pull requests of the repositories in the settings.",
         _over_all(look),
+        needs=REPOSITORIES,
     )
 
 
@@ -118,6 +119,7 @@ def watched_releases(github: GitHub) -> Poll:
         "New releases of the repositories in the settings.",
         _over_all(look),
         "*/30 * * * *",
+        needs=REPOSITORIES,
     )
 
 

@@ -97,7 +97,9 @@ def slack_poll(slack: Slack) -> Poll:
         place = replace(place, name=following[0] if following else "", page=None, high="", done="")
         return Portion(items, place.as_cursor(), more=bool(following), note=note)
 
-    return Poll("slack", "New messages in the channels that a connection follows.", read)
+    return Poll(
+        "slack", "New messages in the channels that a connection follows.", read, needs="channels"
+    )
 
 
 async def _look(

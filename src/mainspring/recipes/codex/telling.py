@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
@@ -21,13 +22,19 @@ DEFAULT_RECIPES: Final = 50
 MOST_INSTALLS: Final = 500
 DEFAULT_INSTALLS: Final = 100
 _EXCERPT: Final = 200
-# The best match first; words are compared by their stems.
+# The best match first; words are compared by their stems. What is found by beginnings of words
+# alone comes after that: coin finds CoinMarketCap.
 _SEARCH = """
     SELECT t.n FROM unnest($1::text[]) WITH ORDINALITY AS t(words, n),
-        websearch_to_tsquery('english', $2) AS q
-    WHERE to_tsvector('english', t.words) @@ q
-    ORDER BY ts_rank(to_tsvector('english', t.words), q) DESC, t.n
+        websearch_to_tsquery('english', $2) AS whole,
+        (SELECT to_tsquery('english', $3) AS begun) AS b,
+        LATERAL (SELECT to_tsvector('english', t.words) AS known) AS k
+    WHERE known @@ whole OR known @@ begun
+    ORDER BY ts_rank(known, whole) DESC, ts_rank(known, begun) DESC, t.n
 """
+_WORD: Final = re.compile(r"\w+")
+# What has a meaning of its own in a search, such as -this or "just this".
+_OPERATOR: Final = re.compile(r"""["]|(?:^|\s)-|\bor\b""", re.IGNORECASE)
 
 
 def list_handler(desk: Desk) -> CapabilityHandler:
@@ -35,8 +42,8 @@ def list_handler(desk: Desk) -> CapabilityHandler:
         space, tx = ctx.actor.workspace_id, ctx.tx
         found = [one for one in await desk.shelf.all(tx, space) if _fits(one, given)]
         if "search" in given:
-            words = [f"{one.package.name} {one.package.description}" for one in found]
-            rows = await tx.fetch(_SEARCH, words, given["search"])
+            words, text = [_searched(one) for one in found], given["search"]
+            rows = await tx.fetch(_SEARCH, words, text, _beginnings(text))
             found = [found[row["n"] - 1] for row in rows]
         here = _by_recipe(await live(tx, space, MOST_INSTALLS))
         most = int(given.get("limit", DEFAULT_RECIPES))
@@ -112,6 +119,21 @@ def _fits(recipe: Recipe, given: Mapping[str, Any]) -> bool:
         and given.get("category") in (None, package.category)
         and ("tag" not in given or given["tag"] in package.tags)
     )
+
+
+def _searched(recipe: Recipe) -> str:
+    """All by which somebody may look for a recipe."""
+    package = recipe.package
+    return " ".join(
+        [package.name, package.description, recipe.slug, package.category, *package.tags]
+    )
+
+
+def _beginnings(text: str) -> str:
+    """The search for words that begin so; none where the text says how to search."""
+    if _OPERATOR.search(text):
+        return ""
+    return " & ".join(f"{word}:*" for word in _WORD.findall(text))
 
 
 def _entry(recipe: Recipe, here: Sequence[Install]) -> dict[str, Any]:

@@ -44,6 +44,7 @@ from mainspring.workspace.boards.refresh_plan import (
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import CallContext
+    from mainspring.contracts.integration import Operation
 
 _LIVE = """
     SELECT row_id, data, board_key($3, data) AS key FROM board_rows
@@ -80,6 +81,18 @@ class Incoming:
     unread: Sequence[Problem] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class _Shaped:
+    """Rows as the board keeps them, and what their dataset looks like."""
+
+    rows: list[dict[str, Any]]
+    # Fields that have another name here.
+    names: dict[str, str]
+    # The column that tells rows apart, where anything does.
+    target: str | None
+    columns: list[dict[str, Any]]
+
+
 @dataclass(slots=True)
 class _Judged:
     """The rows that fit, and the others with their problems."""
@@ -106,15 +119,9 @@ async def write_refresh(
 ) -> tuple[dict[str, Any], bool]:
     """Makes a dataset say what came in; answers what changed, and whether anything did."""
     board = await open_board(ctx, {"board_id": recipe.board_id}, hold=True)
-    usual = incoming.key if incoming.key in incoming.columns else None
-    source = key_field(recipe.dedupe_key_field or usual, incoming.key, incoming.rows)
-    target = recipe.dedupe_target_field if source and recipe.dedupe_target_field else source
-    rows = [renamed(row, source, target) for row in incoming.rows]
-    names = free_names([*incoming.columns, *(name for row in rows for name in row)])
-    rows = [{names.get(name, name): value for name, value in row.items()} for row in rows]
-    target = names.get(target, target) if target else target
-    columns = _columns(incoming, rows, names, (source, target))
-    dataset, made = await _dataset(ctx, board, recipe.dataset_name, columns, target, limits)
+    shaped = _shaped(recipe, incoming)
+    rows, names, target = shaped.rows, shaped.names, shaped.target
+    dataset, made = await _dataset(ctx, board, recipe.dataset_name, shaped, limits)
     if not rows:
         # Nothing says by what rows would be told apart; whatever is there goes.
         target = dataset.dedupe_key_field
@@ -136,15 +143,34 @@ async def write_refresh(
     return {**told, "renamed": names}, made or plan.changes
 
 
+async def prepare_dataset(
+    ctx: CallContext, board: Board, recipe: Recipe, operation: Operation, limits: Limits
+) -> None:
+    """Makes the dataset of a new recipe, empty and with the columns that its operation has.
+
+    Where an operation does not know its columns, the first refresh brings them.
+    """
+    shaped = _shaped(recipe, Incoming([], operation.columns, operation.key))
+    await _dataset(ctx, board, recipe.dataset_name, shaped, limits)
+
+
+def _shaped(recipe: Recipe, incoming: Incoming) -> _Shaped:
+    """What came in, by the names that it has on the board."""
+    usual = incoming.key if incoming.key in incoming.columns else None
+    source = key_field(recipe.dedupe_key_field or usual, incoming.key, incoming.rows)
+    target = recipe.dedupe_target_field if source and recipe.dedupe_target_field else source
+    rows = [renamed(row, source, target) for row in incoming.rows]
+    names = free_names([*incoming.columns, *(name for row in rows for name in row)])
+    rows = [{names.get(name, name): value for name, value in row.items()} for row in rows]
+    target = names.get(target, target) if target else target
+    return _Shaped(rows, names, target, _columns(incoming, rows, names, (source, target)))
+
+
 async def _dataset(
-    ctx: CallContext,
-    board: Board,
-    name: str,
-    columns: list[dict[str, Any]],
-    target: str | None,
-    limits: Limits,
+    ctx: CallContext, board: Board, name: str, shaped: _Shaped, limits: Limits
 ) -> tuple[Dataset, bool]:
     """The held dataset, made with its columns where it is not there yet."""
+    columns, target = shaped.columns, shaped.target
     known = {one.name: one for one in await datasets_of(ctx, board)}
     made = name not in known
     if made:

@@ -88,6 +88,31 @@ async def test_events_of_a_calendar_that_cannot_be_read_are_counted_and_reported
     assert why in kept["last_error"]["detail"]
 
 
+async def test_a_recipe_leaves_its_dataset_before_the_first_refresh(bench: Bench) -> None:
+    boards = Boards(bench.house)
+    board_id = await boards.create()
+    places: list[tuple[str, str, dict[str, Any]]] = [
+        ("ics", "ics.list_events", {"url": "https://example.com/a.ics"}),
+        ("http_json", "http_json.get", {"url": "https://example.com/a.json"}),
+    ]
+    for kind, operation, ref in places:
+        link = await boards.call(
+            "create_board_link", board_id=board_id, kind=kind, ref=ref, display_name=kind
+        )
+        await boards.call(
+            "create_dataset_recipe", link_id=link["id"], dataset_name=kind, adapter_op=operation,
+            **({"dedupe_key_field": "id", "dedupe_target_field": "event"} if kind == "ics" else {}),
+        )  # fmt: skip
+
+    shown = await boards.call("get_board", board_id=board_id, dataset="ics")
+    made = {one["name"]: one for one in shown["schema"]["datasets"]}
+    assert [column["key"] for column in made["ics"]["columns"]][:3] == ["event", "title", "start"]
+    assert made["ics"]["dedupe_key_field"] == "event"
+    # What an address answers is known once somebody has read it.
+    assert (made["http_json"]["columns"], made["http_json"]["dedupe_key_field"]) == ([], None)
+    assert await boards.rows(board_id, "ics") == await boards.rows(board_id, "http_json") == []
+
+
 async def test_bad_input_is_told_with_its_place_and_nothing_is_kept(bench: Bench) -> None:
     boards = Boards(bench.house)
     board_id = await boards.create()

@@ -4,7 +4,7 @@ import { Anchor, Button, Group, Stack, Text } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { api, client, refresh } from "../../api/client";
-import { useAct } from "../../kit/acting";
+import { sayDone, sayHint, useAct } from "../../kit/acting";
 import { Status } from "../../kit/Status";
 import { capital, moment, triggerWords } from "../../kit/words";
 import { Part } from "./Part";
@@ -34,9 +34,12 @@ export function ReadingPart({ one }: { one: Integration }) {
   if (!one.polls) return null;
   const turn = (capability: string, words: string) =>
     act(async () => {
-      await call(capability, { source: one.name });
+      const { data } = await call(capability, { source: one.name });
+      const { hint } = data as { hint?: string };
       await refresh("/api/v1/integrations", "/api/v1/automations");
-    }, words);
+      if (hint) sayHint(hint);
+      else sayDone(words);
+    });
   const active = reader?.state === "active";
   return (
     <Part title="Keep reading">

@@ -1,0 +1,57 @@
+"""watch_integration says what is missing where nothing would be read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.kit.boards import Boards
+from tests.kit.house import Bench
+from tests.kit.linked import linked_bench
+
+CONNECTED = """
+    INSERT INTO integration_connections
+        (workspace_id, id, owner_id, integration, label, auth, settings, state)
+    VALUES ($1, gen_random_uuid(), $2, $3, $3, $4, $5, 'ready')
+"""
+
+
+async def _watched(bench: Bench, source: str, settings: dict[str, Any]) -> Any:
+    async with linked_bench(bench) as here:
+        member = Boards(here.house)
+        auth = "token" if source == "discord" else "oauth"
+        await here.house.database.execute(
+            CONNECTED, here.house.workspace_id, member.visitor.actor.id, source, auth, settings
+        )
+        return await member.call("watch_integration", source=source)
+
+
+@pytest.mark.parametrize(
+    ("source", "field", "label"),
+    [
+        ("github", "repositories", "Repositories to watch"),
+        ("slack", "channels", "Channels to follow"),
+        ("discord", "channels", "Channels to follow"),
+    ],
+)
+@pytest.mark.parametrize("said", [None, "", " "])
+async def test_an_empty_setting_is_named_with_what_to_do(
+    bench: Bench, source: str, field: str, label: str, said: str | None
+) -> None:
+    made = await _watched(bench, source, {} if said is None else {field: said})
+
+    assert made["state"] == "active"
+    assert made["hint"].startswith(f"Nothing is read yet: {label!r} is empty")
+    assert "connect_integration" in made["hint"]
+    assert repr(field) in made["hint"]
+
+
+@pytest.mark.parametrize(
+    ("source", "settings"),
+    [("github", {"repositories": "octo/hello"}), ("slack", {"channels": "#all"}), ("gmail", {})],
+)
+async def test_nothing_is_hinted_where_nothing_is_missing(
+    bench: Bench, source: str, settings: dict[str, Any]
+) -> None:
+    assert "hint" not in await _watched(bench, source, settings)
