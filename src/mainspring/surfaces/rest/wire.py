@@ -7,31 +7,45 @@ is refused here, before there is a request: that is what most calls of a flood c
 from __future__ import annotations
 
 import asyncio
+import re
 from typing import Any, Final
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
-from mainspring.contracts.errors import Invalid, TooLarge
+from mainspring.contracts.errors import Invalid, Problem, TooLarge
 from mainspring.surfaces.rest.answers import as_json
 from mainspring.surfaces.rest.problems import MEDIA_TYPE
 from mainspring.surfaces.rest.turnstile import STATUS, Turnstile
 
 HEADER_BYTES: Final = 32_768
 HEADERS: Final = 100
-HEADER_SECONDS: Final = 30.0
+# A new connection may be silent for so long, and headers that have begun may take as long again.
+HEADER_SECONDS: Final = 9.0
 # Calls of one breath that are refused at once; the others wait until somebody else had a turn.
 _AT_ONCE: Final = 8
 
-_UNREADABLE: Final = {
-    **Invalid("What was sent is not an HTTP request.", code="not_http").as_dict(),
-    "status": 400,
-    "instance": "",
-}
-_TOO_LARGE: Final = {
-    **TooLarge(f"The headers are larger than {HEADER_BYTES:,} bytes.", code="headers").as_dict(),
-    "status": 431,
-    "instance": "",
-}
+# What no host has in its name, or in the port after it.
+_NO_HOST: Final = re.compile(rb"""[\s/?#@\\<>"]""")
+
+
+def _refusal(problem: Problem, status: int) -> tuple[int, bytes]:
+    return status, as_json({**problem.as_dict(), "status": status, "instance": ""})
+
+
+_UNREADABLE: Final = _refusal(
+    Invalid("What was sent is not an HTTP request.", code="not_http"), 400
+)
+_TOO_LARGE: Final = _refusal(
+    TooLarge(f"The headers are larger than {HEADER_BYTES:,} bytes.", code="headers"), 431
+)
+_WITHOUT_HOST: Final = _refusal(
+    Invalid(
+        "The request does not have exactly one valid Host header.",
+        code="bad_host",
+        suggestion="Send one Host header with the name and port of this server.",
+    ),
+    400,
+)
 
 
 class _Answered:
@@ -51,7 +65,8 @@ class Wire(HttpToolsProtocol):
     _heading = False
     _fresh = False
     _waiting = 0
-    _too_large = False
+    # What is answered to a request that does not become one.
+    _wrong = _UNREADABLE
     _refusals = 0
     _heard = False
     _silent = 0
@@ -71,10 +86,10 @@ class Wire(HttpToolsProtocol):
         self._mind_the_rest()
         if not self._heading:
             self._mind_what_says_nothing(data)
-        elif not self._fresh and not self._too_large:
+        elif not self._fresh and self._wrong is _UNREADABLE:
             self._waiting += len(data)
             if self._waiting > HEADER_BYTES:
-                self._too_large = True
+                self._wrong = _TOO_LARGE
                 self.send_400_response("")
 
     def _mind_what_says_nothing(self, data: bytes) -> None:
@@ -104,12 +119,22 @@ class Wire(HttpToolsProtocol):
         self._stop_timer()
         size = len(self.url) + sum(len(name) + len(value) for name, value in self.headers)
         if size > HEADER_BYTES or len(self.headers) > HEADERS:
-            self._too_large = True
-            raise _TooManyHeaders  # the parser turns it into a refusal
+            self._wrong = _TOO_LARGE
+            raise _RefusedHeaders  # the parser turns it into a refusal
+        if not self._has_host():
+            self._wrong = _WITHOUT_HOST
+            raise _RefusedHeaders
         if not self._refused():
             # One that was refused in the same breath has set the time for an idle connection.
             self._unset_keepalive_if_required()
             super().on_headers_complete()
+
+    def _has_host(self) -> bool:
+        """Whether the host is named as RFC 9112 has it: once, and before HTTP/1.1 at most once."""
+        hosts = [value for name, value in self.headers if name == b"host"]
+        if not hosts:
+            return bool(self.parser.get_http_version() == "1.0")
+        return len(hosts) == 1 and _NO_HOST.search(hosts[0]) is None
 
     def on_body(self, body: bytes) -> None:
         self._heard = True
@@ -152,8 +177,12 @@ class Wire(HttpToolsProtocol):
         )
 
     def _mind_the_rest(self) -> None:
-        """Whoever was answered early and goes on sending may pause for as long as anybody idle."""
-        if self.cycle is _ANSWERED and not self.timeout_keep_alive_task and not self._heading:
+        """Whoever was answered and goes on sending may pause for as long as anybody idle.
+
+        It may be the rest of a body that was refused, or a line break between two requests.
+        """
+        answered = self.cycle is not None and self.cycle.response_complete
+        if answered and not self.timeout_keep_alive_task and not self._heading:
             self.timeout_keep_alive_task = self.loop.call_later(
                 self.timeout_keep_alive, self.timeout_keep_alive_handler
             )
@@ -170,14 +199,13 @@ class Wire(HttpToolsProtocol):
     def send_400_response(self, msg: str) -> None:
         """What cannot even be parsed is answered here, in the form of all other problems."""
         del msg
-        content = as_json(_TOO_LARGE if self._too_large else _UNREADABLE)
-        status = b"431 Request Header Fields Too Large" if self._too_large else b"400 Bad Request"
+        status, content = self._wrong
         self.transport.write(
-            b"HTTP/1.1 %b\r\nContent-Type: %b\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%b"
-            % (status, MEDIA_TYPE.encode(), len(content), content)
+            b"%bContent-Type: %b\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%b"
+            % (STATUS_LINE[status], MEDIA_TYPE.encode(), len(content), content)
         )
         self.transport.close()
 
 
-class _TooManyHeaders(Exception):
+class _RefusedHeaders(Exception):
     """Raised through the parser, which then refuses the request."""

@@ -120,6 +120,66 @@ async def test_a_connection_that_never_asks_is_closed(
     assert await _raw(api, b"") == b""
 
 
+HEALTH = b"GET /api/v1/health/live HTTP/1.1\r\nHost: x\r\n\r\n"
+
+
+async def _closed_after(address: str, *pieces: bytes) -> float:
+    """Seconds until the server hangs up; each piece but the first follows an answer."""
+    host, port = address.removeprefix("http://").split(":")
+    reader, writer = await asyncio.open_connection(host, int(port))
+    beginning = asyncio.get_running_loop().time()
+    for number, piece in enumerate(pieces):
+        if number:
+            await reader.readuntil(b"\r\n\r\n")
+        writer.write(piece)
+    await reader.read()
+    writer.close()
+    return asyncio.get_running_loop().time() - beginning
+
+
+async def test_idle_connections_and_unfinished_headers_are_closed_within_20_seconds(
+    api: Api,
+) -> None:
+    shapes: list[tuple[bytes, ...]] = [
+        (),
+        (b"GET /api/v1/he",),
+        (HEALTH[:-2],),
+        (HEALTH, b""),
+        # A line break between two requests begins none.
+        (HEALTH, b"\r\n"),
+        (HEALTH, b"GET /api/v1/he"),
+    ]
+    async with asyncio.timeout(20):
+        lasted = await asyncio.gather(
+            *(_closed_after(api.address, *shape) for shape in shapes for _ in range(100))
+        )
+
+    assert min(lasted) > 3, "a slow client has its time"
+
+
+@pytest.mark.parametrize(
+    ("heading", "status"),
+    [
+        (b"HTTP/1.1\r\n", 400),
+        (b"HTTP/1.1\r\nHost: a\r\nHost: b\r\n", 400),
+        (b"HTTP/1.1\r\nHost: a b\r\n", 400),
+        (b"HTTP/1.1\r\nHost: user@a\r\n", 400),
+        (b"HTTP/1.0\r\nHost: a\r\nHost: a\r\n", 400),
+        (b"HTTP/1.1\r\nHost: a:8420\r\n", 200),
+        (b"HTTP/1.1\r\nHost: [::1]:8420\r\n", 200),
+        (b"HTTP/1.0\r\n", 200),
+    ],
+)
+async def test_a_request_names_its_host_once(api: Api, heading: bytes, status: int) -> None:
+    answer = await _raw(api, b"GET /api/v1/health/live " + heading + b"Connection: close\r\n\r\n")
+
+    assert int(answer.split()[1]) == status, answer
+    if status == 400:
+        _, problem = _problem(answer)
+        assert (problem["code"], problem["status"]) == ("bad_host", 400)
+        assert "Host" in problem["suggestion"]
+
+
 async def test_a_large_body_that_is_refused_does_not_break_the_client(bench: Bench) -> None:
     async with served(bench.house, [_echo()]) as api:
         answer = await api.client.post("/api/v1/echo", json={"value": "x" * 3_000_000})
