@@ -15,6 +15,7 @@ from mainspring.authoring.studio import Studio
 from mainspring.contracts.capability import Annotations, Audience, Capability, Effect
 from mainspring.contracts.errors import Invalid
 from mainspring.contracts.outcome import Unchanged
+from mainspring.contracts.plain_names import plain_name
 from mainspring.contracts.roles import Permission
 from mainspring.gate.connected.problems import not_connected
 from mainspring.gate.ingestion.sources import Reachable, Reachables
@@ -219,7 +220,7 @@ async def _name(
 ) -> str:
     """What people call it; where somebody else reads the same, it says whose this is."""
     plain = f"Read {to.integration.name}"
-    whose = f" ({account.account})" if account is not None and account.account else ""
+    whose = f" ({plain_name(account.account)})" if account is not None and account.account else ""
     choices = [plain, f"{plain}{whose}"[:200], *(f"{plain} {n}" for n in range(2, _MOST_NAMES))]
     for name in choices:
         taken = await ids_of(tx, space, [name])

@@ -16,6 +16,7 @@ from uuid import UUID
 from mainspring.contracts.errors import Clash, Finding, Missing
 from mainspring.contracts.grant import Grant
 from mainspring.contracts.ids import new_id
+from mainspring.contracts.plain_names import check_plain_name
 from mainspring.definition.grants import missing
 from mainspring.definition.json_text import content_hash
 from mainspring.definition.model import Definition
@@ -216,6 +217,8 @@ async def put_version(
     lacking = await _doubts(tx, workspace_id, owner, document)
     if row["definition_hash"] == content.digest and row["grants"] == content.grants:
         return Saved(automation_id, row["version"], changed=False, state=state, warnings=lacking)
+    if content.definition.name != row["name"] and rollback_of is None:
+        check_plain_name(content.definition.name)
     widened = await _check_change(tx, workspace_id, row, content, author)
     version = int((await tx.fetchrow(_NEXT, workspace_id, automation_id))["version"])
     await tx.execute(_BUMP, workspace_id, automation_id, version, content.definition.name)
@@ -360,6 +363,7 @@ async def keep_content(
 
 
 async def _first(tx: Transaction, workspace_id: UUID, content: Content, author: UUID) -> Saved:
+    check_plain_name(content.definition.name)
     automation_id = new_id()
     await tx.execute(_CREATE, workspace_id, automation_id, content.definition.name, author)
     await tx.execute(

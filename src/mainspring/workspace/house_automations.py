@@ -14,6 +14,7 @@ from uuid import UUID
 
 from mainspring.contracts.errors import Fault
 from mainspring.contracts.limits import Limits
+from mainspring.contracts.plain_names import plain_name
 from mainspring.contracts.registry import Vocabulary
 from mainspring.definition.validate import validate
 from mainspring.workspace.automations import create, hold_names, ids_of, set_state
@@ -59,7 +60,7 @@ class HouseAutomations:
         await hold_names(tx, workspace_id)
         document = {
             "schema_version": "1.1",
-            "name": await _free_name(tx, workspace_id, name[:_LONGEST_NAME].strip()),
+            "name": await _free_name(tx, workspace_id, plain_name(name)[:_LONGEST_NAME].strip()),
             "goal": goal[:1_000],
             "triggers": [
                 {

@@ -7,6 +7,7 @@ from uuid import UUID
 
 from mainspring.contracts.errors import Exhausted, Missing
 from mainspring.contracts.ids import new_id
+from mainspring.contracts.plain_names import check_plain_name
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
@@ -30,6 +31,7 @@ async def keep_prompt(
     tx: Transaction, workspace_id: UUID, author: UUID, name: str, text: str
 ) -> dict[str, Any]:
     """Keeps a request under a name; one that has the name already gets other words."""
+    check_plain_name(name)
     row = await tx.fetchrow(_COUNT, workspace_id, name)
     if row["kept"] >= MOST_PROMPTS:
         raise Exhausted(

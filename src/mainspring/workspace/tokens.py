@@ -20,6 +20,7 @@ from uuid import UUID
 
 from mainspring.contracts.errors import Fault, Finding, Invalid, Missing
 from mainspring.contracts.ids import new_id
+from mainspring.contracts.plain_names import check_plain_name
 from mainspring.contracts.roles import Role
 from mainspring.store.database import Database
 from mainspring.workspace.private_file import Unguarded, read_private, write_private
@@ -149,6 +150,7 @@ async def make_token(
     if not 0 < len(name) <= _LONGEST_NAME:
         detail = f"The name of a token has 1 to {_LONGEST_NAME} characters."
         raise Invalid(detail, findings=[Finding("/name", detail, "length")])
+    check_plain_name(name)
     plain = _new_text()
     row = await _add(tx, workspace_id, member_id, name, plain, bounds, client_id)
     return _stored(row), plain

@@ -8,6 +8,7 @@ them. The output of a step is called by its ``output_as`` or, without one, by it
 
 from __future__ import annotations
 
+from mainspring.contracts.plain_names import name_findings
 from mainspring.definition.pointers import under
 from mainspring.definition.templates import RESERVED
 from mainspring.definition.validate.outline import Outline, StepOutline
@@ -16,6 +17,9 @@ from mainspring.definition.validate.report import Sheet
 
 def check_names(outline: Outline, sheet: Sheet) -> None:
     """Refuses names that are taken twice or belong to the language."""
+    # A stored definition keeps its name; a new one is refused under it when it is saved.
+    for finding in name_findings(outline.name or ""):
+        sheet.doubt(finding)
     steps = list(outline.steps())
     ids = _check_ids(steps, sheet)
     outputs = _check_outputs(steps, ids, sheet)

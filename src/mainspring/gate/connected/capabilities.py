@@ -20,6 +20,7 @@ from mainspring.contracts.capability import (
 )
 from mainspring.contracts.errors import Clash
 from mainspring.contracts.outcome import Unchanged
+from mainspring.contracts.plain_names import check_plain_name
 from mainspring.contracts.roles import Permission
 from mainspring.gate.connected import schemas
 from mainspring.gate.connected.standing import shown, state_of
@@ -111,6 +112,7 @@ class _Counter:
             return {**told, "note": _FIRST_SIGN_IN if fields else None}
         if kind == "token":
             label = given.get("label") or integration.name
+            check_plain_name(label, "/label")
             await self.reception.connect(ctx.actor, integration, given.get("fields", {}), label)
             return await self._told(ctx, integration)
         return Unchanged(await self._without_connection(ctx, integration))

@@ -16,6 +16,7 @@ from uuid import UUID
 from mainspring.contracts.errors import Fault, Finding, Problem
 from mainspring.contracts.integration import Broken, Item
 from mainspring.contracts.limits import Limits
+from mainspring.contracts.plain_names import plain_name
 from mainspring.definition.json_values import check_value
 from mainspring.workspace.pages.content import (
     LONGEST_REF,
@@ -103,7 +104,7 @@ def check_item(item: Item, origin: Origin, limits: Limits) -> None:
 
 def page_of(item: Item, origin: Origin, limits: Limits) -> Writing:
     """The page of one item; ``Invalid`` when it cannot be kept."""
-    title = _readable(" ".join(item.title.split()))
+    title = _readable(plain_name(item.title))
     if len(title) > LONGEST_TITLE:
         title = f"{title[: LONGEST_TITLE - 1]}…"
     title = title or item.type.replace("_", " ").capitalize()

@@ -14,10 +14,11 @@ from mainspring.contracts.capability import CapabilityHandler, there
 from mainspring.contracts.errors import Denied, Finding, Invalid
 from mainspring.contracts.ids import new_id
 from mainspring.contracts.limits import Limits
+from mainspring.contracts.plain_names import check_plain_name
 from mainspring.definition.cron import parse_cron
 from mainspring.gate.linked.adapters import Linkable, Linkables, refuse
 from mainspring.workspace.boards.columns import SERVER_KEYS
-from mainspring.workspace.boards.finding import find_board, open_board
+from mainspring.workspace.boards.finding import datasets_of, find_board, open_board
 from mainspring.workspace.boards.links import (
     Link,
     add_link,
@@ -76,6 +77,8 @@ def create_recipe(
         board = await open_board(ctx, {"board_id": link.board_id}, hold=True)
         await check_free(ctx, board.id, given["dataset_name"])
         await check_own_rows(ctx, board.id, given["dataset_name"])
+        if given["dataset_name"] not in {known.name for known in await datasets_of(ctx, board)}:
+            check_plain_name(given["dataset_name"], "/dataset_name")
         recipe_id = new_id()
         automation_id = None
         if given.get("refresh_cron") is not None:

@@ -13,6 +13,7 @@ from uuid import UUID
 
 from mainspring.contracts.errors import Clash, Denied, Finding, Invalid
 from mainspring.contracts.ids import new_id
+from mainspring.contracts.plain_names import name_findings
 from mainspring.recipes.codex.desk import Desk
 from mainspring.recipes.codex.installs import hold_codex
 from mainspring.recipes.package import Package, Semver, judge_package, read_package, shown_digest
@@ -86,9 +87,11 @@ def publish_handler(desk: Desk) -> CapabilityHandler:
 
 def _read(value: Any, desk: Desk) -> Package:
     try:
-        return read_package(value, desk.limits)
+        package = read_package(value, desk.limits)
     except Invalid as wrong:
         raise _invalid(wrong.findings or [Finding("", wrong.detail, wrong.code)]) from None
+    _refuse(name_findings(package.name))
+    return package
 
 
 def _refuse(findings: list[Finding]) -> None:

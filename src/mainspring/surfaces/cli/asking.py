@@ -14,6 +14,8 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
+from mainspring.surfaces.cli.screen import clean
+
 if TYPE_CHECKING:
     from mainspring.surfaces.cli.screen import Screen
 
@@ -37,7 +39,7 @@ class Terminal:
 
     async def __call__(self, question: str) -> str | None:
         with self._screen.forgiving():
-            sys.stdout.write(f"{question} ")
+            sys.stdout.write(f"{clean(question)} ")
             sys.stdout.flush()
         while b"\n" not in self._rest:
             piece = await self._piece()

@@ -152,9 +152,9 @@ def lead_nowhere() -> None:
 
 def make_console(file: IO[str], *, no_color: bool = False) -> Console:
     """A console that shows text as it is: no markup, no guessing, no folding in a pipe."""
-    from rich.console import Console
+    from mainspring.surfaces.cli.safe_console import SafeConsole
 
-    return Console(
+    return SafeConsole(
         file=file,
         # None leaves the decision to the environment (NO_COLOR, TERM).
         no_color=True if no_color else None,

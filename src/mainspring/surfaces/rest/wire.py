@@ -181,7 +181,7 @@ class Wire(HttpToolsProtocol):
 
         It may be the rest of a body that was refused, or a line break between two requests.
         """
-        answered = self.cycle is not None and self.cycle.response_complete
+        answered = getattr(self.cycle, "response_complete", False)
         if answered and not self.timeout_keep_alive_task and not self._heading:
             self.timeout_keep_alive_task = self.loop.call_later(
                 self.timeout_keep_alive, self.timeout_keep_alive_handler

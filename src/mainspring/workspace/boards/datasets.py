@@ -7,7 +7,7 @@ with one key are named instead of merged.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
@@ -15,6 +15,7 @@ from mainspring.contracts.errors import Clash, Exhausted, Finding, Invalid
 from mainspring.contracts.ids import new_id
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.outcome import Unchanged
+from mainspring.contracts.plain_names import name_findings
 from mainspring.definition.json_values import same
 from mainspring.definition.pointers import under
 from mainspring.workspace.boards.columns import SERVER_KEYS, column_findings, completed
@@ -47,8 +48,10 @@ _REKEY = """
 """
 
 
-def check_datasets(datasets: Sequence[Mapping[str, Any]], at: str = "/datasets") -> None:
-    """Refuses columns and names that cannot be."""
+def check_datasets(
+    datasets: Sequence[Mapping[str, Any]], at: str = "/datasets", known: Container[str] = ()
+) -> None:
+    """Refuses columns and names that cannot be; a dataset that is known keeps its name."""
     findings: list[Finding] = []
     names: set[str] = set()
     for number, dataset in enumerate(datasets):
@@ -57,6 +60,8 @@ def check_datasets(datasets: Sequence[Mapping[str, Any]], at: str = "/datasets")
             detail = f"Two datasets are called {dataset['name']!r}."
             findings.append(Finding(under(place, "name"), detail, "dataset_twice"))
         names.add(dataset["name"])
+        if dataset["name"] not in known:
+            findings += name_findings(dataset["name"], under(place, "name"))
         findings += column_findings(dataset.get("columns", []), under(place, "columns"))
         if dataset.get("dedupe_key_field") in SERVER_KEYS:
             detail = "The server writes this field anew for each row; it recognises nothing."
@@ -73,8 +78,8 @@ async def keep_datasets(
     ctx: CallContext, board: Board, wanted: Sequence[Mapping[str, Any]], limits: Limits
 ) -> bool:
     """Adds the datasets that are new and changes the others; whether anything changed."""
-    check_datasets(wanted)
     known = {one.name for one in await datasets_of(ctx, board)}
+    check_datasets(wanted, known=known)
     adding = [one for one in wanted if one["name"] not in known]
     if len(known) + len(adding) > limits.board_datasets:
         raise Exhausted(

@@ -15,6 +15,7 @@ from uuid import UUID
 
 from mainspring.contracts.errors import Clash, Exhausted, Finding, Missing, Problem
 from mainspring.contracts.ids import new_id
+from mainspring.contracts.plain_names import check_plain_name
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import CallContext, Transaction
@@ -195,6 +196,7 @@ async def add_link(
     whose: UUID | None,
 ) -> Link:
     """Keeps a link of a held board."""
+    check_plain_name(display_name, "/display_name")
     space = ctx.actor.workspace_id
     there = await ctx.tx.fetch(_LINKS_OF_BOARD, space, board_id)
     if len(there) >= MOST_LINKS:

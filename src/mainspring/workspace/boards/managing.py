@@ -10,6 +10,7 @@ from mainspring.contracts.errors import Exhausted
 from mainspring.contracts.ids import new_id
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.outcome import Unchanged
+from mainspring.contracts.plain_names import check_plain_name
 from mainspring.workspace.boards.datasets import add_first_datasets, keep_datasets, revert_columns
 from mainspring.workspace.boards.events import tell
 from mainspring.workspace.boards.finding import (
@@ -66,6 +67,7 @@ def create_handler(limits: Limits) -> CapabilityHandler:
                 code="workspace_full",
                 retryable=False,
             )
+        check_plain_name(arguments["name"])
         await ctx.tx.execute(
             _ADD, space, board_id, arguments["name"], arguments.get("description", ""),
             ctx.actor.kind, ctx.actor.id,
@@ -148,6 +150,8 @@ async def _change(ctx: CallContext, board: Board, wanted: Mapping[str, Any]) -> 
     archived = bool(wanted.get("archived", was))
     if (name, description, archived) == (board.name, board.description, was):
         return False
+    if name != board.name:
+        check_plain_name(name)
     await ctx.tx.execute(_CHANGE, ctx.actor.workspace_id, board.id, name, description, archived)
     after = await find_board(ctx, {"board_id": board.id})
     if (name, description) != (board.name, board.description):

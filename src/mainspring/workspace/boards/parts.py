@@ -13,6 +13,7 @@ from mainspring.contracts.capability import CapabilityHandler
 from mainspring.contracts.errors import Exhausted, Finding, Invalid, Missing, TooLarge
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.outcome import Unchanged
+from mainspring.contracts.plain_names import check_plain_name
 from mainspring.definition.json_schema import check_schema
 from mainspring.definition.json_values import canonical, same
 from mainspring.workspace.boards.events import tell
@@ -140,6 +141,8 @@ async def keep_part(
     if before is not None and same(before["content"], content):
         return Unchanged(_told(board, part, name, before["version"]))
     if before is None:
+        if revert_of is None:
+            check_plain_name(name)
         row = await ctx.tx.fetchrow(_COUNT, *where[:3])
         if row["parts"] >= limits.board_parts:
             raise Exhausted(

@@ -10,6 +10,7 @@ from uuid import UUID
 from mainspring.contracts.capability import Annotations, Capability, CapabilityHandler, Effect
 from mainspring.contracts.errors import Clash, Finding, Missing
 from mainspring.contracts.outcome import Unchanged
+from mainspring.contracts.plain_names import name_findings, plain_name
 from mainspring.workspace.pages import keep, read, schemas
 from mainspring.workspace.pages.content import (
     RESERVED,
@@ -186,7 +187,7 @@ def _aliases(finder: Finder, actions: Discovery) -> tuple[Capability, ...]:
 
 def _create(limits: Limits) -> CapabilityHandler:
     async def create(ctx: CallContext, arguments: Arguments) -> dict[str, Any] | Unchanged:
-        page = read_writing(arguments, limits)
+        page = read_writing(arguments, limits, in_run=ctx.run is not None)
         refuse_reserved(page.type)
         kept = await keep.write_page(ctx.tx, page, writer_of(ctx))
         told = {"id": str(kept.id), "slug": kept.slug, "became": kept.became}
@@ -198,6 +199,8 @@ def _create(limits: Limits) -> CapabilityHandler:
 def _update(limits: Limits) -> CapabilityHandler:
     async def update(ctx: CallContext, arguments: Arguments) -> dict[str, Any] | Unchanged:
         by = writer_of(ctx)
+        if ctx.run is not None and "title" in arguments:
+            arguments = {**arguments, "title": plain_name(arguments["title"])}
         row = await read.find_page(ctx.tx, by.workspace_id, arguments, hold=True)
         _check_changeable(row, arguments)
         before = Writing(
@@ -214,7 +217,8 @@ def _update(limits: Limits) -> CapabilityHandler:
         # What stands before the body no longer says what the page says.
         head = row["head"] if changed.keys() <= {"body"} else None
         page = replace(before, head=head, **changed)
-        refuse(findings_of(page, limits))
+        named = name_findings(page.title, "/title") if "title" in changed else []
+        refuse([*named, *findings_of(page, limits)])
         refuse_reserved(page.type)
         await keep.change(ctx.tx, row["id"], page, by)
         await keep.note(ctx.tx, row["id"], "updated", by, {"fields": sorted(changed)})

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from mainspring.contracts.errors import Finding, Invalid
 from mainspring.contracts.limits import Limits
+from mainspring.contracts.plain_names import name_findings, plain_name
 from mainspring.definition.json_values import canonical, check_value, content_hash
 from mainspring.definition.pointers import under
 from mainspring.workspace.pages.front_matter import is_name, split, written
@@ -67,8 +68,12 @@ def whole_text(row: Mapping[str, Any]) -> str:
     return f"{head}{row['body']}"
 
 
-def read_writing(given: Mapping[str, Any], limits: Limits) -> Writing:
-    """A page from the arguments of a call; what cannot be kept is refused with its place."""
+def read_writing(given: Mapping[str, Any], limits: Limits, *, in_run: bool = False) -> Writing:
+    """A page from the arguments of a call; what cannot be kept is refused with its place.
+
+    A run makes titles of what came in, such as the subject of a mail: those are made plain, so
+    that nobody outside can make it fail.
+    """
     check_value(dict(given), limits)
     head: str | None = None
     body, values = given.get("body", ""), dict(given.get("frontmatter", {}))
@@ -77,8 +82,9 @@ def read_writing(given: Mapping[str, Any], limits: Limits) -> Writing:
         head, body, values = split(given["markdown"], limits)
         said = {name: values[name] for name in _OWN_NAMES if name in values} | said
         if "title" not in said:
-            said["title"] = _heading(body)
+            said["title"] = plain_name(_heading(body))
     title = "" if said.get("title") is None else str(said["title"])
+    title = plain_name(title) if in_run else title
     slug = said.get("slug")
     kept = Writing(
         slug=slug_of(title) if slug is None else str(slug),
@@ -91,7 +97,8 @@ def read_writing(given: Mapping[str, Any], limits: Limits) -> Writing:
         provenance=dict(given.get("provenance", {})),
         named=slug is not None,
     )
-    refuse([*_house_findings(kept), *findings_of(kept, limits)])
+    named = name_findings(kept.title, "/title")
+    refuse([*_house_findings(kept), *named, *findings_of(kept, limits)])
     return kept
 
 

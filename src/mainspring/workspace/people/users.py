@@ -11,6 +11,7 @@ from uuid import UUID
 
 from mainspring.contracts.errors import Clash, Finding, Invalid, Missing
 from mainspring.contracts.ids import new_id
+from mainspring.contracts.plain_names import check_plain_name
 from mainspring.contracts.roles import Role
 from mainspring.workspace.people.workspaces import add_workspace
 
@@ -198,10 +199,12 @@ def clean_email(text: str, pointer: str = "/email") -> str:
 
 def clean_name(text: str, pointer: str = "/name") -> str:
     """A person's name as it is kept: one line of text that shows itself."""
+    check_plain_name(text, pointer)
     name = " ".join(unicodedata.normalize("NFC", text).split())
     if len(name) > LONGEST_NAME or not name.isprintable():
-        detail = f"A name is one line of at most {LONGEST_NAME} characters."
-        raise Invalid(detail, findings=[Finding(pointer, detail, "name")])
+        detail = f"A name is one line of at most {LONGEST_NAME} visible characters."
+        way = "Write it without control characters and marks of the text direction."
+        raise Invalid(detail, findings=[Finding(pointer, detail, "name", way)], suggestion=way)
     return name
 
 

@@ -9,6 +9,7 @@ from uuid import UUID
 
 from mainspring.contracts.errors import Finding, Invalid, Missing
 from mainspring.contracts.ids import new_id
+from mainspring.contracts.plain_names import check_plain_name
 from mainspring.contracts.roles import Role
 from mainspring.workspace.automations import ensure_workspace
 
@@ -116,10 +117,12 @@ async def list_workspaces(tx: Transaction, after: UUID | None, most: int) -> lis
 
 def clean_title(text: str) -> str:
     """A workspace's name as it is kept."""
+    check_plain_name(text)
     name = " ".join(unicodedata.normalize("NFC", text).split())
     if not 0 < len(name) <= LONGEST_NAME or not name.isprintable():
-        detail = f"The name of a workspace is one line of 1 to {LONGEST_NAME} characters."
-        raise Invalid(detail, findings=[Finding("/name", detail, "name")])
+        detail = f"The name of a workspace is one line of 1 to {LONGEST_NAME} visible characters."
+        way = "Write it without control characters and marks of the text direction."
+        raise Invalid(detail, findings=[Finding("/name", detail, "name", way)], suggestion=way)
     return name
 
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from uuid import UUID
 
 from mainspring.contracts.errors import Clash, Denied, Fault, Finding, Missing, Problem
+from mainspring.contracts.plain_names import plain_name
 from mainspring.definition.validate import validate
 from mainspring.workspace import schedules
 from mainspring.workspace.automations import create, hold_all, hold_names, ids_of
@@ -129,7 +130,7 @@ async def make_from_templates(
         document = document_of(
             template, workflow.title, str(workflow.id), str(workflow.board_id), timezone
         )
-        document["name"] = await _free_name(tx, workspace_id, document["name"])
+        document["name"] = await _free_name(tx, workspace_id, plain_name(document["name"]))
         spoken = await house.words.words(workspace_id, document)
         report = await asyncio.to_thread(validate, document, spoken, house.limits)
         refuse([_about_zone(one) for one in report.findings], "bad_schedule")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
 from mainspring.contracts.errors import Clash, Finding, Missing
 from mainspring.contracts.ids import new_id
 from mainspring.contracts.outcome import Unchanged
+from mainspring.contracts.plain_names import name_findings
 from mainspring.definition.json_values import same
 from mainspring.workspace.boards.datasets import keep_datasets
 from mainspring.workspace.boards.finding import datasets_of, open_board
@@ -36,7 +37,7 @@ UTC_ZONE: Final = "UTC"
 
 async def make(ctx: CallContext, house: Around, given: Arguments) -> UUID:
     """A new workflow with its board, its people and its automations; answers its id."""
-    refuse(findings_of(given))
+    refuse([*findings_of(given), *_new_names(given, "", ())])
     templates = list(given.get("templates", []))
     wants_board = given.get("make_board", True) or "board_id" in given
     _check_board_for(templates, there=wants_board)
@@ -75,7 +76,8 @@ async def update(
     workflow = await find_workflow(ctx.tx, space, UUID(given["workflow_id"]), hold=True)
     await roster.check_may_change(ctx, workflow)
     check_version(workflow, given.get("expected_version"))
-    refuse(findings_of(given))
+    kpis = [one["name"] for one in workflow.kpis]
+    refuse([*findings_of(given), *_new_names(given, workflow.title, kpis)])
     before = await told(ctx, workflow.id)
     fields = {
         name: given[name] for name in ("title", "charter", "kpis", "deadlines") if name in given
@@ -97,6 +99,15 @@ async def update(
         _, waiting = await attached.resume(ctx.tx, house, space, workflow.id)
     after = {**await told(ctx, workflow.id), "waiting": waiting}
     return Unchanged(after) if same({**before, "waiting": []}, after) else after
+
+
+def _new_names(given: Arguments, title: str, kpis: Container[str]) -> list[Finding]:
+    """What is wrong with a title and with names of KPIs that it does not have already."""
+    found = name_findings(given["title"], "/title") if given.get("title", title) != title else []
+    for number, one in enumerate(given.get("kpis", [])):
+        if one["name"] not in kpis:
+            found += name_findings(one["name"], f"/kpis/{number}/name")
+    return found
 
 
 def keep_currents(

@@ -1,0 +1,47 @@
+"""Names that people read: one line that shows what it says.
+
+A line break or an escape sequence in a name makes a list, a log or a terminal show something
+else than what is there, and an override of the text direction makes a name look like another
+one. New names are refused with these characters. Names that were stored before stay as they are.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from mainspring.contracts.errors import Finding, Invalid
+
+CODE: Final = "name_characters"
+# Control characters, the separators of lines, and the marks that override the text direction.
+_UNSAFE: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+
+
+def plain_name(name: str) -> str:
+    """The name on one line, without the characters that a new name cannot have."""
+    return " ".join(_UNSAFE.sub(" ", name).split())
+
+
+def name_findings(name: str, pointer: str = "/name") -> list[Finding]:
+    """What is wrong with the characters of a new name, with its place and a way out."""
+    found = _UNSAFE.search(name)
+    if found is None:
+        return []
+    kind = "a line break" if found[0] in "\n\r\u2028\u2029" else f"the character {_code(found[0])}"
+    detail = f"A name is one line of visible text, and this one has {kind} in it."
+    plain = plain_name(name)[:200]
+    way = f"Write it as {plain!r}." if plain else "Choose another name."
+    return [Finding(pointer, detail, CODE, way)]
+
+
+def check_plain_name(name: str, pointer: str = "/name") -> None:
+    """Refuses a new name that would not show what it says."""
+    findings = name_findings(name, pointer)
+    if findings:
+        raise Invalid(
+            findings[0].detail, code=CODE, findings=findings, suggestion=findings[0].suggestion
+        )
+
+
+def _code(character: str) -> str:
+    return f"U+{ord(character):04X}"

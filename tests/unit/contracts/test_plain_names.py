@@ -1,0 +1,48 @@
+"""New names are one line of visible text, in any language."""
+
+from __future__ import annotations
+
+import pytest
+
+from mainspring.contracts.errors import Invalid
+from mainspring.contracts.plain_names import check_plain_name, name_findings, plain_name
+
+UNSAFE = [*range(0x20), *range(0x7F, 0xA0), 0x2028, 0x2029, *range(0x202A, 0x202F)]
+UNSAFE += range(0x2066, 0x206A)
+
+
+@pytest.mark.parametrize("code", UNSAFE, ids=hex)
+def test_a_name_with_a_control_character_or_a_bidi_override_is_refused(code: int) -> None:
+    name = f"in{chr(code)}voices"
+    with pytest.raises(Invalid) as refused:
+        check_plain_name(name, "/title")
+
+    [finding] = refused.value.findings
+    assert (finding.pointer, finding.code) == ("/title", "name_characters")
+    assert finding.suggestion == "Write it as 'in voices'."
+    assert refused.value.suggestion == finding.suggestion
+    assert chr(code) not in refused.value.detail + finding.detail
+    assert plain_name(name) == "in voices"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "Invoices",
+        "Rechnungen für Ü",
+        "請求書",
+        "فواتير",
+        "می\u200cخواهم",
+        "👩\u200d💻",
+        "a  b",
+        "50\u00a0%",
+    ],
+)
+def test_names_of_every_language_are_taken(name: str) -> None:
+    assert name_findings(name) == []
+
+
+def test_a_name_of_nothing_else_has_no_other_spelling_to_offer() -> None:
+    [finding] = name_findings("\x1b\n")
+
+    assert finding.suggestion == "Choose another name."
