@@ -98,6 +98,19 @@ _TOLD: Final[dict[str, Schema]] = {
         "additionalProperties": {"type": "string"},
     },
 }
+_FOUND: Final[dict[str, Schema]] = {
+    "kind": {"type": "string"},
+    "op": {"type": "string"},
+    "rows": {"type": "array", "items": {"type": "object"}},
+    "count": {"description": "How many there are.", **COUNT},
+    "cut": {"description": "Whether rows hold only the first.", "type": "boolean"},
+    "left_out": {"description": "Entries that could not be read as rows.", **COUNT},
+    "problems": {
+        "description": "The first of those.",
+        "type": "array",
+        "items": thing({"detail": {"type": "string"}, "code": {"type": "string"}}),
+    },
+}
 _SOME_TOLD: Final[dict[str, Any]] = {
     "recipe_id": SOME_RECIPE_ID,
     "board_id": SOME_BOARD,
@@ -337,24 +350,7 @@ def _query(kinds: Linkables, limits: Limits, database: Database | None) -> Capab
             ({"kind": "github", "ref": {}}, "what of it?"),
             ({**some, "ref": "octo/hello"}, "a reference is an object"),
         ),
-        output_schema=asked(
-            {
-                "kind": {"type": "string"},
-                "op": {"type": "string"},
-                "rows": {"type": "array", "items": {"type": "object"}},
-                "count": {"description": "How many there are.", **COUNT},
-                "cut": {"description": "Whether rows hold only the first.", "type": "boolean"},
-                "left_out": {"description": "Entries that could not be read as rows.", **COUNT},
-                "problems": {
-                    "description": "The first of those.",
-                    "type": "array",
-                    "items": thing({"detail": {"type": "string"}, "code": {"type": "string"}}),
-                },
-            },
-            list(answer),
-            [answer],
-            ({"rows": []}, "of what?"),
-        ),
+        output_schema=asked(_FOUND, list(_FOUND), [answer], ({"rows": []}, "of what?")),
         handler=refreshing.query_handler(kinds, limits, database),
         annotations=Annotations(
             effect=Effect.READ,

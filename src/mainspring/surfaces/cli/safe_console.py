@@ -6,20 +6,22 @@ cleaned again here, after it was laid out and before the console adds its own co
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.segment import Segment
-
-from mainspring.surfaces.cli.screen import clean
 
 if TYPE_CHECKING:
     from rich.console import ConsoleOptions, RenderableType
 
 
 class SafeConsole(Console):
-    """Shows unsafe characters by their codes. It inherits because rich offers no other hook."""
+    """Cleans all text that it shows. It inherits because rich offers no other hook."""
+
+    def __init__(self, clean: Callable[[str], str], **settings: Any) -> None:
+        super().__init__(**settings)
+        self._clean = clean
 
     def render(
         self, renderable: RenderableType, options: ConsoleOptions | None = None
@@ -28,4 +30,4 @@ class SafeConsole(Console):
             if segment.control:
                 yield segment
             else:
-                yield Segment(clean(segment.text), segment.style)
+                yield Segment(self._clean(segment.text), segment.style)

@@ -155,6 +155,7 @@ def make_console(file: IO[str], *, no_color: bool = False) -> Console:
     from mainspring.surfaces.cli.safe_console import SafeConsole
 
     return SafeConsole(
+        clean,
         file=file,
         # None leaves the decision to the environment (NO_COLOR, TERM).
         no_color=True if no_color else None,
