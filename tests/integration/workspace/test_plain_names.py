@@ -7,14 +7,16 @@ from typing import Any
 
 import pytest
 
-from mainspring.contracts.errors import Problem
+from mainspring.contracts.errors import Invalid, Problem
 from mainspring.definition.program import compile_program
 from mainspring.definition.validate import validate
 from mainspring.surfaces.cli.screen import Screen
+from mainspring.workspace.people.users import clean_name
 from tests.kit.api import Api, api
 from tests.kit.boards import Boards
 from tests.kit.codex import board as board_recipe
 from tests.kit.house import Bench, document, step
+from tests.kit.linked import linked_bench
 
 __all__ = ["api"]
 
@@ -62,6 +64,18 @@ async def test_new_names_of_boards_pages_and_workflows_are_refused(bench: Bench,
     await _refused(boards, "/name", "save_prompt", name=name, text="every day")
     package = board_recipe(name=name)
     await _refused(boards, "/package/name", "publish_recipe", package=package)
+
+
+@BAD_NAMES
+async def test_new_names_of_members_and_connections_are_refused(bench: Bench, name: str) -> None:
+    with pytest.raises(Invalid) as refused:
+        clean_name(name)
+    assert [one.pointer for one in refused.value.findings] == ["/name"]
+    async with linked_bench(bench) as here:
+        await _refused(
+            Boards(here.house), "/label", "connect_integration", integration="coinmarketcap",
+            label=name, fields={"api_key": "a-key"},
+        )  # fmt: skip
 
 
 async def _answers(api: Api, method: str, path: str, body: Mapping[str, Any]) -> None:

@@ -41,7 +41,7 @@ _TOO_LARGE: Final = _refusal(
 _WITHOUT_HOST: Final = _refusal(
     Invalid(
         "The request does not have exactly one valid Host header.",
-        code="bad_host",
+        code="host_header",
         suggestion="Send one Host header with the name and port of this server.",
     ),
     400,

@@ -176,7 +176,7 @@ async def test_a_request_names_its_host_once(api: Api, heading: bytes, status: i
     assert int(answer.split()[1]) == status, answer
     if status == 400:
         _, problem = _problem(answer)
-        assert (problem["code"], problem["status"]) == ("bad_host", 400)
+        assert (problem["code"], problem["status"]) == ("host_header", 400)
         assert "Host" in problem["suggestion"]
 
 
