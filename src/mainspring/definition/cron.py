@@ -28,6 +28,7 @@ from itertools import pairwise
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from cronsim import CronSim, CronSimError
+from cronsim.cronsim import SYMBOLIC_DAYS, SYMBOLIC_MONTHS
 
 from mainspring.contracts.errors import Finding, Invalid
 from mainspring.definition.json_values import refused
@@ -57,7 +58,19 @@ _YEARS = (2001, 2002, 2003, 2004, 2005, 2006, 2008, 2009, 2010, 2012, 2016, 2020
 _ORDINAL = re.compile(r"(?<=2)(?:1th|2th|3th)|(?<=3)1th")
 _ENDINGS = {"1th": "1st", "2th": "2nd", "3th": "3rd"}
 # The library takes a range of one value with a step for a start with a step.
-_RANGE_OF_ONE = re.compile(r"(?<![\w-])(\w+)-\1/\d+")
+_STEPPED_RANGE = re.compile(r"([0-9A-Z]+)-([0-9A-Z]+)/0*[1-9][0-9]*")
+_RANGE = re.compile(r"([0-9A-Z]+)-([0-9A-Z]+)")
+_FIRST_AND_LAST = {
+    "minute": ("0", "59"),
+    "hour": ("0", "23"),
+    "day-of-month": ("1", "31"),
+    "month": ("JAN", "DEC"),
+    "day-of-week": ("SUN", "SAT"),
+}
+_NUMBERS = {
+    "month": {name: place for place, name in enumerate(SYMBOLIC_MONTHS, 1)},
+    "day-of-week": {name: place for place, name in enumerate(SYMBOLIC_DAYS)},
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +122,7 @@ def parse_cron(text: str) -> Cron:
     sentence = _unsupported(fields)
     if sentence is not None:
         raise refused(Finding("", sentence, "cron_unsupported"))
-    plain = tuple(_RANGE_OF_ONE.sub(r"\1", part) for part in fields)
+    plain = tuple(_without_steps_of_one(*one) for one in zip(_TAKES, fields, strict=True))
     try:
         sim = CronSim(" ".join(plain), _START)
     except CronSimError as error:
@@ -271,8 +284,52 @@ def _unreadable(reason: str, fields: tuple[str, ...]) -> Invalid:
             f"The {name} field {written[:40]!r} cannot be read: it takes {_TAKES[name]}, "
             "with lists (1,2), ranges (1-5) and steps (*/5).",
             "cron_field",
+            _forwards(name, written),
         )
     )
+
+
+def _without_steps_of_one(name: str, written: str) -> str:
+    """A field in which a range of one value is that value, whatever its step."""
+    terms = written.split(",")
+    for place, term in enumerate(terms):
+        found = _STEPPED_RANGE.fullmatch(term)
+        if found is not None and _number(name, found[1]) == _number(name, found[2]) is not None:
+            terms[place] = found[1]
+    return ",".join(terms)
+
+
+def _forwards(name: str, written: str) -> str | None:
+    """How to write a field whose only fault is a range that runs backwards."""
+    first, last = _FIRST_AND_LAST[name]
+    terms = written.split(",")
+    for place, term in enumerate(terms):
+        found = _RANGE.fullmatch(term)
+        if found is None:
+            continue
+        start, end = _number(name, found[1]), _number(name, found[2])
+        if start is None or end is None or start <= end:
+            continue
+        if name == "day-of-week" and end == 0:
+            terms[place] = f"{start}-7"
+        else:
+            low, high = _number(name, first), _number(name, last)
+            until = found[1] if start == high else f"{found[1]}-{last}"
+            since = found[2] if end == low else f"{first}-{found[2]}"
+            terms[place] = f"{until},{since}"
+    instead = ",".join(terms)
+    fields = [instead if one == name else "*" for one in _TAKES]
+    try:
+        CronSim(" ".join(fields), _START)
+    except CronSimError:
+        return None
+    return f"A range does not run backwards: write {instead!r}."
+
+
+def _number(name: str, written: str) -> int | None:
+    """The number that a value of a field stands for."""
+    named = _NUMBERS.get(name, {}).get(written)
+    return int(written) if named is None and written.isdigit() else named
 
 
 def _readable_day(written: str) -> bool:

@@ -45,6 +45,8 @@ def following(text: str, count: int, zone: str = "UTC", start: datetime = START)
         ("0 0 * * MON#2", ["2026-01-12 00:00", "2026-02-09 00:00"]),
         ("50/5 23 * * *", ["2026-01-01 23:50", "2026-01-01 23:55", "2026-01-02 23:50"]),
         ("1-1/5 * * * *", ["2026-01-01 00:01", "2026-01-01 01:01"]),
+        ("01-1/5 * * * *", ["2026-01-01 00:01", "2026-01-01 01:01"]),
+        ("0 0 * * MON-1/2", ["2026-01-05 00:00", "2026-01-12 00:00"]),
         ("\t0  12 *   * * ", ["2026-01-01 12:00"]),
         ("@hourly", ["2026-01-01 01:00"]),
         ("@daily", ["2026-01-02 00:00"]),
@@ -85,6 +87,12 @@ def test_expressions_fire_when_they_say(text: str, moments: list[str]) -> None:
         ("0 0 * * MONDAY", "cron_field"),
         ("0 0 * JANUARY *", "cron_field"),
         ("*/0 * * * *", "cron_field"),
+        ("5-5/0 * * * *", "cron_field"),
+        ("5-5/00 * * * *", "cron_field"),
+        ("05-5/0 * * * *", "cron_field"),
+        ("5-5/٣ * * * *", "cron_field"),
+        ("5-5/2/3 * * * *", "cron_field"),
+        ("0 0 * * MON-MON/0", "cron_field"),
         ("5-1 * * * *", "cron_field"),
         ("1,,2 * * * *", "cron_field"),
         ("1- * * * *", "cron_field"),
@@ -116,6 +124,37 @@ def test_the_sentence_names_the_field_and_what_it_takes() -> None:
     with pytest.raises(Invalid) as caught:
         parse_cron("@dayly")
     assert caught.value.suggestion == "Did you mean '@daily'?"
+
+
+@pytest.mark.parametrize(
+    ("text", "field", "instead"),
+    [
+        ("0 9 * * MON-SUN", "day-of-week", "1-7"),
+        ("0 9 * * 1-0", "day-of-week", "1-7"),
+        ("0 9 * * FRI-MON", "day-of-week", "FRI-SAT,SUN-MON"),
+        ("0 9 * * WED,sat-mon", "day-of-week", "WED,SAT,SUN-MON"),
+        ("0 22-6 * * *", "hour", "22-23,0-6"),
+        ("0 0 * NOV-FEB *", "month", "NOV-DEC,JAN-FEB"),
+        ("0 0 25-5 * *", "day-of-month", "25-31,1-5"),
+    ],
+)
+def test_a_range_that_runs_backwards_says_how_to_write_it(
+    text: str, field: str, instead: str
+) -> None:
+    with pytest.raises(Invalid) as caught:
+        parse_cron(text)
+    assert caught.value.detail.startswith(f"The {field} field ")
+    hint = caught.value.findings[0].suggestion
+    assert hint == f"A range does not run backwards: write {instead!r}."
+    backwards = next(part for part in text.split() if "-" in part)
+    assert parse_cron(text.replace(backwards, instead))
+
+
+def test_a_field_that_cannot_be_read_for_another_reason_has_no_hint_about_ranges() -> None:
+    for text in ("0 25-6 * * *", "0 22-6/2 * * *", "0 0 * * MON-XYZ", "5-5/0 * * * *"):
+        with pytest.raises(Invalid) as caught:
+            parse_cron(text)
+        assert caught.value.findings[0].suggestion is None
 
 
 @pytest.mark.parametrize(

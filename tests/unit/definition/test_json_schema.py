@@ -142,6 +142,37 @@ def test_a_slip_of_the_pen_gets_a_suggestion() -> None:
     assert zone.suggestion == "Did you mean 'Europe/Berlin'?"
 
 
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("ET", "America/New_York"),
+        ("edt", "America/New_York"),
+        ("PT", "America/Los_Angeles"),
+        ("PST", "America/Los_Angeles"),
+        ("CT", "America/Chicago"),
+        ("MT", "America/Denver"),
+        ("CEST", "Europe/Berlin"),
+        ("AEST", "Australia/Sydney"),
+        ("utc", "UTC"),
+        ("cet", "CET"),
+        ("Paris", "Europe/Paris"),
+        ("new york", "America/New_York"),
+        ("Europ/Berlin", "Europe/Berlin"),
+    ],
+)
+def test_the_zone_that_an_abbreviation_or_a_city_means_is_suggested(
+    written: str, meant: str
+) -> None:
+    (finding,) = compile_schema({"format": "iana-timezone"}, LIMITS).findings(written)
+    assert finding.suggestion == f"Did you mean {meant!r}?"
+
+
+@pytest.mark.parametrize("written", ["BT", "XST", "IST", "CST", "ABCD"])
+def test_an_abbreviation_that_means_no_zone_or_several_gets_no_guess(written: str) -> None:
+    (finding,) = compile_schema({"format": "iana-timezone"}, LIMITS).findings(written)
+    assert finding.suggestion is None
+
+
 def test_the_shape_that_was_meant_is_explained_by_its_own_problems() -> None:
     shapes = {
         "oneOf": [

@@ -9,6 +9,7 @@ from types import MappingProxyType
 
 from mainspring.contracts.errors import Invalid
 from mainspring.definition.cron import parse_cron
+from mainspring.definition.words import did_you_mean
 
 # What a text of each format looks like, for the sentence that asks for it.
 LOOKS_LIKE: Mapping[str, str] = MappingProxyType(
@@ -37,6 +38,32 @@ LOOKS_LIKE: Mapping[str, str] = MappingProxyType(
     }
 )
 
+# Abbreviations that mean one zone to nearly everybody, and that are no names of zones.
+_ABBREVIATIONS: Mapping[str, str] = MappingProxyType(
+    {
+        **dict.fromkeys(("ET", "EDT"), "America/New_York"),
+        **dict.fromkeys(("CT", "CDT"), "America/Chicago"),
+        **dict.fromkeys(("MT", "MDT"), "America/Denver"),
+        **dict.fromkeys(("PT", "PST", "PDT"), "America/Los_Angeles"),
+        **dict.fromkeys(("AKST", "AKDT"), "America/Anchorage"),
+        **dict.fromkeys(("CEST", "MEZ", "MESZ"), "Europe/Berlin"),
+        **dict.fromkeys(("AET", "AEST", "AEDT"), "Australia/Sydney"),
+        **dict.fromkeys(("NZST", "NZDT"), "Pacific/Auckland"),
+        "EEST": "Europe/Helsinki",
+        "WEST": "Europe/Lisbon",
+        "MSK": "Europe/Moscow",
+        "JST": "Asia/Tokyo",
+        "KST": "Asia/Seoul",
+        "HKT": "Asia/Hong_Kong",
+        "SGT": "Asia/Singapore",
+        "PKT": "Asia/Karachi",
+        "SAST": "Africa/Johannesburg",
+        "EAT": "Africa/Nairobi",
+        "WAT": "Africa/Lagos",
+    }
+)
+_LONGEST_ABBREVIATION = 4
+
 
 @lru_cache(maxsize=1)
 def timezones() -> frozenset[str]:
@@ -52,6 +79,30 @@ def timezones() -> frozenset[str]:
 
 def is_timezone(text: str) -> bool:
     return text in timezones()
+
+
+def timezone_hint(text: str) -> str | None:
+    """The zone that was most likely meant, as a question.
+
+    Another abbreviation is another zone, however alike the two are spelled, so for something
+    as short as one only the same letters count.
+    """
+    wanted = text.strip().casefold().replace(" ", "_")
+    meant = _ABBREVIATIONS.get(text.strip().upper())
+    if meant is not None:
+        return f"Did you mean {meant!r}?"
+    same = [name for name in timezones() if wanted in _spellings(name)]
+    if same:
+        return f"Did you mean {min(same, key=lambda name: (len(name), name))!r}?"
+    if len(wanted) <= _LONGEST_ABBREVIATION:
+        return None
+    return did_you_mean(text, timezones())
+
+
+def _spellings(name: str) -> tuple[str, str]:
+    """A zone's whole name and its city, in small letters."""
+    lowered = name.casefold()
+    return lowered, lowered.rpartition("/")[2]
 
 
 def is_cron(text: str) -> bool:

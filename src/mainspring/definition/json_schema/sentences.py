@@ -17,7 +17,7 @@ from jsonschema_rs import ValidationErrorKind as Kind
 
 from mainspring.contracts.errors import Finding
 from mainspring.definition.json_schema.amounts import number_sentence, size_sentence
-from mainspring.definition.json_schema.formats import LOOKS_LIKE, timezones
+from mainspring.definition.json_schema.formats import LOOKS_LIKE, timezone_hint
 from mainspring.definition.json_schema.keywords import find
 from mainspring.definition.json_values import canonical
 from mainspring.definition.pointers import under
@@ -128,7 +128,7 @@ def _other(error: ValidationError, here: str) -> Finding:
 
 
 def _misformatted(name: str, here: str, value: Any) -> Finding:
-    hint = did_you_mean(str(value), timezones()) if name == "iana-timezone" else None
+    hint = timezone_hint(str(value)) if name == "iana-timezone" else None
     wanted = LOOKS_LIKE.get(name, f"of the format {name!r}")
     return Finding(here, f"This must be {wanted}.", "format", hint)
 
