@@ -19,6 +19,7 @@ from mainspring.contracts.errors import Finding
 from mainspring.contracts.limits import Limits
 from mainspring.definition.json_values import refused
 from mainspring.definition.path_walk import Meter, TooCostly, Unusable, Walk, compile_query
+from mainspring.definition.patterns import UnreadText
 
 LONGEST = 1_000
 MOST_STEPS = 200_000
@@ -49,6 +50,9 @@ class Path:
                     "path_too_costly",
                 )
             ) from None
+        except UnreadText as unread:
+            detail = f"This path has no answer for the value it was given. {unread}"
+            raise refused(Finding("", detail, "path_text_unread")) from None
 
     def first(self, value: Any, default: Any = None) -> Any:
         """The first value the path leads to; the default if there is none."""

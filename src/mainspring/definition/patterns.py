@@ -1,8 +1,9 @@
 """Regular expressions that people write, run in linear time by RE2.
 
 Linear is not the same as cheap: the work grows with the size of the compiled pattern
-times the length of the text. A pattern therefore knows the longest text it may read;
-a longer one does not match, so that no single value can hold anyone up.
+times the length of the text. A pattern therefore knows the longest text it may read, so
+that no single value can hold anyone up. For a longer one there is no answer: ``UnreadText``
+is raised, because "no match" would turn into a yes under a negation.
 """
 
 from __future__ import annotations
@@ -27,6 +28,10 @@ class BadPattern(ValueError):
     """The pattern cannot be used; the message is a sentence for its author."""
 
 
+class UnreadText(ValueError):
+    """The pattern cannot read a text; the message is a sentence that does not repeat it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Pattern:
     """A compiled pattern and the longest text, in bytes, it may be given."""
@@ -40,17 +45,21 @@ class Pattern:
 
     def found_in(self, text: str) -> bool:
         """Whether the pattern matches anywhere in the text."""
-        data = _bytes(text)
-        if data is None or len(data) > self.longest:
-            return False
-        return self.compiled.search(data) is not None
+        return self.compiled.search(self._readable(text)) is not None
 
     def covers(self, text: str) -> bool:
         """Whether the pattern matches the text from its first to its last character."""
+        return self.compiled.fullmatch(self._readable(text)) is not None
+
+    def _readable(self, text: str) -> bytes:
         data = _bytes(text)
-        if data is None or len(data) > self.longest:
-            return False
-        return self.compiled.fullmatch(data) is not None
+        if data is None:
+            raise UnreadText("The text contains half of a surrogate pair.")
+        if len(data) > self.longest:
+            raise UnreadText(
+                f"The pattern reads at most {self.longest:,} bytes, and the text has {len(data):,}."
+            )
+        return data
 
 
 def compile_pattern(source: str, limits: Limits) -> Pattern:

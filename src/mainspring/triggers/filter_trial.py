@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from mainspring.contracts.errors import Finding, Invalid
@@ -37,8 +38,10 @@ def unmet_in(
             raise _too_long(at)
         try:
             return predicate(payload)
-        except Invalid:
-            raise too_costly(at) from None
+        except Invalid as problem:
+            if problem.code == "filter_too_costly":
+                raise too_costly(at) from None
+            raise _within(problem, at) from None
 
     return [
         []
@@ -46,6 +49,12 @@ def unmet_in(
         else [pointer for pointer, part in parts if not holds(part, payload)]
         for payload in payloads
     ]
+
+
+def _within(problem: Invalid, at: str) -> Invalid:
+    """The same problem, with its pointers inside the request."""
+    found = [replace(one, pointer=at + one.pointer) for one in problem.findings]
+    return Invalid(problem.detail, code=problem.code, findings=found, suggestion=problem.suggestion)
 
 
 def _too_long(at: str) -> Invalid:

@@ -294,6 +294,22 @@ async def test_filters_that_take_too_much_work_hold_up_nobody(bench: Bench) -> N
     assert await house.database.fetchval("SELECT count(*) FROM notifications") == 0
 
 
+async def test_a_text_that_a_pattern_cannot_read_is_a_failed_firing(bench: Bench) -> None:
+    house = bench.house
+    no_name = {"$not": {"text": {"regex": r"\p{L}+ \p{L}+"}}}
+    automation = await listen(bench, "no name", "file.added", no_name)
+    texts = ("Ada Lovelace", "!!!", "Ada Lovelace" + "!" * 2_000)
+    await tell(house, "file.added", *({"text": text} for text in texts))
+    await match_all(house)
+    runs = await runs_of(house, automation)
+    assert [(run["payload"]["text"], run["status"]) for run in runs] == [
+        (texts[1], "pending"),
+        (texts[2], "failed"),
+    ]
+    assert runs[1]["error"]["code"] == "filter_text_unread"
+    assert "reads at most 1,659 bytes" in runs[1]["error"]["detail"]
+
+
 async def test_events_that_there_was_no_time_to_match_are_matched_next(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:

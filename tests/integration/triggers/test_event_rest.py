@@ -234,6 +234,18 @@ async def test_a_filter_that_takes_too_much_work_is_refused_with_a_pointer(
     assert (answer.status_code, answer.json()["code"]) == (422, "filter_too_costly")
 
 
+async def test_a_text_that_a_pattern_cannot_read_is_named_when_a_filter_is_tried(
+    api: Api,
+) -> None:
+    body = {
+        "filter": {"$not": {"text": {"regex": r"\p{L}+ \p{L}+"}}},
+        "payload": {"text": "Ada Lovelace" + "!" * 2_000},
+    }
+    answer = await api.client.post("/api/v1/filters/test", json=body)
+    assert (answer.status_code, answer.json()["code"]) == (422, "filter_text_unread")
+    assert answer.json()["errors"][0]["pointer"] == "/filter/text/regex"
+
+
 async def test_the_house_goes_on_while_a_filter_is_tried(
     api: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -165,3 +165,12 @@ def test_a_path_that_multiplies_ends_with_a_problem(path: str) -> None:
 def test_an_ordinary_path_has_room_for_a_large_payload() -> None:
     assert len(parse_path("$..*", LIMITS).find(WIDE)) == 12_001
     assert len(parse_path("$.items[?@.a.b[0].c >= 1000]", LIMITS).find(WIDE)) == 1000
+
+
+@pytest.mark.parametrize("function", ["search", "match"])
+def test_a_text_that_is_too_long_for_a_pattern_has_no_answer(function: str) -> None:
+    path = parse_path(f"$[?!{function}(@, '[\\\\p{{L}}]+ [\\\\p{{L}}]+')]", LIMITS)
+    assert path.find(["Ada Lovelace", "!"]) == ["!"]
+    with pytest.raises(Invalid) as caught:
+        path.find(["Ada Lovelace" + "!" * 2_000])
+    assert caught.value.code == "path_text_unread"

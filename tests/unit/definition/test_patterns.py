@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 
 import pytest
 
 from mainspring.contracts.limits import Limits
-from mainspring.definition.patterns import BadPattern, compile_pattern
+from mainspring.definition.patterns import BadPattern, UnreadText, compile_pattern
 from tests.kit.runaway import RUNAWAY
 
 LIMITS = Limits()
@@ -49,17 +50,24 @@ def test_no_text_holds_a_pattern_up(source: str, letters: str) -> None:
     for length in (pattern.longest, 1_000_000):
         text = (letters * length)[: length - 1] + "!"
         begun = time.thread_time()
-        pattern.found_in(text)
+        with suppress(UnreadText):
+            pattern.found_in(text)
         assert time.thread_time() - begun < RUNAWAY
 
 
-def test_a_text_too_long_for_its_pattern_does_not_match() -> None:
+def test_a_text_too_long_for_its_pattern_has_no_answer() -> None:
     pattern = compile_pattern("a[ab]{500}b", LIMITS)
     text = "a" + "b" * 501
     assert pattern.found_in(text)
-    assert not pattern.found_in(text + "x" * pattern.longest)
+    padded = text + "x" * pattern.longest
+    for ask in (pattern.found_in, pattern.covers):
+        with pytest.raises(UnreadText) as caught:
+            ask(padded)
+        assert f"at most {pattern.longest:,} bytes" in str(caught.value)
+        assert "xxx" not in str(caught.value)
     assert compile_pattern("needle", LIMITS).found_in("x" * 250_000 + "needle")
 
 
-def test_half_a_character_is_in_no_pattern() -> None:
-    assert not compile_pattern(".", LIMITS).found_in("\ud800")
+def test_half_a_character_has_no_answer() -> None:
+    with pytest.raises(UnreadText):
+        compile_pattern(".", LIMITS).found_in("\ud800")

@@ -88,3 +88,13 @@ def test_a_filter_that_takes_too_much_work_is_the_trouble_of_its_own_trigger() -
         (light, None),
         (costly, "filter_too_costly"),
     ]
+
+
+def test_a_text_too_long_for_a_pattern_makes_the_firing_fail() -> None:
+    refusing = _armed({"$not": {"text": {"regex": r"\p{L}+ \p{L}+"}}})
+
+    found = _listening(refusing).match(_event({"text": "Ada Lovelace" + "!" * 2_000}))
+
+    assert [(match.trigger, match.problem and match.problem.code) for match in found] == [
+        (refusing, "filter_text_unread")
+    ]

@@ -12,12 +12,13 @@ plain negation, so ``{"$not": {"a": {"equals": 1}}}`` holds when ``a`` is missin
 spelling, ``true`` is not 1, and text compares with text only, by character codes.
 
 What one filter may do on one payload is bounded; beyond that the answer is a problem
-with the code ``filter_too_costly``.
+with the code ``filter_too_costly``. A text that is too long for a pattern is a problem with the
+code ``filter_text_unread``.
 """
 
 from __future__ import annotations
 
-from mainspring.definition.filters.check import filter_findings
+from mainspring.definition.filters.check import filter_doubts, filter_findings
 from mainspring.definition.filters.evaluate import compile_filter, too_costly
 from mainspring.definition.filters.grammar import (
     ANTI_EXAMPLES,
@@ -33,6 +34,7 @@ __all__ = [
     "FILTER_SCHEMA",
     "FilterIndex",
     "compile_filter",
+    "filter_doubts",
     "filter_findings",
     "normalise",
     "too_costly",

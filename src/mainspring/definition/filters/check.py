@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, Final
 
 from mainspring.contracts.errors import Finding, Invalid
 from mainspring.contracts.limits import Limits
@@ -14,6 +14,13 @@ from mainspring.definition.json_values import check_value
 from mainspring.definition.patterns import BadPattern, compile_pattern
 from mainspring.definition.pointers import under
 from mainspring.definition.words import did_you_mean
+
+# A pattern that reads less than this may meet a longer text in an ordinary event.
+_READS_ENOUGH: Final = 65_536
+SIMPLER: Final = (
+    "Use a simpler pattern, such as [A-Za-z] in place of \\p{L}, or an operator without one, "
+    "such as contains or starts_with."
+)
 
 
 def filter_findings(written: Any, limits: Limits, at: str = "") -> list[Finding]:
@@ -26,6 +33,25 @@ def filter_findings(written: Any, limits: Limits, at: str = "") -> list[Finding]
         detail = f"A filter has at most {limits.filter_nodes:,} operators and groups."
         return [Finding(at, detail, "filter_too_large")]
     return [*_filter(written, limits, at, limits.filter_depth)]
+
+
+def filter_doubts(written: Mapping[str, Any], limits: Limits, at: str = "") -> Iterator[Finding]:
+    """The patterns of a usable filter that may meet texts which are too long for them."""
+    for key, value in written.items():
+        here = under(at, key)
+        if key in {ALL, ANY}:
+            for position, member in enumerate(value):
+                yield from filter_doubts(member, limits, under(here, position))
+        elif key == NOT:
+            yield from filter_doubts(value, limits, here)
+        elif isinstance(value, Mapping) and "regex" in value:
+            longest = compile_pattern(value["regex"], limits).longest
+            if longest < _READS_ENOUGH:
+                detail = (
+                    f"This pattern reads texts of at most {longest:,} bytes. An event with a "
+                    "longer text is recorded as a failed run and starts nothing."
+                )
+                yield Finding(under(here, "regex"), detail, "filter_pattern_short", SIMPLER)
 
 
 def _filter(written: Any, limits: Limits, at: str, levels: int) -> Iterator[Finding]:

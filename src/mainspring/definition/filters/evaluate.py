@@ -1,8 +1,8 @@
 """Makes one function of a filter, which answers for a payload.
 
-It raises for one reason only: to answer would take more work than one filter may take on
-one payload. Only questions whose work grows with the value are counted, and only those
-that are asked; a filter without any is never metered.
+It raises when there is no answer: a text is too long for a pattern, or all of the filter would
+take more work than one filter may take on one payload. Only questions whose work grows with the
+value are counted, and only those that are asked; a filter without any is never metered.
 """
 
 from __future__ import annotations
@@ -13,11 +13,12 @@ from typing import Any
 
 from mainspring.contracts.errors import Finding, Invalid
 from mainspring.contracts.limits import Limits
-from mainspring.definition.filters.check import filter_findings
+from mainspring.definition.filters.check import SIMPLER, filter_findings
 from mainspring.definition.filters.fields import MISSING, parse_path, read
 from mainspring.definition.filters.grammar import ALL, ANY, NOT
 from mainspring.definition.filters.operators import OPERATORS, Price, Test
-from mainspring.definition.patterns import MOST_WORK
+from mainspring.definition.patterns import MOST_WORK, UnreadText
+from mainspring.definition.pointers import under
 
 Predicate = Callable[[Mapping[str, Any]], bool]
 
@@ -54,6 +55,17 @@ def too_costly(at: str = "") -> Invalid:
         code="filter_too_costly",
         findings=[Finding(at, detail, "filter_too_costly")],
         suggestion="Use fewer or simpler patterns, or ask for an exact value beside them.",
+    )
+
+
+def unread_text(at: str, reason: str) -> Invalid:
+    """The problem of a filter whose pattern cannot read a text of the payload."""
+    detail = f"The filter has no answer for this payload. {reason}"
+    return Invalid(
+        detail,
+        code="filter_text_unread",
+        findings=[Finding(at, detail, "filter_text_unread")],
+        suggestion=SIMPLER,
     )
 
 
@@ -106,16 +118,20 @@ def _field(key: str, value: Any, limits: Limits, meter: Meter) -> Iterator[tuple
         operator = OPERATORS[name]
         test = operator.test(operand, limits)
         if operator.price is not None:
-            test = _counted(test, operator.price(operand, limits), meter)
+            place = under("", key, name)
+            test = _counted(test, operator.price(operand, limits), meter, place)
         yield operator.cost, _question(parts, test)
 
 
-def _counted(test: Test, price: Price, meter: Meter) -> Test:
+def _counted(test: Test, price: Price, meter: Meter, place: str) -> Test:
     def counted(value: Any) -> bool:
         meter.left -= price(value)
         if meter.left < 0:
             raise too_costly()
-        return test(value)
+        try:
+            return test(value)
+        except UnreadText as unread:
+            raise unread_text(place, str(unread)) from None
 
     return counted
 

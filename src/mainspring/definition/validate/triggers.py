@@ -12,7 +12,7 @@ from mainspring.contracts.errors import Finding, Invalid
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.registry import Vocabulary
 from mainspring.definition.cron import parse_cron, smallest_interval
-from mainspring.definition.filters import filter_findings
+from mainspring.definition.filters import filter_doubts, filter_findings
 from mainspring.definition.inputs import Tokens, resolve_inputs, undeclared
 from mainspring.definition.json_schema import compile_schema
 from mainspring.definition.model import TriggerType
@@ -130,6 +130,9 @@ def _check_filters(filters: Any, place: Place, at: str, sheet: Sheet) -> bool:
     """Whether the filter of a trigger can be used."""
     found = [] if filters is None else filter_findings(filters, place.limits, under(at, "filters"))
     sheet.add(found)
+    if filters and not found:
+        for doubt in filter_doubts(filters, place.limits, under(at, "filters")):
+            sheet.doubt(doubt)
     return not found
 
 

@@ -187,6 +187,36 @@ def test_a_filter_that_takes_too_much_work_says_so(written: Any, payload: Any) -
     assert asked(small) == holds(written, small)
 
 
+LETTERS = r"\p{L}+ \p{L}+"
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        {"text": {"regex": LETTERS}},
+        {"$not": {"text": {"regex": LETTERS}}},
+        {"$or": [{"$not": {"text": {"regex": LETTERS}}}, {"other": 1}]},
+    ],
+)
+def test_a_text_that_is_too_long_for_a_pattern_is_an_error_and_no_answer(written: Any) -> None:
+    asked = compile_filter(written, LIMITS)
+    assert asked({"text": "Ada Lovelace"}) is ("$not" not in str(written))
+    with pytest.raises(Invalid) as caught:
+        asked({"text": "Ada Lovelace" + "!" * 2_000})
+    assert caught.value.code == "filter_text_unread"
+    assert caught.value.findings[0].pointer == "/text/regex"
+    assert "reads at most 1,659 bytes, and the text has 2,012" in caught.value.detail
+    assert "Lovelace" not in caught.value.detail
+    assert caught.value.suggestion
+
+
+def test_a_long_text_is_no_error_where_another_question_decides() -> None:
+    long = "!" * 2_000
+    assert holds({"kind": "a", "text": {"regex": LETTERS}}, {"kind": "b", "text": long}) is False
+    either = {"$or": [{"kind": "b"}, {"text": {"regex": LETTERS}}]}
+    assert holds(either, {"kind": "b", "text": long}) is True
+
+
 def test_only_questions_that_are_asked_are_counted() -> None:
     text = "ab" * 100_000
     assert holds({"kind": "a", **COSTLY}, {"kind": "b", "text": text}) is False

@@ -110,6 +110,19 @@ def test_an_event_that_nobody_publishes_is_accepted_with_the_nearest_name() -> N
     assert warning.suggestion == "Did you mean 'drive.file_added'?"
 
 
+def test_a_pattern_that_cannot_read_ordinary_texts_is_accepted_with_a_warning() -> None:
+    letters, light = {"regex": r"\p{L}+ \p{L}+"}, {"regex": "(?i)invoice.*overdue"}
+    nested = {"$or": [{"$not": {"a/b": letters}}, {"text": light}]}
+    report = judged(triggers=[{**event("drive.file_added"), "config": {
+        "event_type": "drive.file_added", "filters": nested}}])  # fmt: skip
+    assert report.ok
+    (warning,) = report.warnings
+    assert warning.pointer == "/triggers/0/config/filters/$or/0/$not/a~1b/regex"
+    assert warning.code == "filter_pattern_short"
+    assert "at most 1,659 bytes" in warning.detail
+    assert warning.suggestion
+
+
 @pytest.mark.parametrize(
     ("fixed", "found"),
     [
