@@ -25,7 +25,7 @@ from urllib.parse import quote
 from mainspring.contracts.errors import Finding, Invalid
 from mainspring.contracts.limits import Limits
 from mainspring.definition.json_schema import Validator, compile_schema
-from mainspring.definition.json_schema.keywords import REFERENCES, References, subschemas
+from mainspring.definition.json_schema.keywords import REFERENCES, ROOT, References, subschemas
 from mainspring.definition.path_walk import Meter
 from mainspring.definition.paths import MOST_STEPS, parse_path
 from mainspring.definition.pointers import under
@@ -234,14 +234,14 @@ class _Filling:
             found.append(node)
             waiting.extend(node.get("allOf", ()))
             if "$ref" in node:
-                waiting.append(self._target(node["$ref"]))
+                waiting.append(self._target(node))
         self._holding[id(schema)] = found
         return found
 
-    def _target(self, reference: Any) -> Any:
+    def _target(self, node: Mapping[str, Any]) -> Any:
         if self._references is None:
             self._references = References(self._root)
-        return self._references.target(reference)
+        return self._references.target(node, node["$ref"])
 
 
 def _is_token(default: Any) -> bool:
@@ -291,6 +291,7 @@ def _validator_at(root: Any, pointer: str, node: Mapping[str, Any], limits: Limi
     )
     if not refers:
         return compile_schema(node, limits)
-    whole = {**root, "$id": "urn:mainspring:schema:inputs"}
-    target = f"urn:mainspring:schema:inputs#{quote(pointer)}"
-    return compile_schema({"$ref": target, "$defs": {"inputs": whole}}, limits)
+    # References by the schema's own name only lead somewhere while it keeps that name.
+    name = str(root.get("$id", ROOT)).rstrip("#")
+    whole = {**root, "$id": name}
+    return compile_schema({"$ref": f"{name}#{quote(pointer)}", "$defs": {"inputs": whole}}, limits)

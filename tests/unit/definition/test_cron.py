@@ -147,7 +147,7 @@ def test_a_range_that_runs_backwards_says_how_to_write_it(
     hint = caught.value.findings[0].suggestion
     assert hint == f"A range does not run backwards: write {instead!r}."
     backwards = next(part for part in text.split() if "-" in part)
-    assert parse_cron(text.replace(backwards, instead))
+    parse_cron(text.replace(backwards, instead))
 
 
 def test_a_field_that_cannot_be_read_for_another_reason_has_no_hint_about_ranges() -> None:

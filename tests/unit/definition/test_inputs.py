@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 
 from mainspring.contracts.errors import Invalid
+from mainspring.contracts.limits import Limits
 from mainspring.definition.inputs import Tokens, default_findings, map_payload, resolve_inputs
+from mainspring.definition.json_schema import check_schema
 from tests.kit.runaway import RUNAWAY
 
 CREATED = datetime(2026, 1, 1, 8, tzinfo=UTC)
@@ -139,6 +141,29 @@ def test_a_default_that_cannot_hold_is_found(node: dict[str, Any], pointer: str,
     (finding,) = default_findings(schema, "/inputs/schema")
     assert finding.pointer == f"/inputs/schema/properties/a{pointer}"
     assert finding.code == code
+
+
+@pytest.mark.parametrize("name", [{}, {"$id": "https://a.example/inputs"}, {"$id": "inputs"}])
+def test_defaults_are_judged_and_filled_through_embedded_schemas(name: dict[str, str]) -> None:
+    size = {"$id": "size", "type": "integer", "default": 7}
+    high: dict[str, Any] = {"$ref": "#/$defs/high", "default": "tall"}
+    box = {
+        "$id": "parts/box",
+        "properties": {"wide": {"$ref": "../size"}, "high": high},
+        "$defs": {"high": {"type": "integer"}},
+    }
+    schema: dict[str, Any] = {
+        **name,
+        "type": "object",
+        "properties": {"box": {"$ref": "parts/box", "default": {}}, "n": {"$ref": "size"}},
+        "$defs": {"size": size, "box": box},
+    }
+    assert check_schema(schema, Limits()) == []
+    (finding,) = default_findings(schema)
+    assert (finding.pointer, finding.code) == ("/$defs/box/properties/high/default", "type")
+    del high["default"]
+    assert default_findings(schema) == []
+    assert resolve_inputs(schema, {}, {}, TOKENS) == {"box": {"wide": 7}, "n": 7}
 
 
 def test_a_misspelt_token_gets_a_suggestion() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import socket
 import time
 from collections.abc import Mapping
@@ -352,6 +353,69 @@ def doubling(levels: int, *, deeper: bool) -> Schema:
     return {"$defs": {**both, f"a{levels}": {"type": "string"}}, "$ref": "#/$defs/a0"}
 
 
+def by_name(schema: Any) -> Any:
+    """The same schema with every reference to a definition by the identifier it then has."""
+    text = json.dumps(schema).replace('"#/$defs/', '"urn:example:')
+    named = json.loads(text)
+    for name, node in named["$defs"].items():
+        node["$id"] = f"urn:example:{name}"
+    return named
+
+
+EMBEDDED: list[tuple[Schema, Any, Any]] = [
+    # By the identifier of an embedded schema, relative to the root's and absolute.
+    (
+        {"$id": "https://a.example/r", "$defs": {"n": {"$id": "n", "type": "integer"}},
+         "properties": {"x": {"$ref": "n"}, "y": {"$ref": "https://a.example/n"}}},
+        {"x": 1, "y": 2}, {"x": 1, "y": "2"},
+    ),
+    # The root has no identifier.
+    ({"$ref": "n", "$defs": {"n": {"$id": "n", "type": "integer"}}}, 1, "1"),
+    # A pointer and an anchor inside the embedded schema.
+    (
+        {"$defs": {"a": {"$id": "urn:a:b", "$defs": {"n": {"$anchor": "num", "type": "integer"}}}},
+         "allOf": [{"$ref": "urn:a:b#/$defs/n"}, {"$ref": "urn:a:b#num"}]},
+        1, "1",
+    ),
+    # One anchor name in two resources.
+    (
+        {"$anchor": "n", "type": "object", "properties": {"x": {"$ref": "#/$defs/a"}},
+         "$defs": {"a": {"$id": "a", "items": {"$ref": "#n"},
+                         "$defs": {"n": {"$anchor": "n", "type": "integer"}}}}},
+        {"x": [1]}, {"x": [{}]},
+    ),
+    # Below an embedded schema, # is that schema.
+    (
+        {"properties": {"tree": {"$id": "tree", "type": "object",
+                                 "additionalProperties": {"$ref": "#"}}}},
+        {"tree": {"a": {"b": {}}}}, {"tree": {"a": {"b": 1}}},
+    ),
+    # A list of anything, made a list of texts by whoever refers to it.
+    (
+        {"$id": "https://a.example/texts", "$ref": "list",
+         "$defs": {"item": {"$dynamicAnchor": "item", "type": "string"},
+                   "list": {"$id": "list", "type": "array", "items": {"$dynamicRef": "#item"},
+                            "$defs": {"any": {"$dynamicAnchor": "item"}}}}},
+        ["a"], [1],
+    ),
+    # The standard's own schema is at hand.
+    ({"$ref": "https://json-schema.org/draft/2020-12/schema"}, {"type": "string"}, {"type": 1}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("schema", "good", "bad"), EMBEDDED)
+def test_references_to_embedded_schemas_are_followed(
+    schema: Schema, good: Any, bad: Any, nothing_leaves: list[Any]
+) -> None:
+    assert check_schema(schema, LIMITS) == []
+    validator = compile_schema(schema, LIMITS)
+    assert validator.is_valid(good)
+    assert validator.findings(good) == []
+    assert not validator.is_valid(bad)
+    assert validator.findings(bad) != []
+    assert nothing_leaves == []
+
+
 @pytest.mark.parametrize(
     ("schema", "pointer", "code"),
     [
@@ -374,11 +438,29 @@ def doubling(levels: int, *, deeper: bool) -> Schema:
         ({"pattern": "(?:a{1,100}){1,100}"}, "/pattern", "schema_pattern"),
         ({"pattern": "a[ab]{500}c"}, "/pattern", "schema_pattern"),
         ({"patternProperties": {"[": {}}}, "/patternProperties/[", "schema_pattern"),
-        ({"items": {"$id": "x"}}, "/items/$id", "schema_identity"),
+        ({"items": {"$id": "x", "$schema": "http://json-schema.org/draft-07/schema#"}},
+         "/items/$schema", "schema_dialect"),
+        ({"$defs": {"a": {"$id": "x"}, "b": {"$id": "x"}}}, "/$defs/b/$id", "schema_identity"),
+        ({"$defs": {"a": {"$id": "x"}, "b": {"$id": "/x"}}}, "/$defs/b/$id", "schema_identity"),
+        ({"items": {"$id": "http://A.example/x"}}, "/items/$id", "schema_identity"),
+        ({"items": {"$id": "http://a.example:80/x"}}, "/items/$id", "schema_identity"),
+        ({"items": {"$id": "http://a.example/%78"}}, "/items/$id", "schema_identity"),
+        ({"items": {"$id": "http://a.example/y/../x"}}, "/items/$id", "schema_identity"),
+        ({"items": {"$id": "json-schema:///x"}}, "/items/$id", "schema_identity"),
+        ({"$id": "http://A.example/r", "items": {"$id": "http://a.example/x"}}, "/$id",
+         "schema_identity"),
+        ({"$id": "https://a.example/r", "items": {"$id": "x"}, "not": {"$ref": "y"}}, "/not/$ref",
+         "schema_reference"),
+        ({"$defs": {"a": {"$id": "x", "$anchor": "n"}}, "$ref": "#n"}, "/$ref",
+         "schema_reference"),
+        ({"$id": "https://a.example/r", "$defs": {"a": {"$id": "x", "allOf": [{"$ref": "r"}]}},
+          "$ref": "x"}, "", "schema_circular"),
+        ({"$dynamicAnchor": "n", "allOf": [{"$dynamicRef": "#n"}]}, "", "schema_circular"),
         ({"$defs": {"a": {"$anchor": "n"}, "b": {"$anchor": "n"}}}, "/$defs/b/$anchor",
          "schema_identity"),
         (doubling(40, deeper=False), "", "schema_too_costly"),
         (doubling(20, deeper=True), "", "schema_too_costly"),
+        (by_name(doubling(40, deeper=False)), "", "schema_too_costly"),
         ({"properties": {f"p{number}": {} for number in range(2001)}}, "", "schema_too_large"),
         ({"patternProperties": {f"^{number}": {} for number in range(201)}}, "",
          "schema_too_large"),
@@ -396,7 +478,8 @@ def test_schemas_that_cannot_be_used_are_refused_with_place_and_reason(
 
 
 def test_every_problem_of_a_schema_is_told() -> None:
-    schema = {"properties": {"a": {"$ref": "x.json"}, "b": {"pattern": "(?!a)"}, "c": {"$id": "y"}}}
+    schema = {"properties": {"a": {"$ref": "x.json"}, "b": {"pattern": "(?!a)"},
+                             "c": {"$anchor": "y"}, "d": {"$anchor": "y"}}}  # fmt: skip
     assert [finding.code for finding in check_schema(schema, LIMITS)] == [
         "schema_reference",
         "schema_pattern",

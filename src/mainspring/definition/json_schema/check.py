@@ -1,10 +1,10 @@
 """Judges a schema that a person or another system wrote, before it is used.
 
-Accepted: draft 2020-12, references to ``#``, ``#/…`` and ``#anchor`` inside the same
-schema, recursion through members and items. Refused, with the place and the reason:
-every other reference, ``$id`` below the root, a reference that leads back to itself
-without going deeper into the value, patterns that cannot run in linear time, and
-schemas that multiply into more work than one answer is worth.
+Accepted: draft 2020-12, references to any place inside the same schema, by pointer, by anchor
+or by the ``$id`` of an embedded schema, recursion through members and items, and a reference to
+the standard's own schema. Refused, with the place and the reason: references to anywhere else,
+a reference that leads back to itself without going deeper into the value, patterns that cannot
+run in linear time, and schemas that multiply into more work than one answer is worth.
 """
 
 from __future__ import annotations
@@ -18,14 +18,11 @@ import jsonschema_rs
 
 from mainspring.contracts.errors import Finding, Invalid
 from mainspring.contracts.limits import Limits
+from mainspring.contracts.object_schema import DIALECT
 from mainspring.definition.json_schema.bounds import Bounds
-from mainspring.definition.json_schema.keywords import ANCHORS, REFERENCES, References
+from mainspring.definition.json_schema.keywords import REFERENCES, References, is_plain
 from mainspring.definition.json_schema.sentences import findings_of
-from mainspring.definition.json_schema.validator import (
-    DIALECT,
-    linear_patterns,
-    refuse_to_fetch,
-)
+from mainspring.definition.json_schema.validator import linear_patterns, refuse_to_fetch
 from mainspring.definition.json_values import check_value
 from mainspring.definition.patterns import BadPattern, compile_pattern
 from mainspring.definition.pointers import under
@@ -57,10 +54,10 @@ def check_schema(schema: Any, limits: Limits, at: str = "") -> list[Finding]:
         return [Finding(at, detail, "schema_too_large")]
     for pointer, node in references.nodes.items():
         if isinstance(node, Mapping):
-            found.extend(_identity_findings(node, pointer, at))
+            found.extend(_embedded_dialect(node, pointer, at))
             found.extend(_reference_findings(node, references, at + pointer))
             found.extend(_pattern_findings(node, limits, at + pointer))
-    found.extend(_repeated_anchors(references, at))
+    found.extend(_identity_findings(references, at))
     return found or [*_work_findings(schema, references, at)] or [*_leftover(schema, at)]
 
 
@@ -85,13 +82,26 @@ def _standard() -> jsonschema_rs.Draft202012Validator:
     )
 
 
-def _identity_findings(node: Mapping[str, Any], pointer: str, at: str) -> Iterator[Finding]:
-    if not pointer:
+def _embedded_dialect(node: Mapping[str, Any], pointer: str, at: str) -> Iterator[Finding]:
+    if pointer and node.get("$schema", DIALECT).rstrip("#") != DIALECT:
+        detail = f"Embedded schemas are written in JSON Schema 2020-12 too: {DIALECT}."
+        yield Finding(under(at + pointer, "$schema"), detail, "schema_dialect")
+
+
+def _identity_findings(references: References, at: str) -> Iterator[Finding]:
+    for pointer, keyword in references.repeated:
+        name = references.nodes[pointer][keyword]
+        detail = f"The name {name!r} is given to two places; a reference could mean both."
+        yield Finding(under(at + pointer, keyword), detail, "schema_identity")
+    if len(references.resources) == 1:
         return
-    for keyword in ("$id", "$schema"):
-        if keyword in node:
-            detail = f"{keyword} may only stand at the root of a schema."
-            yield Finding(under(at + pointer, keyword), detail, "schema_identity")
+    for uri, pointer in references.resources.items():
+        if not is_plain(uri):
+            detail = (
+                "Beside embedded schemas, an $id is an address in its plain spelling: ASCII, a "
+                "host in small letters, no percent escapes, no port 80 or 443, no . or .. in it."
+            )
+            yield Finding(under(at + pointer, "$id"), detail, "schema_identity")
 
 
 def _reference_findings(
@@ -102,27 +112,11 @@ def _reference_findings(
         if not isinstance(reference, str):
             continue
         place = under(here, keyword)
-        if not reference.startswith("#"):
-            detail = (
-                "Only references inside the same schema are followed: "
-                "#, #/… or #name. Nothing is fetched."
-            )
-            yield Finding(place, detail, "schema_reference")
-        elif not references.leads_to_schema(reference):
+        if not references.leads_to_schema(node, reference):
             detail = "This reference does not lead to a schema inside this one."
+            if not reference.startswith("#"):
+                detail += " Nothing is fetched from elsewhere."
             yield Finding(place, detail, "schema_reference")
-
-
-def _repeated_anchors(references: References, at: str) -> Iterator[Finding]:
-    seen: set[str] = set()
-    for pointer, node in references.nodes.items():
-        for keyword in ANCHORS:
-            name = node.get(keyword) if isinstance(node, Mapping) else None
-            if isinstance(name, str) and name in seen:
-                detail = f"The name {name!r} is given to two places; a reference could mean both."
-                yield Finding(under(at + pointer, keyword), detail, "schema_identity")
-            elif isinstance(name, str):
-                seen.add(name)
 
 
 def _pattern_findings(node: Mapping[str, Any], limits: Limits, here: str) -> Iterator[Finding]:

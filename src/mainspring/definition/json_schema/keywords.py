@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
-from typing import Any
-from urllib.parse import unquote
+from typing import Any, Final
+from urllib.parse import unquote, urljoin
 
+from mainspring.contracts.object_schema import DIALECT
 from mainspring.definition.pointers import parts_of, under
 
 # Applied to the same value as the schema they stand in.
@@ -27,6 +29,15 @@ _MAP = (*SAME_VALUE_MAP, *MEMBER_MAP, *KEPT_MAP)
 
 REFERENCES = ("$ref", "$dynamicRef")
 ANCHORS = ("$anchor", "$dynamicAnchor")
+
+# The base of a schema without an identifier. It is never dialled.
+ROOT: Final = "http://json-schema.invalid/"
+# No percent escapes, no capital letters in the host, no port that could be the usual one.
+_PLAIN: Final = re.compile(
+    r"(?!json-schema:)[a-z][a-z0-9+.-]*:"
+    r"(?:(?!//)|//[a-z0-9.-]*(?!:0*(?:80|443)?(?:[/?]|$))(?::[0-9]+)?(?=[/?]|$))"
+    r"[A-Za-z0-9._~!$&'()*+,;=:@/?-]*"
+)
 
 
 def subschemas(schema: Any, at: str = "") -> Iterator[tuple[str, Any]]:
@@ -65,28 +76,48 @@ def find(root: Any, pointer: str) -> Any:
 
 
 class References:
-    """Where the references of one schema lead; only places inside it are known."""
+    """Where the references of one schema lead; only places inside it are known.
 
-    __slots__ = ("_anchors", "nodes")
+    A schema with an ``$id`` is a resource of its own: the references, anchors and further
+    identifiers below it are relative to that identifier, by the rules of RFC 3986.
+    """
+
+    __slots__ = ("_anchors", "_bases", "_dynamic", "_resources", "nodes", "repeated")
 
     def __init__(self, schema: Any) -> None:
-        self.nodes = dict(subschemas(schema))
-        self._anchors = {
-            node[keyword]: pointer
-            for pointer, node in self.nodes.items()
-            if isinstance(node, Mapping)
-            for keyword in ANCHORS
-            if isinstance(node.get(keyword), str)
-        }
+        self.nodes: dict[str, Any] = {}
+        # Identifiers and anchors that were given before, each as its pointer and keyword.
+        self.repeated: list[tuple[str, str]] = []
+        self._bases: dict[int, str] = {}
+        self._resources: dict[str, str] = {}
+        self._anchors: dict[tuple[str, str], str] = {}
+        self._dynamic: dict[str, list[Any]] = {}
+        waiting = [("", schema, ROOT)]
+        while waiting:
+            pointer, node, base = waiting.pop()
+            self.nodes[pointer] = node
+            if isinstance(node, Mapping):
+                base = self._keep(node, pointer, base)
+                below = [(*one, base) for one in _below(node, pointer)]
+                waiting.extend(reversed(below))
 
-    def leads_to_schema(self, reference: str) -> bool:
-        return self._pointer(reference) in self.nodes
+    @property
+    def resources(self) -> Mapping[str, str]:
+        """The pointer of every resource by its absolute identifier, the root first."""
+        return self._resources
 
-    def target(self, reference: Any) -> Any:
-        """The schema a reference leads to; nothing if it leads nowhere in here."""
+    def leads_to_schema(self, node: Mapping[str, Any], reference: str) -> bool:
+        """Whether a reference that stands in a node leads to a schema that is known here.
+
+        The standard's own schema comes with the compiler.
+        """
+        return reference.rstrip("#") == DIALECT or self._pointer(node, reference) in self.nodes
+
+    def target(self, node: Mapping[str, Any], reference: Any) -> Any:
+        """The schema a reference of a node leads to; nothing if it leads nowhere in here."""
         if not isinstance(reference, str):
             return None
-        pointer = self._pointer(reference)
+        pointer = self._pointer(node, reference)
         return None if pointer is None else self.nodes.get(pointer)
 
     def same_value(self, node: Mapping[str, Any]) -> Iterator[Any]:
@@ -98,14 +129,65 @@ class References:
             yield from node.get(keyword, ())
         for keyword in SAME_VALUE_MAP:
             yield from node.get(keyword, {}).values()
-        for keyword in REFERENCES:
-            if keyword in node:
-                yield self.target(node[keyword])
+        if "$ref" in node:
+            yield self.target(node, node["$ref"])
+        if "$dynamicRef" in node:
+            yield from self._dynamic_targets(node, node["$dynamicRef"])
 
-    def _pointer(self, reference: str) -> str | None:
-        if not reference.startswith("#"):
-            return None
-        fragment = unquote(reference[1:])
-        if fragment == "" or fragment.startswith("/"):
-            return fragment
-        return self._anchors.get(fragment)
+    def _keep(self, node: Mapping[str, Any], pointer: str, base: str) -> str:
+        """Notes what a node is called; answers the base of what stands in it."""
+        name = node.get("$id")
+        if isinstance(name, str):
+            base = _joined(base, name.rstrip("#"))
+        if isinstance(name, str) or not pointer:
+            if base in self._resources:
+                self.repeated.append((pointer, "$id"))
+            self._resources.setdefault(base, pointer)
+        self._bases[id(node)] = base
+        for keyword in ANCHORS:
+            anchor = node.get(keyword)
+            if not isinstance(anchor, str):
+                continue
+            if (base, anchor) in self._anchors:
+                self.repeated.append((pointer, keyword))
+            self._anchors.setdefault((base, anchor), pointer)
+            if keyword == "$dynamicAnchor":
+                self._dynamic.setdefault(anchor, []).append(node)
+        return base
+
+    def _dynamic_targets(self, node: Mapping[str, Any], reference: Any) -> Iterator[Any]:
+        """All schemas that a dynamic reference may mean; the way to it decides which."""
+        first = self.target(node, reference)
+        name = unquote(str(reference).partition("#")[2])
+        if isinstance(first, Mapping) and name and first.get("$dynamicAnchor") == name:
+            yield from self._dynamic[name]
+        else:
+            yield first
+
+    def _pointer(self, node: Mapping[str, Any], reference: str) -> str | None:
+        base = self._bases.get(id(node), ROOT)
+        address, _, fragment = reference.partition("#")
+        resource = _joined(base, address)
+        place, fragment = self._resources.get(resource), unquote(fragment)
+        if place is None or not fragment:
+            return place
+        if fragment.startswith("/"):
+            return place + fragment
+        return self._anchors.get((resource, fragment))
+
+
+def is_plain(uri: str) -> bool:
+    """Whether an absolute identifier is spelled in the one way that needs no normalising.
+
+    The compiler normalises identifiers and ``References`` does not, so both only see the same
+    resources where there is nothing to normalise.
+    """
+    segments = uri.split("?", maxsplit=1)[0].split("/")
+    return _PLAIN.fullmatch(uri) is not None and not {".", ".."} & set(segments)
+
+
+def _joined(base: str, address: str) -> str:
+    try:
+        return urljoin(base, address) if address else base
+    except ValueError:
+        return address

@@ -18,7 +18,6 @@ from mainspring.definition.json_schema.sentences import findings_of
 from mainspring.definition.json_values import canonical, check_value, refused
 from mainspring.definition.pointers import parts_of, under
 
-DIALECT = "https://json-schema.org/draft/2020-12/schema"
 # Above this many evaluations, only the first problem of a value is told.
 MOST_EXPLAINED = 20_000
 MOST_FINDINGS = 100
