@@ -69,19 +69,24 @@ def unknown_webhook() -> Unauthenticated:
 
 def sender_key(headers: Sequence[str], value: Any) -> str | None:
     """The idempotency key of a call: from its header, else from its body."""
+    inside = None
+    if isinstance(value, dict) and "idempotency_key" in value:
+        inside = value["idempotency_key"]
+        if not isinstance(inside, str) or not _KEY.fullmatch(inside):
+            raise _refused("/idempotency_key", f"idempotency_key must be {_FORM}.")
+    return one_key(headers, inside)
+
+
+def one_key(headers: Sequence[str], inside: str | None) -> str | None:
+    """The key that the header and the body of a request agree on."""
     if len(headers) > 1:
         raise _refused("/header/idempotency-key", "Idempotency-Key may be given once.")
     shown = headers[0] if headers else None
     if shown is not None and not _KEY.fullmatch(shown):
         raise _refused("/header/idempotency-key", f"Idempotency-Key must be {_FORM}.")
-    if not isinstance(value, dict) or "idempotency_key" not in value:
-        return shown
-    inside = value["idempotency_key"]
-    if not isinstance(inside, str) or not _KEY.fullmatch(inside):
-        raise _refused("/idempotency_key", f"idempotency_key must be {_FORM}.")
-    if shown is not None and shown != inside:
+    if None not in (shown, inside) and shown != inside:
         raise _refused("/idempotency_key", "The header Idempotency-Key says another key.")
-    return inside
+    return shown if inside is None else inside
 
 
 def _refused(pointer: str, detail: str) -> Invalid:

@@ -58,6 +58,10 @@ async def test_a_key_that_comes_twice_tells_one_event(api: Api) -> None:
     assert await _count(api) == 1
     other = await _post(api, **{**body, "payload": {"n": 2}})
     assert (other.status_code, other.json()["code"]) == (422, "idempotency_mismatch")
+    del body["idempotency_key"]
+    key = {"Idempotency-Key": "k-1"}
+    by_header = await api.client.post("/api/v1/events", json=body, headers=key)
+    assert by_header.json() == {"event_id": answers[0].json()["event_id"], "existed": True}
 
 
 async def test_a_key_whose_event_was_refused_is_free_again(api: Api) -> None:

@@ -331,6 +331,36 @@ async def test_a_run_asked_for_twice_with_one_key_is_one_run(api: Api) -> None:
     assert await api.house.database.fetchval("SELECT count(*) FROM runs") == 1
 
 
+async def test_the_header_of_a_run_by_hand_is_its_key_as_much_as_the_body_is(api: Api) -> None:
+    taken = {"schema": {"type": "object", "properties": {"a": {"type": "integer"}}}}
+    place = f"{V1}/automations/{await _made(api, _says(inputs=taken))}/run"
+    key, inputs = {"Idempotency-Key": "order-7"}, {"inputs": {"a": 1}}
+    first, second = [await api.client.post(place, json=inputs, headers=key) for _ in range(2)]
+    assert first.status_code == second.status_code == 202
+    assert first.json()["run_id"] == second.json()["run_id"]
+    assert "Idempotent-Replay" not in first.headers
+    assert second.headers["Idempotent-Replay"] == "true"
+    named = await api.client.post(place, json={**inputs, "idempotency_key": "order-7"})
+    assert named.json()["run_id"] == first.json()["run_id"]
+    other = await api.client.post(place, json={"inputs": {"a": 2}}, headers=key)
+    assert (other.status_code, other.json()["code"]) == (422, "idempotency_mismatch")
+    assert await api.house.database.fetchval("SELECT count(*) FROM runs") == 1
+
+    wrong: list[tuple[list[tuple[str, str]], dict[str, Any], str]] = [
+        ([("Idempotency-Key", "a b")], {}, "/header/idempotency-key"),
+        ([("Idempotency-Key", "k" * 256)], {}, "/header/idempotency-key"),
+        ([("Idempotency-Key", "a"), ("Idempotency-Key", "b")], {}, "/header/idempotency-key"),
+        ([("Idempotency-Key", "a")], {"idempotency_key": "b"}, "/idempotency_key"),
+    ]
+    for headers, body, pointer in wrong:
+        answer = await api.client.post(place, json=body, headers=headers)
+        assert (answer.status_code, answer.json()["code"]) == (422, "idempotency_key")
+        assert answer.json()["errors"][0]["pointer"] == pointer
+    # No inputs are other inputs.
+    assert (await api.client.post(place, headers=key)).status_code == 422
+    assert await api.house.database.fetchval("SELECT count(*) FROM runs") == 1
+
+
 async def test_versions_are_listed_read_compared_and_brought_back(api: Api) -> None:
     place = f"{V1}/automations/{await _made(api)}"
     for text in ("two", "three"):

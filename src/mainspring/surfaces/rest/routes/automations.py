@@ -44,6 +44,7 @@ from mainspring.surfaces.rest.automation_shapes import (
 from mainspring.surfaces.rest.bodies import Body, read_json_body, takes_schema
 from mainspring.surfaces.rest.door import Caller, SignedIn
 from mainspring.surfaces.rest.ground import PREFIX, router
+from mainspring.surfaces.rest.idempotency import KEY_HEADER, REPLAY, key_of
 from mainspring.surfaces.rest.marks import needs
 from mainspring.surfaces.rest.optional_bodies import may_take, read_optional
 from mainspring.surfaces.rest.paging import PAGE, Cursor, Limit, Page, page
@@ -367,25 +368,29 @@ def _running(made: APIRouter, rooms: Rooms) -> None:
         response_model=Accepted,
         status_code=202,
         responses=problems(409),
-        openapi_extra=may_take(RunNow),
+        openapi_extra={**may_take(RunNow), "parameters": [KEY_HEADER]},
     )
     @needs(Permission.RUN)
     async def run_automation(automation_id: UUID, request: Request, caller: SignedIn) -> Answer:
         asked = await read_optional(request, RunNow)
         mode = mode_of(dry_run=asked.dry_run, verify=asked.verify_mode)
         wish = Wish(caller.workspace_id, automation_id, inputs=asked.inputs, mode=mode)
-        dispatched = await rooms.dispatcher.dispatch(_keyed(wish, asked, rooms))
+        key = key_of(request, asked.idempotency_key)
+        dispatched = await rooms.dispatcher.dispatch(_keyed(wish, key, asked, rooms))
         caller.detail["run_id"] = str(dispatched.run_id)
         await caller.database.note()
-        return accepted(rooms, dispatched.run_id, dispatched.status, dispatched.reason)
+        answer = accepted(rooms, dispatched.run_id, dispatched.status, dispatched.reason)
+        if dispatched.existed:
+            answer.headers[REPLAY] = "true"
+        return answer
 
 
-def _keyed(wish: Wish, asked: RunNow, rooms: Rooms) -> Wish:
-    if asked.idempotency_key is None:
+def _keyed(wish: Wish, key: str | None, asked: RunNow, rooms: Rooms) -> Wish:
+    if key is None:
         return wish
     return replace(
         wish,
-        key=f"key:{asked.idempotency_key}",
+        key=f"key:{key}",
         key_expires_at=rooms.clock.now() + _KEY_LIFETIME,
         body_hash=content_hash(
             asked.inputs if wish.mode == "live" else {"inputs": asked.inputs, "mode": wish.mode}

@@ -33,6 +33,7 @@ from mainspring.surfaces.rest.event_shapes import (
     TriedAll,
 )
 from mainspring.surfaces.rest.ground import router
+from mainspring.surfaces.rest.idempotency import EVENT_KEY_HEADER, key_of
 from mainspring.surfaces.rest.marks import needs
 from mainspring.surfaces.rest.paging import PAGE, Cursor, Limit, Page, page
 from mainspring.surfaces.rest.problems import problems
@@ -66,18 +67,18 @@ def _telling(made: APIRouter, rooms: Rooms, log: EventTable, herald: Herald) -> 
         response_model=PublishedShape,
         status_code=202,
         responses=problems(401, 413, 415, 422),
-        openapi_extra=takes(NewEvent),
+        openapi_extra={**takes(NewEvent), "parameters": [EVENT_KEY_HEADER]},
     )
     @needs(Permission.RUN)
     async def post_event(request: Request, caller: SignedIn) -> Answer:
         asked = await read_body(request, NewEvent)
-        event_id = new_id()
+        key, event_id = key_of(request, asked.idempotency_key), new_id()
         async with caller.database.transaction() as tx:
             known = event_id
-            if asked.idempotency_key is not None:
+            if key is not None:
                 told = {"type": asked.type, "payload": asked.payload, "source": asked.source_id}
                 known = await keep_event_key(
-                    tx, caller.workspace_id, asked.idempotency_key, event_id, content_hash(told)
+                    tx, caller.workspace_id, key, event_id, content_hash(told)
                 )
             if known == event_id:
                 fact = Fact(asked.type, asked.payload, asked.source_id)

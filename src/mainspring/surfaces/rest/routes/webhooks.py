@@ -29,6 +29,7 @@ from mainspring.definition.json_text import read_json
 from mainspring.surfaces.rest.answers import as_json
 from mainspring.surfaces.rest.bodies import LARGE, check_content_type, read_bytes
 from mainspring.surfaces.rest.ground import PREFIX, router
+from mainspring.surfaces.rest.idempotency import KEY_HEADER, REPLAY
 from mainspring.surfaces.rest.marks import public
 from mainspring.surfaces.rest.problems import MEDIA_TYPE, problem_answer, problems
 from mainspring.surfaces.rest.shapes import Accepted
@@ -54,14 +55,6 @@ _BODY: Final = {
         "content": {"application/json": {"schema": {}}},
     }
 }
-_KEY: Final = {
-    "name": "Idempotency-Key",
-    "in": "header",
-    "required": False,
-    "description": "A second call with the same key, within 24 hours, finds the first one's "
-    "run. The member idempotency_key of the body does the same.",
-    "schema": {"type": "string", "pattern": "^[!-~]{1,255}$"},
-}
 _SEAL: Final = {
     "webhook-id": "The sender's id of the message, and its idempotency key.",
     "webhook-timestamp": "When it was sent, in seconds; at most five minutes off.",
@@ -75,7 +68,7 @@ _USED: Final = (
 _PLAIN: Final = ["application/json"]
 _HEADERS: Final = {
     "Location": {"description": "Where to read the run.", "schema": {"type": "string"}},
-    "Idempotent-Replay": {
+    REPLAY: {
         "description": "true: this key was used before, and this is the run of then.",
         "schema": {"type": "string", "enum": ["true"]},
     },
@@ -115,7 +108,7 @@ def _describe(made: APIRouter) -> None:
         response_model=Accepted,
         status_code=202,
         responses=answers,
-        openapi_extra={**_BODY, "parameters": [_KEY, *seal], "security": [{"bearer": []}]},
+        openapi_extra={**_BODY, "parameters": [KEY_HEADER, *seal], "security": [{"bearer": []}]},
     )
     @public
     async def fire_webhook(automation_id: UUID) -> None:
@@ -264,7 +257,7 @@ def _receipt(made: desks.Accepted, address: str, scope: Scope) -> Response:
     url = f"{address}{PREFIX}/runs/{made.run_id}"
     headers = {"Location": url}
     if made.repeated:
-        headers["Idempotent-Replay"] = "true"
+        headers[REPLAY] = "true"
     if made.problem is not None:
         return _failed(made, url, headers, scope)
     shown: dict[str, Any] = {"run_id": made.run_id, "status": made.status, "url": url}
