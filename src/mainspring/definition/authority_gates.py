@@ -93,7 +93,11 @@ def _guards(gate: Placed, steps: Sequence[Placed]) -> frozenset[str] | None:
     """The conditions that ask for the answer; None: whoever says no ends the run."""
     if gate.config.get("on_decline") != "continue":
         return None
-    return frozenset(one.when for one in steps if one.when is not None and gate.output in one.when)
+    return frozenset(
+        one.when
+        for one in steps
+        if one.when is not None and (gate.output in one.when or f"steps.{gate.id}" in one.when)
+    )
 
 
 def _free(gate: Placed, steps: Sequence[Placed], guards: frozenset[str] | None) -> list[Placed]:

@@ -148,7 +148,7 @@ class Step(_Part):
     config: dict[str, Any] = Field(default_factory=dict)
     """Rendered, then judged by the action's own schema."""
     output_as: StepName | None = None
-    """A name of its own for the output: <name> and steps.<name>."""
+    """A further name for the output: <name> and steps.<name>."""
     max_retries: Retries | None = None
     """Further attempts after the first one fails; default: the execution's."""
     retry_backoff: Backoff | None = None

@@ -222,7 +222,7 @@ class Execution:
         for step in steps:
             done, value = await self._step(step, scope, item)
             if done:
-                scope.add(step.output_name, value)
+                scope.add(step.output_name, value, step.step_id)
                 outputs[step.output_name] = value
                 self._output = value
         return outputs

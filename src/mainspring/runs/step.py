@@ -20,6 +20,7 @@ from mainspring.contracts.errors import (
     Clash,
     Exhausted,
     Fault,
+    Finding,
     Invalid,
     Problem,
     TimedOut,
@@ -345,12 +346,7 @@ def checked(attempt: Attempt, returned: Any) -> tuple[Any, str | None]:
         # Nothing to do is no answer, so it has not the shape of one.
         findings = [] if judge is None or nothing else judge.findings(value, "")
         if findings:
-            raise Fault(
-                f"The output of step {step.step_id!r} is not what its action declares: "
-                f"{findings[0].detail}",
-                code="output_invalid",
-                findings=findings,
-            )
+            raise _unfit(step, findings)
     text = dumps(value)
     size = 0 if text is None else len(text) if text.isascii() else len(text.encode())
     if size > limits.step_output_bytes:
@@ -360,3 +356,21 @@ def checked(attempt: Attempt, returned: Any) -> tuple[Any, str | None]:
             code="output_too_large",
         )
     return value, text
+
+
+def _unfit(step: ProgramStep, findings: Sequence[Finding]) -> Problem:
+    """The output of a step has another shape than it declares itself, or than its action does."""
+    if step.action is not None and step.action.output_schema is None:
+        return Invalid(
+            f"The output of step {step.step_id!r} does not match its output_schema: "
+            f"{findings[0].detail}",
+            code="output_invalid",
+            findings=findings,
+            suggestion="Return what output_schema describes, or change output_schema.",
+        )
+    return Fault(
+        f"The output of step {step.step_id!r} is not what its action declares: "
+        f"{findings[0].detail}",
+        code="output_invalid",
+        findings=findings,
+    )

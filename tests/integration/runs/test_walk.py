@@ -25,6 +25,29 @@ async def test_outputs_flow_from_step_to_step_in_their_own_types(bench: Bench) -
     assert run["output"] == {"text": "2 names: Ada, Bo"}
 
 
+async def test_an_output_with_a_name_of_its_own_is_also_there_under_the_id_of_its_step(
+    bench: Bench,
+) -> None:
+    inner = [
+        step("twice", "transform_data", {"output": "{{ item * 2 }}"}, output_as="doubled"),
+        step("sum", "transform_data", {"output": "{{ steps.twice + doubled + steps.first.n }}"}),
+    ]
+    last = step("last", "test.echo", {"text": "{{ steps.first.n | default(0) }}"})
+    run = await bench.run(
+        document(
+            step("first", "transform_data", {"output": {"n": 1}}, output_as="named"),
+            step("each", "for_each", {"items": [5], "steps": inner}),
+            step("fails", "transform_data", {"output": "{{ 1 / (steps.first.n - named.n) }}"}),
+            execution={"on_failure": [last]},
+        )
+    )
+    outputs = {one["step"]: one["output"] for one in run["steps"]}
+    assert outputs["sum"] == 21
+    assert outputs["each"]["results"] == [{"doubled": 10, "sum": 21}]
+    assert run["error"]["failed_step_id"] == "fails"
+    assert outputs["last"] == {"text": 1}
+
+
 async def test_a_false_condition_skips_and_a_missing_name_in_one_fails(bench: Bench) -> None:
     run = await bench.run(
         document(

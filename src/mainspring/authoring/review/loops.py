@@ -29,8 +29,9 @@ def items_of(loop: ReadStep, plan: Sequence[ReadStep], names: Names) -> str:
     value = loop.config.get("items")
     path = _PATH.fullmatch(value[:_LONGEST]) if isinstance(value, str) else None
     if path is not None and path[2] in _LISTS:
-        made = {text_of(one.whole.get("output_as")) or one.id: one.action for one in plan}
-        found = _FOUND.get(made.get(path[1], ""))
+        made = {one.id: one.action for one in plan}
+        renamed = {text_of(one.whole.get("output_as")): one.action for one in plan}
+        found = _FOUND.get(made.get(path[1]) or renamed.get(path[1], ""))
         # Where two steps find something, it is said which.
         if found is not None and [_FOUND.get(one) for one in made.values()].count(found) == 1:
             return found

@@ -72,14 +72,14 @@ def origins_of(document: Mapping[str, Any], steps: Iterable[ReadStep]) -> Origin
     outputs: dict[str, str] = {}
     for step in steps:
         origins = Origins(outputs, inputs)
-        name = text_of(step.whole.get("output_as")) or step.id
         if step.action == "for_each":
             who = origins.of_text(text_of(step.config.get("items")))
             if who is not None:
                 outputs[text_of(step.config.get("as")) or "item"] = who
         who = _who(step, origins)
-        if name and who is not None:
-            outputs[name] = who
+        if who is not None:
+            names = (text_of(step.whole.get("output_as")), step.id)
+            outputs |= dict.fromkeys(filter(None, names), who)
     return Origins(outputs, inputs)
 
 

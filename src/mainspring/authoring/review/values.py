@@ -69,8 +69,7 @@ def names_of(steps: Iterable[ReadStep], boards: Mapping[str, str] | None = None)
     """What templates call the output of each step, with that step's own name; and boards."""
     found = {f"board:{board}": name for board, name in (boards or {}).items()}
     for step in steps:
-        called = text_of(step.whole.get("output_as")) or step.id
-        if called:
+        for called in filter(None, (text_of(step.whole.get("output_as")), step.id)):
             found.setdefault(called, step.id or called)
     return found
 

@@ -74,8 +74,8 @@ def _is_meant(step: Any, clause: Clause) -> bool:
 
 def _user(step: Mapping[str, Any], later: list[Any]) -> Mapping[str, Any] | None:
     """A later step that reads the output of this one."""
-    name = str(step.get("output_as") or step.get("step_id"))
-    used = re.compile(rf"\b{re.escape(name)}\b")
+    names = [re.escape(str(step[key])) for key in ("output_as", "step_id") if step.get(key)]
+    used = re.compile(rf"\b(?:{'|'.join(names)})\b")
     for one in later:
         if isinstance(one, dict) and any(used.search(text) for text in _templates(one)):
             return one

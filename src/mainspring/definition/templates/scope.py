@@ -1,8 +1,8 @@
 """The names a template can read: ``run``, ``inputs``, ``trigger`` and what steps gave.
 
-A step's output stands under ``steps.<name>`` and, unless the name is reserved, under the
-name alone. Steps inside ``for_each`` see one item more than the steps around them, and
-what they give is forgotten with the item.
+A step's output stands under ``steps.<step_id>``, under ``steps.<name>`` if it has a name of its
+own, and, unless that is reserved, under the name alone. Steps inside ``for_each`` see one item
+more than the steps around them, and what they give is forgotten with the item.
 """
 
 from __future__ import annotations
@@ -83,9 +83,11 @@ class Scope:
     def names(self) -> Mapping[str, Any]:
         return self._names
 
-    def add(self, name: str, output: Any) -> None:
-        """Makes a finished step's output known from here on."""
+    def add(self, name: str, output: Any, step_id: str | None = None) -> None:
+        """Makes a finished step's output known from here on, by its name and its step's id."""
         self._steps[name] = output
+        if step_id is not None:
+            self._steps[step_id] = output
         if name not in RESERVED:
             self._names[name] = output
 

@@ -2,8 +2,8 @@
 
 Step ids are unique in the whole definition, because the history of a run is kept under
 them. The output of a step is called by its ``output_as`` or, without one, by its id:
-``steps.<name>`` and ``<name>`` alone. So neither may be a word of the language, and an
-``output_as`` may not be the id of another step.
+``steps.<name>`` and ``<name>`` alone; ``steps.<step_id>`` is always there. So neither may be a
+word of the language, and an ``output_as`` may not be the id of another step.
 """
 
 from __future__ import annotations

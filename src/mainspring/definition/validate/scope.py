@@ -62,6 +62,10 @@ class Names:
         maybe = self.maybe | {step.output_name} if step.when is not None else self.maybe
         return replace(self, outputs=outputs, maybe=maybe, passed=passed)
 
+    def output(self, name: str, *, of_steps: bool) -> StepOutline | None:
+        """The step whose output is there by now under a name; under ``steps``, by its id too."""
+        return _step_of(name, self.outputs, of_steps)
+
     def inside(self, step: StepOutline) -> Names:
         """What the first nested step of this step sees."""
         return replace(self, items=self.items | {step.item_name, "index"})
@@ -108,10 +112,11 @@ def doubt_about(reference: Reference, names: Names, at: str) -> Finding | None:
         return None
     if path[0] == "inputs" and len(path) > 1 and "inputs" in names.roots:
         return _optional_input(path[1], names, at)
-    name = path[1] if path[0] == "steps" and len(path) > 1 else path[0]
-    if name not in names.maybe or name not in names.outputs:
+    of_steps = path[0] == "steps" and len(path) > 1
+    found = names.output(path[1] if of_steps else path[0], of_steps=of_steps)
+    if found is None or found.output_name not in names.maybe:
         return None
-    step = names.outputs[name].step_id
+    step = found.step_id
     why = "may not have run when the plan failed" if names.failed else "may be skipped"
     return Finding(
         at,
@@ -127,10 +132,10 @@ def dotted(path: Path) -> str:
 
 
 def _of_output(name: str, rest: Path, names: Names, at: str, prefix: str) -> Finding | None:
-    step = names.outputs.get(name)
+    step = names.output(name, of_steps=bool(prefix))
     if step is not None:
         return _of_field(step, prefix + name, rest, at)
-    step = names.every_output.get(name)
+    step = _step_of(name, names.every_output, bool(prefix))
     if step is not None:
         return _out_of_reach(f"{prefix}{name}", step, names, at)
     if not names.complete:
@@ -138,6 +143,13 @@ def _of_output(name: str, rest: Path, names: Names, at: str, prefix: str) -> Fin
     if prefix:
         return _unknown(f"{prefix}{name}", name, names.outputs, at, "unknown_step_output")
     return _unknown_name(name, names, at)
+
+
+def _step_of(name: str, outputs: Mapping[str, StepOutline], of_steps: bool) -> StepOutline | None:
+    found = outputs.get(name)
+    if found is None and of_steps:
+        found = next((step for step in outputs.values() if step.step_id == name), None)
+    return found
 
 
 def _out_of_reach(shown: str, step: StepOutline, names: Names, at: str) -> Finding:
@@ -162,7 +174,8 @@ def _unknown_name(name: str, names: Names, at: str) -> Finding:
     for step in names.every_output.values():
         if step.step_id == name:
             detail = f"The output of the step {name!r} is called {step.output_name!r}."
-            return Finding(at, detail, "unknown_variable", f"Write {step.output_name!r}.")
+            hint = f"Write {step.output_name!r} or 'steps.{name}'."
+            return Finding(at, detail, "unknown_variable", hint)
     found = _unknown(
         name, name, {*names.roots, *names.items, *names.outputs}, at, "unknown_variable"
     )

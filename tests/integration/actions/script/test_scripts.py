@@ -56,6 +56,25 @@ async def test_an_exported_function_is_given_everything_it_needs(bench: Bench) -
     assert run["output"] == {"who": "me", "step": "main"}, run["error"]
 
 
+async def test_a_script_that_misses_its_own_output_schema_is_told_so_and_not_run_again(
+    bench: Bench,
+) -> None:
+    source = """
+        await brains["test.note"]({ mark: "x" });
+        return { total: "12" };
+    """
+    shape = {"type": "object", "properties": {"total": {"type": "integer"}}}
+    run = await bench.run(script(source, "test.note", output_schema=shape))
+    assert (run["status"], run["error"]["status"], run["error"]["code"]) == (
+        "failed", 422, "output_invalid",
+    )  # fmt: skip
+    assert "does not match its output_schema" in run["error"]["detail"]
+    assert run["error"]["errors"][0]["pointer"] == "/total"
+    assert run["error"]["suggestion"]
+    assert len(run["calls"]) == 1
+    assert [one["attempt"] for one in run["steps"]] == [1]
+
+
 async def test_what_was_not_granted_is_refused_at_the_door_and_not_by_the_sdk(
     bench: Bench,
 ) -> None:

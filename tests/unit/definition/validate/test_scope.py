@@ -44,11 +44,11 @@ def test_what_is_there_can_be_read(template: str) -> None:
     [
         ("{{ reed.json }}", "unknown_variable", "Did you mean 'read'?"),
         ("{{ steps.reed }}", "unknown_step_output", "Did you mean 'read'?"),
-        ("{{ steps.last }}", "unknown_step_output", ""),
+        ("{{ steps.last }}", "forward_reference", "Move 'last' before this step."),
         ("{{ steps.end }}", "forward_reference", "Move 'last' before this step."),
         ("{{ end }}", "forward_reference", "Move 'last' before this step."),
         ("{{ use }}", "forward_reference", ""),
-        ("{{ last }}", "unknown_variable", "Write 'end'."),
+        ("{{ last }}", "unknown_variable", "Write 'end' or 'steps.last'."),
         ("{{ item }}", "unknown_variable", ""),
         ("{{ topic }}", "unknown_variable", "Did you mean 'inputs.topic'?"),
         ("{{ started_at }}", "unknown_variable", "Did you mean 'run.started_at'?"),
@@ -129,6 +129,27 @@ def test_nested_steps_see_the_item_the_index_and_each_other() -> None:
         shape("after", "{{ steps.all }}"),
     )
     assert report.findings == ()
+
+
+def test_the_output_of_a_step_with_a_name_of_its_own_is_also_there_under_its_id() -> None:
+    named = step("read", "http_fetch", config={"url": "https://a.example"}, output_as="page")
+    for template in ("{{ page }}", "{{ steps.page }}", "{{ steps.read.status }}"):
+        assert judged(named, shape("use", template)).findings == ()
+    (bare,) = judged(named, shape("use", "{{ read }}")).findings
+    assert (bare.code, bare.suggestion) == ("unknown_variable", "Write 'page' or 'steps.read'.")
+    (early,) = judged(shape("use", "{{ steps.read }}"), named).findings
+    assert early.code == "forward_reference"
+    maybe = {**named, "when": "{{ inputs.go | default(false) }}"}
+    report = judged(maybe, shape("use", "{{ steps.read }}"))
+    assert [one.code for one in report.warnings if one.pointer.endswith("/output")] == [
+        "maybe_missing"
+    ]
+    (field,) = judged(
+        step("slow", "slow_report", output_as="made", config={"output_schema": {
+            "type": "object", "properties": {"a": {}}, "additionalProperties": False}}),
+        shape("use", "{{ steps.slow.b }}"),
+    ).findings  # fmt: skip
+    assert field.code == "unknown_field"
 
 
 def test_an_as_name_replaces_item() -> None:
