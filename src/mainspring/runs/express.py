@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from mainspring.runs.arrivals import KEY_LIFE, NewRun, Request, given_texts
-from mainspring.workspace.webhooks import MARK, NOTE_FIRED
+from mainspring.workspace.webhooks import MARK, NOTE_FIRED, OWNER_HERE
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 # When a trigger fired last is noted on the way, to the second, unless somebody else holds it.
 _EXPRESS = f"""
     WITH held AS MATERIALIZED (
-        SELECT t.workspace_id, t.id, t.automation_id, w.mark
+        SELECT t.workspace_id, t.id, t.automation_id, t.config ? 'signature' AS signed, w.mark
         FROM (SELECT DISTINCT * FROM unnest($1::uuid[], $2::uuid[], $3::text[])) AS w
             (workspace_id, id, mark)
         JOIN triggers t ON t.workspace_id = w.workspace_id AND t.id = w.id
@@ -36,6 +36,7 @@ _EXPRESS = f"""
         SELECT h.workspace_id, h.id, h.mark, a.version, a.id AS automation_id
         FROM held h JOIN automations a ON a.workspace_id = h.workspace_id
             AND a.id = h.automation_id AND a.state NOT IN ('paused', 'archived')
+            AND (NOT h.signed OR {OWNER_HERE})
         JOIN workspaces w ON w.workspace_id = a.workspace_id AND w.cost_cap_daily_usd IS NULL
         WHERE NOT EXISTS (SELECT FROM spend d
             WHERE d.workspace_id = a.workspace_id AND d.automation_id = a.id)

@@ -3,7 +3,9 @@
 A token is shown once, when it is made; only its hash is kept on the trigger. It names one
 trigger by itself, so an automation may have several webhooks. A new one takes the place of
 the old one at once: whoever fires holds the trigger's row, and whoever changes the token
-changes that row.
+changes that row. A token ends when the member who made it is removed or disabled, because that
+member knows it. Where calls are signed with a secret of the automation's owner, they are refused
+while the owner is no active member.
 """
 
 from __future__ import annotations
@@ -34,15 +36,36 @@ _SET = """
         secret_made_at = CASE WHEN $4::bytea IS NULL THEN NULL ELSE now() END
     WHERE workspace_id = $1 AND automation_id = $2 AND slug = $3
 """
+# The audit entry of a token commits with it: both have the time of that one transaction. A token
+# from before there was an audit log counts as made by the owner of the automation.
+_MADE_BY = """
+    SELECT t.workspace_id, t.id FROM triggers t
+    JOIN automations a ON a.workspace_id = t.workspace_id AND a.id = t.automation_id
+    WHERE ($1::uuid IS NULL OR t.workspace_id = $1) AND t.secret_hash IS NOT NULL
+        AND coalesce((
+            SELECT l.actor_id FROM audit_log l
+            WHERE l.workspace_id = t.workspace_id AND l.action = 'make_webhook_token'
+                AND l.at = t.secret_made_at AND l.detail->>'hint' = t.secret_hint
+            LIMIT 1), a.created_by) = $2
+    ORDER BY t.id FOR UPDATE OF t
+"""
+_END = """
+    UPDATE triggers SET secret_hash = NULL, secret_hint = NULL, secret_made_at = NULL
+    WHERE (workspace_id, id) IN (SELECT * FROM unnest($1::uuid[], $2::uuid[]))
+"""
 # How exact the moment of a webhook's last firing is.
 FIRED_SECONDS: Final = 1
 # What a call is prepared for, in few letters, in a statement where the trigger is called t.
 MARK: Final = """md5(concat_ws(' ', t.slug, encode(t.secret_hash, 'hex'), t.config, t.inputs))"""
 _COLUMNS = f"""t.workspace_id, t.id, t.automation_id, t.slug, t.secret_hash, t.config, t.inputs,
         t.last_fired_at, a.created_by AS owner_id, {MARK} AS mark, now() AS now"""
-_IN_USE = """
+# Whether the owner of an automation a is a member who was not disabled.
+OWNER_HERE: Final = """EXISTS (SELECT FROM members m
+            JOIN users u ON u.id = m.user_id AND u.disabled_at IS NULL
+            WHERE m.workspace_id = a.workspace_id AND m.user_id = a.created_by)"""
+_IN_USE = f"""
     JOIN automations a ON a.workspace_id = t.workspace_id AND a.id = t.automation_id
-        AND a.state <> 'archived'"""
+        AND a.state <> 'archived' AND (NOT t.config ? 'signature' OR {OWNER_HERE})"""
 # Nobody has said yet which workspace a caller belongs to: these two look into all of them.
 _BY_TOKEN = f"""
     SELECT {_COLUMNS} FROM triggers t {_IN_USE}
@@ -122,6 +145,13 @@ async def revoke(tx: Transaction, workspace_id: UUID, automation_id: UUID, slug:
     """Ends the token; where there is none, nothing changes."""
     await _check_webhook(tx, workspace_id, automation_id, slug)
     await tx.execute(_SET, workspace_id, automation_id, slug, None, None)
+
+
+async def end_tokens_of(tx: Transaction, member_id: UUID, workspace_id: UUID | None = None) -> None:
+    """Ends the tokens that a member has made in a workspace, or in all of them."""
+    rows = await tx.fetch(_MADE_BY, workspace_id, member_id)
+    if rows:
+        await tx.execute(_END, [row["workspace_id"] for row in rows], [row["id"] for row in rows])
 
 
 async def find_by_token(

@@ -15,6 +15,7 @@ from mainspring.contracts.errors import Clash, Denied, Missing
 from mainspring.contracts.roles import Permission, Role, lesser, role_too_small
 from mainspring.workspace.oauth.consents import forget_agreements
 from mainspring.workspace.tokens import revoke_tokens_of
+from mainspring.workspace.webhooks import end_tokens_of
 from mainspring.workspace.workflows.roster import leave_all
 
 if TYPE_CHECKING:
@@ -92,6 +93,7 @@ async def remove_member(tx: Transaction, actor: Actor, user_id: UUID) -> Role:
     await tx.execute(_REMOVE, actor.workspace_id, user_id)
     await forget_agreements(tx, actor.workspace_id, user_id)
     await revoke_tokens_of(tx, actor.workspace_id, user_id)
+    await end_tokens_of(tx, user_id, actor.workspace_id)
     await leave_all(tx, actor.workspace_id, user_id)
     return before
 

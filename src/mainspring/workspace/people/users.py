@@ -14,6 +14,7 @@ from mainspring.contracts.ids import new_id
 from mainspring.contracts.plain_names import check_plain_name
 from mainspring.contracts.roles import Role
 from mainspring.workspace.people.workspaces import add_workspace
+from mainspring.workspace.webhooks import end_tokens_of
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
@@ -165,7 +166,10 @@ async def describe_user(
 
 
 async def disable_user(tx: Transaction, user_id: UUID) -> User:
-    """Shuts somebody out: no sign-in, no session, no token works from now on."""
+    """Shuts somebody out: no sign-in, no session, no token works from now on.
+
+    The tokens of webhooks that they made end for good: senders need new ones afterwards.
+    """
     looking_after = [row["id"] for row in await tx.fetch(_ADMINISTRATORS)]
     if looking_after == [user_id]:
         raise Clash(
@@ -174,6 +178,7 @@ async def disable_user(tx: Transaction, user_id: UUID) -> User:
             suggestion="Make another administrator first.",
         )
     await tx.execute(_DISABLE, user_id)
+    await end_tokens_of(tx, user_id)
     return await read_user(tx, user_id)
 
 

@@ -1,0 +1,100 @@
+"""A webhook token ends with the member who made it, a signature with the owner of its secret."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from mainspring.contracts.roles import Role
+from mainspring.workspace.automations import FIRST_MEMBER
+from mainspring.workspace.people.members import remove_member
+from mainspring.workspace.people.users import disable_user
+from tests.integration.triggers.test_webhook_signatures import _send, _signed, _signed_hook
+from tests.kit.api import Api
+from tests.kit.house import Bench
+from tests.kit.people import make_person, member, token_of
+from tests.kit.webhooks import Hook, hook, runs
+
+PARALLEL: dict[str, Any] = {"execution": {"concurrency": "allow_parallel"}}
+
+
+async def _editor(bench: Bench) -> UUID:
+    space = bench.house.workspace_id
+    made = await make_person(
+        bench.house.database, "ada@example.org", workspace_id=space, role=Role.EDITOR
+    )
+    return made.id
+
+
+async def _token_by(bench: Bench, called: Hook, user_id: UUID, *, spelt: bool = False) -> Hook:
+    """The same webhook with a token that somebody made over the API."""
+    headers = await token_of(bench.house.database, bench.house.workspace_id, user_id)
+    named = called.automation_id.hex.upper() if spelt else str(called.automation_id)
+    path = f"/api/v1/automations/{named}/triggers/{called.slug}/token"
+    answer = await called.api.stranger.post(path, headers=headers)
+    assert answer.status_code == 201, answer.text
+    return replace(called, token=answer.json()["token"])
+
+
+async def _remove(bench: Bench, user_id: UUID) -> None:
+    owner = member(bench.house.workspace_id, FIRST_MEMBER, Role.OWNER)
+    async with bench.house.database.transaction() as tx:
+        await remove_member(tx, owner, user_id)
+
+
+async def _disable(bench: Bench, user_id: UUID) -> None:
+    async with bench.house.database.transaction() as tx:
+        await disable_user(tx, user_id)
+
+
+@pytest.mark.parametrize("end", [_remove, _disable])
+@pytest.mark.parametrize("spelt", [False, True], ids=["plain id", "id in capitals"])
+async def test_the_token_of_a_member_who_is_gone_starts_nothing(
+    bench: Bench, api: Api, end: Any, spelt: bool
+) -> None:
+    ada = await _editor(bench)
+    mine = await hook(bench, api, name="mine", **PARALLEL)
+    called = await _token_by(bench, await hook(bench, api, **PARALLEL), ada, spelt=spelt)
+    # Called twice, so that it is remembered and written in one statement.
+    for _ in range(2):
+        assert (await called.fire({"a": 1})).status_code == 202
+        assert (await mine.fire({"a": 1})).status_code == 202
+
+    await end(bench, ada)
+
+    for _ in range(2):
+        answer = await called.fire({"a": 1})
+        assert (answer.status_code, answer.json()["code"]) == (401, "unknown_webhook")
+    assert (await mine.fire({"a": 1})).status_code == 202
+    assert await runs(bench) == 5
+    shown = await api.client.get(
+        f"/api/v1/automations/{called.automation_id}/triggers/{called.slug}"
+    )
+    assert shown.json()["token"] is None
+
+
+async def test_a_token_that_somebody_else_has_made_since_goes_on(bench: Bench, api: Api) -> None:
+    ada = await _editor(bench)
+    called = await _token_by(bench, await hook(bench, api, **PARALLEL), ada)
+    renewed = await _token_by(bench, called, FIRST_MEMBER)
+    await _remove(bench, ada)
+    assert (await called.fire({"a": 1})).status_code == 401
+    assert (await renewed.fire({"a": 1})).status_code == 202
+
+
+@pytest.mark.parametrize("end", ["DELETE FROM members WHERE user_id = $1",
+                                 "UPDATE users SET disabled_at = now() WHERE id = $1"])  # fmt: skip
+async def test_a_signature_with_the_secret_of_an_owner_who_is_gone_starts_nothing(
+    bench: Bench, api: Api, end: str
+) -> None:
+    called = await _signed_hook(bench, api, **PARALLEL)
+    for number in range(2):
+        assert (await _send(called, _signed(message=f"msg_{number}"))).status_code == 202
+    await bench.house.database.execute(end, FIRST_MEMBER)
+    for number in range(2, 4):
+        answer = await _send(called, _signed(message=f"msg_{number}"))
+        assert (answer.status_code, answer.json()["code"]) == (401, "unknown_webhook")
+    assert await runs(bench) == 2
