@@ -76,7 +76,7 @@ make_venv() {
 install() {
     if [ "$1" = dev ]; then target="$root[dev]"; else target=$root; fi
     rm -f "$venv/made-for-run" "$venv/made-for-dev"
-    # Each module is compiled when it is first imported; most of what is installed never is.
+    # Not all of it is compiled: most of what is installed is never imported.
     # The page is built afterwards, with the deno that is installed here.
     show_progress &
     progress=$!
@@ -84,6 +84,7 @@ install() {
         --progress-bar off -c "$root/constraints.txt" -e "$target" >"$log" 2>&1 || installed=no
     kill "$progress" 2>/dev/null || true
     [ "${installed:-yes}" = yes ] || explain_pip
+    compile_model_libraries
     fingerprint >"$venv/made-for-run"
     [ "$1" = run ] || fingerprint >"$venv/made-for-dev"
 }
@@ -97,6 +98,13 @@ show_progress() {
         current=$(grep -E '^ *(Collecting|Downloading|Building|Installing)' "$log" 2>/dev/null | tail -n 1 | cut -c 1-70)
         printf '  %s s: %s\n' "$elapsed" "${current:-asking the package index}"
     done
+}
+
+# Everything else is compiled by the first start. These libraries are imported by the first run that
+# asks a model, which would then wait for the compiler; so they are compiled now, in the background.
+compile_model_libraries() {
+    (PYTHONDONTWRITEBYTECODE='' "$venv/bin/python" -c 'import mainspring.gate.providers.sdk' \
+        >/dev/null 2>&1 9>&- &)
 }
 
 explain_pip() {

@@ -269,6 +269,7 @@ def build_worker(
         hook=hook,
         chance=random.random,
         answers=Questions(house.database).came_to,
+        prepare_models=house.providers.prepare,
     )
     found = ear or _ear(house)
     worker = Worker(house.database, engine, house.clock, house.versions, found, house.settings)

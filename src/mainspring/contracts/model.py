@@ -12,7 +12,7 @@ from decimal import Decimal
 from typing import Any, Final, Literal, Protocol
 from uuid import UUID
 
-from mainspring.contracts.errors import Clash, Problem, Upstream
+from mainspring.contracts.errors import Clash, Problem, TimedOut, Upstream
 
 DEFAULT_MODEL: Final = "claude-sonnet-4-6"
 CUT_OFF: Final = "model_cut_off"
@@ -217,6 +217,13 @@ class Models(Protocol):
 def cut_off(detail: str, *, retry_after: float | None = None) -> Upstream:
     """An answer that broke off: the provider may charge for it, and nobody knows how much."""
     return Upstream(detail, code=CUT_OFF, retry_after=retry_after)
+
+
+def is_refusal(error: BaseException) -> bool:
+    """Whether a provider said no, which is free; it may charge for what broke off or was late."""
+    if not isinstance(error, Problem) or isinstance(error, TimedOut):
+        return False
+    return error.code != CUT_OFF
 
 
 def no_model() -> Problem:

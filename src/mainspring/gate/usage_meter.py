@@ -4,7 +4,8 @@ Before an ask, tokens and money for the most it can take are promised under the 
 lock, and what the model may write is cut to what is left of the run's tokens. Afterwards the
 reply says what it really took. An ask that was broken off while the model was at it is booked
 at its most: what the provider made of it cannot be known, and money that may be spent must not
-look as if it were there. One that the provider refused costs nothing.
+look as if it were there. One that the provider refused costs nothing, and neither does one whose
+request had not left yet.
 """
 
 from __future__ import annotations
@@ -21,7 +22,6 @@ from mainspring.contracts.errors import Finding, Invalid, OverBudget, Problem, T
 from mainspring.contracts.ids import new_id
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.model import (
-    CUT_OFF,
     Model,
     ModelMessage,
     ModelReply,
@@ -29,8 +29,10 @@ from mainspring.contracts.model import (
     Models,
     Price,
     Usage,
+    is_refusal,
 )
 from mainspring.gate.ask import Ask, spelled
+from mainspring.gate.departure import Departure
 from mainspring.gate.money import (
     Promise,
     make_promise,
@@ -146,18 +148,20 @@ class Meter:
             self.asked.append(Asked(promise, self._row(promise, known)))
 
         most = Usage(tidy_name(model.name), reads, writes, price.most(reads, writes))
+        departure = Departure()
         try:
+            with departure:
+                answer = await self._answered(model, request)
             # A source of models that is not ours may hand on whatever it was told.
-            reply = cleaned(await self._answered(model, request), self.limits.json_depth)
+            reply = cleaned(answer, self.limits.json_depth)
             used = _usage_of(reply, price, model.name) or most
-        except Problem as problem:
-            if problem.code == CUT_OFF or isinstance(problem, TimedOut):
-                took(most)
-            else:
+        except BaseException as error:
+            if departure.is_held and isinstance(error, Problem):
+                error.unsent = True
+            if departure.is_held or is_refusal(error):
                 self.asked.append(Asked(promise))
-            raise
-        except BaseException:
-            took(most)
+            else:
+                took(most)
             raise
         took(used)
         return reply

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from uuid import UUID
 
@@ -38,6 +38,11 @@ class LoadedVersion:
     tools: Mapping[str, Capability | None] = field(default_factory=dict)
 
 
+async def _nothing(workspace_id: UUID) -> None:
+    """For models that need no preparation."""
+    del workspace_id
+
+
 @dataclass(frozen=True, slots=True)
 class Engine:
     """The parts around an execution; none of them belongs to one run."""
@@ -53,3 +58,5 @@ class Engine:
     chance: Callable[[], float]
     # What came of a question that a step has asked.
     answers: Answers
+    # Loads what asking a model takes, for runs of a workspace that may do so.
+    prepare_models: Callable[[UUID], Awaitable[None]] = _nothing

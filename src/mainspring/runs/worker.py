@@ -273,6 +273,9 @@ class Worker:
             memory = None
             if run.rehearsal_id is not None:
                 memory = await self._engine.gate.memory_of(run.workspace_id, run.id)
+            if version.may_cost:
+                # The clock of the run begins with its execution, and libraries load slowly.
+                await self._engine.prepare_models(run.workspace_id)
             execution = Execution(self._engine, run, version, journal, known, memory)
             execution.stopping = self._stop.is_set()
             execution.holds = partial(self._holds, worker)

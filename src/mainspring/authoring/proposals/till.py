@@ -10,8 +10,8 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 from uuid import UUID
 
-from mainspring.contracts.errors import OverBudget, Problem, TimedOut
-from mainspring.contracts.model import CUT_OFF, ModelReply, ModelRequest, Models, Price
+from mainspring.contracts.errors import OverBudget, Problem
+from mainspring.contracts.model import ModelReply, ModelRequest, Models, Price, is_refusal
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import CallContext
@@ -42,7 +42,7 @@ class Till:
         try:
             reply = await self.ctx.complete(replace(request, max_usd=most))
         except Problem as problem:
-            if problem.code == CUT_OFF or isinstance(problem, TimedOut):
+            if not (problem.unsent or is_refusal(problem)):
                 # Nobody knows what it came to, and the ledger has it at its most.
                 self.spent += most
             raise

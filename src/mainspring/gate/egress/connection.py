@@ -16,6 +16,8 @@ from typing import Any, Literal
 import h11
 import httpcore2
 
+from mainspring.gate.departure import note_departure
+
 IDLE_SECONDS = 15.0
 # "Wait", "processing", "early hints": a few are polite, more are a flood.
 INTERIM_ANSWERS = 8
@@ -118,6 +120,7 @@ class Connection(httpcore2.AsyncConnectionInterface):
         asked = h11.Request(
             method=request.method, target=request.url.target, headers=request.headers
         )
+        note_departure()
         # A server may refuse a body before it has read it all; its answer counts.
         with contextlib.suppress(httpcore2.WriteError):
             await self._say(asked)

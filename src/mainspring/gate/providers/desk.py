@@ -10,6 +10,7 @@ all that a workspace does; the installation's may lead to a server in the operat
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
@@ -77,6 +78,18 @@ class ProviderModels:
             http_request_bytes=limits.model_request_bytes,
             http_response_bytes=limits.model_response_bytes,
         )
+
+    async def prepare(self, workspace_id: UUID) -> None:
+        """Loads the providers' libraries if the workspace can reach a model.
+
+        Done before the time of a run begins: the first ask would otherwise spend seconds of it.
+        What goes wrong here goes wrong again when a model is asked, and is reported there.
+        """
+        if wire.is_loaded():
+            return
+        with contextlib.suppress(Exception):
+            if await self.connected(workspace_id):
+                await wire.load()
 
     async def connected(self, workspace_id: UUID) -> bool:
         return bool(await reached_by(self._database, workspace_id))

@@ -15,11 +15,12 @@ from uuid import UUID
 
 from mainspring.contracts.clock import Clock
 from mainspring.contracts.context import Actor
-from mainspring.contracts.errors import Clash, Problem, TimedOut, Upstream
+from mainspring.contracts.errors import Clash, TimedOut, Upstream
 from mainspring.contracts.ids import new_id
-from mainspring.contracts.model import CUT_OFF, Price, Usage
+from mainspring.contracts.model import Price, Usage, is_refusal
 from mainspring.gate.ask import Ask
 from mainspring.gate.budget import ENDLESS, Purse
+from mainspring.gate.departure import Departure
 from mainspring.gate.money import Promise, finished, make_promise, settle
 from mainspring.gate.policy import Posture
 from mainspring.gate.providers import wire
@@ -99,20 +100,22 @@ class OpenAIEmbedder:
         """All vectors; what each group of texts took is told in ``taken``, come what may."""
         endpoint, way = endpoint_of(connection, MODEL), self._desk.way_to(connection)
         vectors: list[list[float]] = []
+        departure = Departure()
         try:
             async with asyncio.timeout(_SECONDS):
                 for first in range(0, len(texts), _AT_ONCE):
                     group = texts[first : first + _AT_ONCE]
                     # What was asked may be charged, until the provider says no.
                     taken.append(_most(group))
-                    made, tokens = await wire.embed(endpoint, group, way, self._desk.limits)
+                    with (departure := Departure()):
+                        made, tokens = await wire.embed(endpoint, group, way, self._desk.limits)
                     taken[-1] = tokens or taken[-1]
                     vectors += made
-        except TimeoutError:
-            raise TimedOut("The embedding model did not answer in time.") from None
-        except Problem as problem:
-            if problem.code != CUT_OFF and not isinstance(problem, TimedOut):
+        except BaseException as error:
+            if departure.is_held or is_refusal(error):
                 taken.pop()
+            if isinstance(error, TimeoutError):
+                raise TimedOut("The embedding model did not answer in time.") from None
             raise
         return vectors
 

@@ -12,12 +12,14 @@ import asyncio
 import hashlib
 import importlib
 from collections.abc import Sequence
+from types import ModuleType
 from typing import TYPE_CHECKING, Final
 
 from mainspring.contracts.errors import Invalid, TooLarge
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.model import ModelReply, ModelRequest
 from mainspring.contracts.secret import SecretRef, SecretText
+from mainspring.gate.departure import hold_departure
 from mainspring.gate.egress import CallHttp
 from mainspring.gate.egress.transport import EgressTransport
 from mainspring.gate.providers import failures, reading
@@ -26,11 +28,12 @@ from mainspring.gate.providers.line import Line
 from mainspring.gate.replies import cleaned
 
 if TYPE_CHECKING:
-    from types import ModuleType
-
     from mainspring.gate.providers.spelling import Said
 
-__all__ = ["Endpoint", "Kind", "ask", "embed"]
+__all__ = ["Endpoint", "Kind", "ask", "embed", "is_loaded", "load"]
+
+_SDK: Final = "mainspring.gate.providers.sdk"
+_loaded: Final[list[ModuleType]] = []
 
 # The name under which the way out knows the key of a connection.
 API_KEY: Final = "api_key"
@@ -44,8 +47,12 @@ _CHARACTERS: Final = 400_000
 async def ask(
     endpoint: Endpoint, request: ModelRequest, http: CallHttp, limits: Limits, *, key: str
 ) -> ModelReply:
-    """Asks once. A problem means that nothing is charged, unless it is ``cut_off`` or late."""
-    sdk = await _sdk()
+    """Asks once. A problem means that nothing is charged, unless it is ``cut_off`` or late.
+
+    What ends before the request has left is not charged, however it ends.
+    """
+    hold_departure()
+    sdk = await load()
     line = _line(endpoint, http, limits, key)
     try:
         said = await sdk.complete(endpoint, request, line)
@@ -78,7 +85,8 @@ async def embed(
             code="no_vectors",
             suggestion="Name a connection of another kind.",
         )
-    sdk = await _sdk()
+    hold_departure()
+    sdk = await load()
     vectors: list[list[float]] = []
     tokens = 0
     most = _TEXTS if endpoint.kind == "openai" else _TEXTS_SPELLED_OUT
@@ -142,5 +150,14 @@ def _groups(texts: Sequence[str], most: int) -> list[list[str]]:
     return groups
 
 
-async def _sdk() -> ModuleType:
-    return await asyncio.to_thread(importlib.import_module, "mainspring.gate.providers.sdk")
+def is_loaded() -> bool:
+    """Whether the providers' libraries are there."""
+    return bool(_loaded)
+
+
+async def load() -> ModuleType:
+    """The module with the providers' libraries, which takes seconds when it is the first time."""
+    if not _loaded:
+        # Not before it is whole: a module that is being imported is known by its name already.
+        _loaded.append(await asyncio.to_thread(importlib.import_module, _SDK))
+    return _loaded[0]

@@ -1,0 +1,57 @@
+"""Whether a request has left: what decides if an ask of a model that broke off may cost money.
+
+Whoever pays for an ask enters a ``Departure`` around it, and the connection that carries the ask
+marks it right before the first byte is written. Everything before that (loading libraries, looking
+a name up, connecting, waiting for a free connection) costs nothing. A model that does not tell
+when it sends counts as sent from the beginning.
+"""
+
+from __future__ import annotations
+
+from contextvars import ContextVar, Token
+from typing import Final, Self
+
+_CURRENT: Final[ContextVar[Departure | None]] = ContextVar("departure", default=None)
+
+
+class Departure:
+    """What is known of one request; while it is entered, the task's requests are told to it."""
+
+    __slots__ = ("_before", "_sent", "_told")
+
+    def __init__(self) -> None:
+        self._told = self._sent = False
+        self._before: Token[Departure | None] | None = None
+
+    def __enter__(self) -> Self:
+        self._before = _CURRENT.set(self)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        assert self._before is not None
+        _CURRENT.reset(self._before)
+
+    @property
+    def is_held(self) -> bool:
+        """Whether nothing has left for certain."""
+        return self._told and not self._sent
+
+    def hold(self) -> None:
+        self._told = True
+
+    def leave(self) -> None:
+        self._sent = True
+
+
+def hold_departure() -> None:
+    """For whoever sends over connections of ours: nothing has left before they say so."""
+    found = _CURRENT.get()
+    if found is not None:
+        found.hold()
+
+
+def note_departure() -> None:
+    """The first byte of a request is about to be written."""
+    found = _CURRENT.get()
+    if found is not None:
+        found.leave()
