@@ -8,6 +8,7 @@ outside, unless a person wants it to who could agree to it.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
@@ -20,6 +21,7 @@ from mainspring.contracts.errors import Clash, Denied, Finding, Invalid, Missing
 from mainspring.contracts.grant import Grant
 from mainspring.definition.grants import missing
 from mainspring.definition.model import Definition
+from mainspring.definition.traits import traits_of
 from mainspring.definition.validate import read_definition
 from mainspring.workspace.account_use import check_accounts
 from mainspring.workspace.automations import no_automation, read_grants
@@ -96,16 +98,21 @@ async def find_candidate(
         if not candidate.is_in_force:
             check_may_edit(ctx)
             await _check_may_save(ctx, tx, candidate, now)
-        wider = now.unagreed or await _adds(tx, space, automation_id, candidate)
+        wider = now.unagreed or await _adds(studio, tx, space, automation_id, candidate)
     return replace(candidate, unagreed=wider), now
 
 
-async def _adds(tx: Transaction, space: UUID, automation_id: UUID, candidate: Candidate) -> bool:
+async def _adds(
+    studio: Studio, tx: Transaction, space: UUID, automation_id: UUID, candidate: Candidate
+) -> bool:
     """Whether it may do anything that a person would be asked about, were it saved."""
     if candidate.is_in_force:
         return False
     agreed = await agreed_authority(tx, space, automation_id)
-    return bool(await additions_to(agreed, candidate.definition.as_dict(), candidate.grants))
+    document, grants = candidate.definition.as_dict(), candidate.grants
+    words = await studio.words(space, document)
+    traits = await asyncio.to_thread(traits_of, document, grants, words)
+    return bool(await additions_to(agreed, document, grants, traits))
 
 
 async def _named(

@@ -7,6 +7,7 @@ makes none: the version of then is in force again.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -21,8 +22,8 @@ from mainspring.authoring.saving import doubts
 from mainspring.authoring.studio import Studio
 from mainspring.contracts.errors import Clash, Denied, Finding, Invalid
 from mainspring.contracts.outcome import Unchanged
-from mainspring.definition.grants import lent_by
 from mainspring.definition.json_values import same
+from mainspring.definition.traits import traits_of
 from mainspring.triggers.changing import record_overtaken
 from mainspring.workspace import schedules
 from mainspring.workspace.automations import hold, hold_all, hold_names, read_grants, update
@@ -145,8 +146,9 @@ async def _ask(
     """What a program lets an automation do beyond what was agreed to waits for a person."""
     space, tx = ctx.actor.workspace_id, ctx.tx
     row = await hold(tx, space, automation_id)
-    lent = lent_by(read_grants(row["grants"]), await studio.words(space, row["document"]))
-    made.consent = await ask_if_wider(tx, space, automation_id, agreed, ctx.actor, lent)
+    words = await studio.words(space, row["document"])
+    traits = await asyncio.to_thread(traits_of, row["document"], read_grants(row["grants"]), words)
+    made.consent = await ask_if_wider(tx, space, automation_id, agreed, ctx.actor, traits)
     if made.consent is not None:
         made.state = "paused"
 
@@ -172,7 +174,10 @@ async def _edit(
         wanted = wanted_by(after, automation_id)
         if acknowledged is not None or not noted:
             await check_overlap(studio, tx, space, wanted, acknowledged=bool(acknowledged))
-    saved = await update(tx, space, automation_id, definition, report.grants, author.member_id)
+    saved = await update(
+        tx, space, automation_id, definition, report.grants, author.member_id,
+        traits=report.traits,
+    )  # fmt: skip
     made.warnings = doubts(report, saved)
     made.columns += [
         name for name in sorted(fields.keys() & _PLACES.keys()) if _differs(name, before, after)

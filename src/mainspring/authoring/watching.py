@@ -102,9 +102,10 @@ def _watch(studio: Studio, reachable: Reachables) -> CapabilityHandler:
             await hold_all(tx, space, [known])
             before = await schedules.waiting(tx, [(space, known)])
             agreed = await agreed_before(tx, space, known, ctx.actor, in_run=ctx.run is not None)
-            saved = await update(tx, space, known, definition, report.grants, ctx.actor.id)
-            lent = frozenset(grant.capability for grant in report.grants if grant.lent)
-            consent = await ask_if_wider(tx, space, known, agreed, ctx.actor, lent)
+            saved = await update(
+                tx, space, known, definition, report.grants, ctx.actor.id, traits=report.traits
+            )
+            consent = await ask_if_wider(tx, space, known, agreed, ctx.actor, report.traits)
             await record_overtaken(tx, before, studio.limits)
             # What was paused is set going by a person; a program leaves it as it is.
             starts = agreed is None or (consent is None and saved.state == "active")

@@ -79,6 +79,8 @@ class Authority:
     pace: Pace = field(default_factory=Pace)
     # Its steps, among which those that ask a person before it goes on.
     steps: tuple[Placed, ...] = ()
+    # The pointers of those that change nothing; None where that was not declared.
+    pure: frozenset[str] | None = None
     # Of tools from outside: exactly what was agreed to there.
     pins: Mapping[str, str] = field(default_factory=dict)
 
@@ -88,6 +90,7 @@ def authority_of(
     grants: Iterable[Grant],
     limits: Limits,
     pins: Mapping[str, str] | None = None,
+    pure: frozenset[str] | None = None,
 ) -> Authority:
     """Reads a definition that has been judged before, with the grants that stand beside it."""
     execution = document.get("execution") or {}
@@ -102,6 +105,7 @@ def authority_of(
         models=models_of(document, steps),
         pace=pace_of(execution),
         steps=steps,
+        pure=pure,
         pins=dict(pins or {}),
     )
 
@@ -124,7 +128,7 @@ def additions(before: Authority | None, after: Authority) -> tuple[Addition, ...
         *_each("start", more_starts(known.starts, after.starts, now)),
         *_each("start", more_together(known.pace, after.pace, now)),
         *_of_policy(known, after, now),
-        *_each("approval", open_gates(known.steps, after.steps)),
+        *_each("approval", open_gates(known.steps, after.steps, after.pure)),
         *_each("model", more_models(known.models, after.models, now)),
         *_of_grants([one for one in new if is_read(one)], after, now),
         *_of_memory(new, now),

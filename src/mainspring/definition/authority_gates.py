@@ -13,20 +13,27 @@ from mainspring.definition.authority_steps import Placed
 from mainspring.definition.authority_words import shown
 
 _ASKS: Final = "approval"
-# These change nothing by themselves; what stands inside of them is a step of its own.
-_IDLE: Final = frozenset({_ASKS, "for_each", "transform_data", "delay"})
+# The words of the language itself that change nothing. They are all that is known of a step where
+# no vocabulary was at hand to say which steps are pure.
+_LANGUAGE: Final = frozenset({_ASKS, "for_each", "transform_data", "delay"})
 _DAY: Final = 86_400
 _SHORTEST: Final = 60
 
 
-def open_gates(before: Sequence[Placed], after: Sequence[Placed]) -> Iterator[tuple[str, str]]:
-    """What goes without a person that did not: the place, and a sentence."""
+def open_gates(
+    before: Sequence[Placed], after: Sequence[Placed], pure: frozenset[str] | None = None
+) -> Iterator[tuple[str, str]]:
+    """What goes without a person that did not: the place, and a sentence.
+
+    ``pure`` are the pointers of the steps of ``after`` that change nothing: nobody is asked
+    about those, wherever they stand.
+    """
     kept = {one.id: one for one in after if one.action == _ASKS}
     for was in before:
         if was.action != _ASKS:
             continue
         gate = kept.get(was.id)
-        freed = _freed(was, before, gate, after)
+        freed = [one for one in _freed(was, before, gate, after) if not _is_pure(one, pure)]
         if gate is None:
             if freed:
                 says = f"It does not ask a person at the step {shown(was.id)} any more."
@@ -81,7 +88,7 @@ def _freed(
     """What is done without this answer, and was not."""
     guards = _guards(was, before)
     known = _free(was, before, guards)
-    now = [one for one in after if one.action not in _IDLE]
+    now = list(after)
     if gate is not None:
         # Where it goes on after a no, that has been said; the rest is measured as it was.
         patient = gate.config.get("on_decline") == was.config.get("on_decline")
@@ -106,10 +113,14 @@ def _free(gate: Placed, steps: Sequence[Placed], guards: frozenset[str] | None) 
     return [
         one
         for at, one in enumerate(steps)
-        if one.action not in _IDLE
+        if one is not gate
         and (
             at < place
             or (one.after_failure and not gate.after_failure)
             or (guards is not None and one.when not in guards)
         )
     ]
+
+
+def _is_pure(step: Placed, pure: frozenset[str] | None) -> bool:
+    return step.action in _LANGUAGE if pure is None else step.pointer in pure

@@ -20,6 +20,7 @@ from mainspring.contracts.plain_names import check_plain_name
 from mainspring.definition.grants import missing
 from mainspring.definition.json_text import content_hash
 from mainspring.definition.model import Definition
+from mainspring.definition.traits import UNDECLARED, Traits
 from mainspring.workspace.account_use import check_accounts
 from mainspring.workspace.consent_rows import renew
 from mainspring.workspace.secret_use import check_not_widened, missing_secrets
@@ -129,8 +130,8 @@ class Content:
     definition: Definition
     digest: bytes
     grants: list[dict[str, Any]]
-    # The capabilities among them that reach accounts of whoever made the automation.
-    lent: frozenset[str] = frozenset()
+    # What the vocabulary declares about them.
+    traits: Traits = UNDECLARED
 
 
 async def ensure_workspace(tx: Transaction, workspace_id: UUID, name: str) -> None:
@@ -144,10 +145,11 @@ async def save(
     definition: Definition,
     grants: Sequence[Grant],
     author: UUID,
+    traits: Traits | None = None,
 ) -> Saved:
     """Keeps a definition under its name; a changed one becomes a new version."""
     await hold_names(tx, workspace_id)
-    content = await keep_content(tx, workspace_id, definition, grants)
+    content = await keep_content(tx, workspace_id, definition, grants, traits)
     named = await tx.fetchrow(_HOLD_NAMED, workspace_id, definition.name)
     if named is None:
         return await _first(tx, workspace_id, content, author)
@@ -179,6 +181,7 @@ async def update(
     *,
     expected_version: int | None = None,
     archived: bool = False,
+    traits: Traits | None = None,
 ) -> Saved:
     """Keeps a definition as the next version of an automation, perhaps under a new name.
 
@@ -193,7 +196,7 @@ async def update(
             code="version_changed",
             suggestion="Read the automation again and make the change to what it is now.",
         )
-    content = await keep_content(tx, workspace_id, definition, grants)
+    content = await keep_content(tx, workspace_id, definition, grants, traits)
     saved = await put_version(tx, workspace_id, row, content, author)
     if not saved.changed:
         rows = await list_triggers(tx, workspace_id, automation_id)
@@ -228,7 +231,7 @@ async def put_version(
     )  # fmt: skip
     await renew(
         tx, workspace_id, automation_id, row["version"], version, document, content.grants,
-        content.lent,
+        content.traits,
     )  # fmt: skip
     await _follow(tx, workspace_id, automation_id, content.definition, state)
     return Saved(
@@ -249,7 +252,7 @@ async def put_in_force(
     await tx.execute(_BUMP, workspace_id, automation_id, version, content.definition.name)
     await renew(
         tx, workspace_id, automation_id, row["version"], version, document, content.grants,
-        content.lent,
+        content.traits,
     )  # fmt: skip
     await _follow(tx, workspace_id, automation_id, content.definition, state)
     return Saved(
@@ -269,7 +272,7 @@ async def _check_change(
     if author != row["created_by"]:
         document = content.definition.as_dict()
         check_not_widened(row["document"], document, widened)
-        check_accounts(row["document"], document, widened, content.lent)
+        check_accounts(row["document"], document, widened, content.traits.lent)
     if content.definition.name != row["name"]:
         await check_name(tx, workspace_id, content.definition.name, row["id"])
     return widened
@@ -352,14 +355,19 @@ def read_grants(kept: Sequence[dict[str, Any]]) -> tuple[Grant, ...]:
 
 
 async def keep_content(
-    tx: Transaction, workspace_id: UUID, definition: Definition, grants: Sequence[Grant]
+    tx: Transaction,
+    workspace_id: UUID,
+    definition: Definition,
+    grants: Sequence[Grant],
+    traits: Traits | None = None,
 ) -> Content:
     """Keeps a definition by its hash, and answers all that a version is made of."""
     document = definition.as_dict()
     digest = content_hash(document)
     await tx.execute(_KEEP_DEFINITION, workspace_id, digest, document)
-    lent = frozenset(grant.capability for grant in grants if grant.lent)
-    return Content(definition, digest, [grant.as_dict() for grant in grants], lent)
+    if traits is None:
+        traits = Traits(frozenset(grant.capability for grant in grants if grant.lent))
+    return Content(definition, digest, [grant.as_dict() for grant in grants], traits)
 
 
 async def _first(tx: Transaction, workspace_id: UUID, content: Content, author: UUID) -> Saved:

@@ -21,6 +21,7 @@ from mainspring.contracts.ids import new_id
 from mainspring.contracts.limits import Limits
 from mainspring.definition.authority import Addition, Authority, additions, authority_of, review
 from mainspring.definition.json_values import canonical, same
+from mainspring.definition.traits import UNDECLARED, Traits
 from mainspring.workspace.consent_names import with_board_names
 from mainspring.workspace.inbox import mark_consent_read
 
@@ -188,7 +189,7 @@ async def mark(
 async def renew(
     tx: Transaction, workspace_id: UUID, automation_id: UUID, before: int, version: int,
     document: Mapping[str, Any], grants: Sequence[Mapping[str, Any]],
-    lent: frozenset[str] = frozenset(),
+    traits: Traits = UNDECLARED,
 ) -> None:  # fmt: skip
     """Another version is in force: what is asked about the one before is asked about this.
 
@@ -200,7 +201,7 @@ async def renew(
         return
     then = await _agreed(tx, workspace_id, there)
     agreed = None if then is None else await authority_now(*then)
-    found = additions(agreed, await authority_now(document, grants, lent))
+    found = additions(agreed, await authority_now(document, grants, traits))
     if not found and (there.origin not in LOOKED_AT_ONCE or _is_back(then, document, grants)):
         await overtake(tx, workspace_id, automation_id)
         await mark_consent_read(tx, workspace_id, automation_id)
@@ -262,17 +263,14 @@ def _is_back(
 async def authority_now(
     document: Mapping[str, Any],
     grants: Sequence[Mapping[str, Any]],
-    lent: frozenset[str] = frozenset(),
+    traits: Traits = UNDECLARED,
 ) -> Authority:
-    """What a definition may do, read beside the loop: a large script takes its time.
-
-    ``lent`` are the capabilities that reach the accounts of whoever made the automation.
-    """
+    """What a definition may do, read beside the loop: a large script takes its time."""
     read = [
-        Grant(entry["capability"], entry["params"], lent=entry["capability"] in lent)
+        Grant(entry["capability"], entry["params"], lent=entry["capability"] in traits.lent)
         for entry in grants
     ]
-    return await asyncio.to_thread(authority_of, document, read, Limits())
+    return await asyncio.to_thread(authority_of, document, read, Limits(), None, traits.pure)
 
 
 def _read(row: Any) -> Consent:

@@ -16,6 +16,7 @@ from uuid import UUID
 from mainspring.contracts.errors import Clash, Finding
 from mainspring.contracts.grant import Grant
 from mainspring.definition.authority import Addition, Authority, additions, review
+from mainspring.definition.traits import UNDECLARED, Traits
 from mainspring.workspace.automations import hold, read_grants, set_state
 from mainspring.workspace.consent_names import with_board_names
 from mainspring.workspace.consent_rows import (
@@ -103,7 +104,7 @@ async def agreed_before(
 
 async def ask_if_wider(
     tx: Transaction, workspace_id: UUID, automation_id: UUID, agreed: Agreed | None, actor: Actor,
-    lent: frozenset[str] = frozenset(),
+    traits: Traits = UNDECLARED,
 ) -> Consent | None:  # fmt: skip
     """What a program lets an automation do beyond what was agreed to waits for a person.
 
@@ -116,13 +117,13 @@ async def ask_if_wider(
     version, kept = row["version"], row["grants"]
     triggers = await list_triggers(tx, workspace_id, automation_id)
     document = written_back(row["document"], triggers)
-    await renew(tx, workspace_id, automation_id, version, version, document, kept, lent)
+    await renew(tx, workspace_id, automation_id, version, version, document, kept, traits)
     there = await latest_consent(tx, workspace_id, automation_id)
     if there is not None and there.blocks(version):
         return there
     if not agreed.counts:
         return None
-    found = await additions_to(agreed, document, read_grants(kept), lent)
+    found = await additions_to(agreed, document, read_grants(kept), traits)
     if not found:
         return None
     return await ask_consent(
@@ -132,24 +133,20 @@ async def ask_if_wider(
 
 async def change_by(
     tx: Transaction, workspace_id: UUID, automation_id: UUID, actor: Actor,
-    work: Callable[[], Awaitable[T]], lent: frozenset[str] = frozenset(),
+    work: Callable[[], Awaitable[T]], traits: Traits = UNDECLARED,
 ) -> tuple[T, Consent | None]:  # fmt: skip
     """Changes an automation, and asks about what that adds where no person did it."""
     agreed = await agreed_before(tx, workspace_id, automation_id, actor)
     made = await work()
-    return made, await ask_if_wider(tx, workspace_id, automation_id, agreed, actor, lent)
+    return made, await ask_if_wider(tx, workspace_id, automation_id, agreed, actor, traits)
 
 
 async def additions_to(
     agreed: Agreed, document: Mapping[str, Any], grants: Sequence[Grant],
-    lent: frozenset[str] = frozenset(),
+    traits: Traits = UNDECLARED,
 ) -> tuple[Addition, ...]:  # fmt: skip
-    """What a definition with these grants may do beyond what was agreed to.
-
-    Grants that were kept do not know whether they are lent: ``lent`` says it for them.
-    """
-    reach = lent | {one.capability for one in grants if one.lent}
-    now = await authority_now(document, [one.as_dict() for one in grants], reach)
+    """What a definition with these grants may do beyond what was agreed to."""
+    now = await authority_now(document, [one.as_dict() for one in grants], traits)
     return additions(agreed.authority, now)
 
 

@@ -176,13 +176,15 @@ async def _store(
         saved = await create(tx, workspace_id, definition, grants, author)
     else:
         agreed = await agreed_authority(tx, workspace_id, there["id"])
-        saved = await update(tx, workspace_id, there["id"], definition, grants, author)
+        saved = await update(
+            tx, workspace_id, there["id"], definition, grants, author, traits=one.report.traits
+        )
         if not saved.changed and not saved.switched_back:
             return Imported(one.name, saved)
     # Nobody here has agreed to what the file says, also where it is nothing new.
     consent = await ask_consent(
         tx, workspace_id, saved.automation_id, saved.version, "import",
-        await additions_to(agreed, definition.as_dict(), grants),
+        await additions_to(agreed, definition.as_dict(), grants, one.report.traits),
         Actor(workspace_id, "member", author), agreed=agreed, tell=False,
     )  # fmt: skip
     return Imported(one.name, replace(saved, state="paused"), consent=consent)

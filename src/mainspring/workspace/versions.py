@@ -14,7 +14,8 @@ from uuid import UUID, uuid5
 from mainspring.contracts.errors import Missing
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.registry import Vocabulary
-from mainspring.definition.grants import lent_by, missing
+from mainspring.definition.grants import missing
+from mainspring.definition.traits import traits_of
 from mainspring.definition.validate import read_definition
 from mainspring.workspace.automations import (
     Content,
@@ -119,8 +120,9 @@ async def judge_version(
     old = await _version(tx, workspace_id, automation_id, version)
     await check_usable(old["definition"], automation_id, vocabulary, limits)
     definition = await asyncio.to_thread(read_definition, old["definition"])
-    lent = lent_by(read_grants(old["grants"]), vocabulary)
-    return Content(definition, old["definition_hash"], old["grants"], lent)
+    document = definition.as_dict()
+    traits = await asyncio.to_thread(traits_of, document, read_grants(old["grants"]), vocabulary)
+    return Content(definition, old["definition_hash"], old["grants"], traits)
 
 
 async def bring_back(

@@ -218,3 +218,40 @@ async def test_a_program_reads_an_integration_no_more_often_and_starts_nothing_p
         assert await asked(desk, one) == []
         assert (await other.call("watch_integration", source))["state"] == "paused"
         assert (await desk.call("watch_integration", source))["state"] == "active"
+
+
+async def test_a_program_that_reads_before_a_person_is_asked_needs_no_consent(
+    bench: Bench,
+) -> None:
+    """Over REST, by switching a trigger and by update_automation."""
+    ask = step("ask", "approval", {"title": "May I?"})
+    note = step("note", "inbox.post_notification", {"title": "x", "message": "x"})
+    look = step("look", "list_boards", {})
+    grants = [{"capability": name, "params": {}} for name in
+              ("approval.ask", "inbox.post_notification", "list_boards")]  # fmt: skip
+
+    def plan(*steps: dict[str, Any]) -> dict[str, Any]:
+        return document(*steps, name="careful", triggers=[clock()], grants=grants)
+
+    house, desk = bench.house, Desk(bench)
+    (made,) = await bring_in(bench, plan(ask, look, note))
+    await agree_to_all(house.database, house.workspace_id)
+    async with house.database.transaction() as tx:
+        await activate(tx, house.workspace_id, made, house.registry, house.limits)
+    place = f"/api/v1/automations/{made}"
+    async with served(house) as api:
+        put = await api.client.put(place, json=plan(look, ask, note))
+        assert (put.status_code, put.json()["consent"]) == (200, None), put.text
+        assert await asked(desk, made) == []
+
+        wider = await api.client.put(place, json=plan(look, note, ask))
+        says = [one["says"] for one in wider.json()["consent"]["additions"]]
+        lost = "It now does note (inbox.post_notification) without the answer at the step ask."
+        assert says == [lost]
+        # What waits is asked anew whenever something changes, and still not about the look.
+        off = await api.client.patch(f"{place}/triggers/cron-1", json={"enabled": False})
+        assert off.status_code == 200, off.text
+        assert await asked(desk, made) == [lost]
+        named = {"automation_id": str(made), "name": "careful too"}
+        await program(desk).call("update_automation", named)
+        assert await asked(desk, made) == [lost]

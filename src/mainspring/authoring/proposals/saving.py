@@ -127,7 +127,7 @@ async def _kept(studio: Studio, ctx: CallContext, kept: Kept, report: Report) ->
     before = await schedules.waiting(tx, [(space, base.automation_id)])
     saved = await update(
         tx, space, base.automation_id, definition, report.grants, ctx.actor.id,
-        expected_version=base.version,
+        expected_version=base.version, traits=report.traits,
     )  # fmt: skip
     # Whoever saves has read the whole of it, and agrees to what else was asked about it.
     await settle(tx, space, base.automation_id, saved.version, ctx.actor.id)

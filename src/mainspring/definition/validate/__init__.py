@@ -28,6 +28,7 @@ from mainspring.definition.grants import effective
 from mainspring.definition.json_text import check_value
 from mainspring.definition.model import Definition
 from mainspring.definition.pointers import parts_of
+from mainspring.definition.traits import traits_of
 from mainspring.definition.upgrade import Note, upgrade
 from mainspring.definition.validate.bounds import check_bounds, check_execution
 from mainspring.definition.validate.inputs import check_inputs
@@ -69,7 +70,9 @@ def validate(
     warnings = _in_order(sheet.warnings, notes)
     if findings or definition is None:
         return Report(findings, warnings, notes)
-    return Report((), warnings, notes, definition, effective(definition, vocabulary))
+    grants = effective(definition, vocabulary)
+    traits = traits_of(definition.as_dict(), grants, vocabulary)
+    return Report((), warnings, notes, definition, grants, traits)
 
 
 def read_definition(document: Any) -> Definition:

@@ -9,6 +9,7 @@ from typing import Final
 from mainspring.contracts.errors import Finding, Invalid
 from mainspring.contracts.grant import Grant
 from mainspring.definition.model import Definition
+from mainspring.definition.traits import Traits
 from mainspring.definition.upgrade import Note
 
 MOST_FINDINGS: Final = 100
@@ -25,6 +26,8 @@ class Report:
     definition: Definition | None = None
     # What a run of it may call; a person sees this before agreeing.
     grants: tuple[Grant, ...] = ()
+    # What the vocabulary declares about its capabilities and steps.
+    traits: Traits = field(default_factory=Traits)
 
     @property
     def ok(self) -> bool:

@@ -46,4 +46,4 @@ def _authority(
     report = validate(document, words, limits)
     if not report.ok:
         return report.findings[0]
-    return authority_of(report.accepted().as_dict(), report.grants, limits)
+    return authority_of(report.accepted().as_dict(), report.grants, limits, pure=report.traits.pure)

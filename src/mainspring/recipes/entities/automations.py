@@ -92,7 +92,10 @@ class AutomationKind:
         report.accepted()
         asked = await _additions(agreed, report)
         before = await schedules.waiting(tx, [(space, entity_id)])
-        saved = await update(tx, space, entity_id, report.accepted(), report.grants, ctx.actor.id)
+        saved = await update(
+            tx, space, entity_id, report.accepted(), report.grants, ctx.actor.id,
+            traits=report.traits,
+        )  # fmt: skip
         if asked:
             await ask_consent(
                 tx, space, entity_id, saved.version, "upgrade", asked, ctx.actor, agreed=agreed
@@ -147,7 +150,7 @@ class AutomationKind:
         report = await self._judge.judge(space, document, entity_id)
         await update(
             ctx.tx, space, entity_id, report.accepted(), report.grants, ctx.actor.id,
-            archived=True,
+            archived=True, traits=report.traits,
         )  # fmt: skip
 
     async def _made(
@@ -168,7 +171,8 @@ class AutomationKind:
 
 
 async def _additions(agreed: Agreed, report: Report) -> tuple[Addition, ...]:
-    return await additions_to(agreed, report.accepted().as_dict(), report.grants)
+    document = report.accepted().as_dict()
+    return await additions_to(agreed, document, report.grants, report.traits)
 
 
 async def _free(ctx: CallContext, name: str, own: UUID) -> str:

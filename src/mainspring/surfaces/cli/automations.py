@@ -96,9 +96,9 @@ async def _stored(
 
     async def work(tx: Transaction) -> Saved:
         if there is None:
-            saved = await save(tx, rooms.workspace_id, *kept)
+            saved = await save(tx, rooms.workspace_id, *kept, report.traits)
         else:
-            saved = await update(tx, rooms.workspace_id, there, *kept)
+            saved = await update(tx, rooms.workspace_id, there, *kept, traits=report.traits)
         deed.subject, deed.detail = saved.automation_id, tell_saved(saved, definition.name)
         deed.idle = is_idle(saved)
         return saved

@@ -263,16 +263,16 @@ def _updating(made: APIRouter, rooms: Rooms) -> None:
         report = await judge(rooms, space, await read_json_body(request), automation_id)
         definition = report.accepted()
 
-        lent = frozenset(grant.capability for grant in report.grants if grant.lent)
-
         async def work(tx: Connection) -> tuple[Saved, Consent | None]:
             async def put() -> Saved:
                 return await update(
                     tx, space, automation_id, definition, report.grants, caller.member_id,
-                    expected_version=expected,
+                    expected_version=expected, traits=report.traits,
                 )  # fmt: skip
 
-            saved, consent = await change_by(tx, space, automation_id, caller.actor, put, lent)
+            saved, consent = await change_by(
+                tx, space, automation_id, caller.actor, put, report.traits
+            )
             saved = saved if consent is None else replace(saved, state="paused")
             caller.idle = is_idle(saved)
             caller.detail |= tell_saved(saved, definition.name)

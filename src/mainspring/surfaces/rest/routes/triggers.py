@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import binascii
 from collections.abc import Mapping, Sequence
@@ -17,10 +18,11 @@ from starlette.responses import Response
 from mainspring.contracts.errors import Invalid
 from mainspring.contracts.roles import Permission
 from mainspring.definition.model import TriggerType
+from mainspring.definition.traits import Traits, traits_of
 from mainspring.store.database import Connection
 from mainspring.surfaces.rest.answers import Answer
 from mainspring.surfaces.rest.bodies import Body, read_body, takes
-from mainspring.surfaces.rest.door import SignedIn
+from mainspring.surfaces.rest.door import Caller, SignedIn
 from mainspring.surfaces.rest.ground import PREFIX, router
 from mainspring.surfaces.rest.marks import needs
 from mainspring.surfaces.rest.paging import PAGE, Limit, Page
@@ -29,7 +31,10 @@ from mainspring.surfaces.rooms import Rooms
 from mainspring.triggers.changing import change
 from mainspring.triggers.readback import last_payload, list_moments
 from mainspring.triggers.schedule import read_schedule
+from mainspring.workspace.automations import read_grants
 from mainspring.workspace.consents import change_by
+from mainspring.workspace.judging_here import words_for
+from mainspring.workspace.overview import read_automation
 from mainspring.workspace.switches import read_trigger, read_triggers, switch
 from mainspring.workspace.webhooks import revoke, rotate
 
@@ -189,18 +194,29 @@ def _switching(made: APIRouter, rooms: Rooms) -> None:
         asked = await read_body(request, Switch)
         where = (caller.workspace_id, automation_id, slug)
         caller.detail["enabled"] = asked.enabled
+        traits = await _traits(rooms, caller, automation_id)
 
         async def turn(tx: Connection) -> dict[str, Any]:
             async def put() -> None:
                 await switch(tx, *where, enabled=asked.enabled)
 
-            await change_by(tx, caller.workspace_id, automation_id, caller.actor, put)
+            await change_by(tx, caller.workspace_id, automation_id, caller.actor, put, traits)
             return await read_trigger(tx, *where)
 
         found = await change(
             caller.database, rooms.limits, caller.workspace_id, turn, automations=[automation_id]
         )
         return Answer(_shown(rooms, found))
+
+
+async def _traits(rooms: Rooms, caller: Caller, automation_id: UUID) -> Traits:
+    """What is declared about an automation as it is; asked before anything is held."""
+    space = caller.workspace_id
+    async with caller.database.acquire() as connection:
+        there = await read_automation(connection, space, automation_id)
+    document, grants = there["definition"], read_grants(there["grants"])
+    words = await words_for(rooms.registry, space, document)
+    return await asyncio.to_thread(traits_of, document, grants, words)
 
 
 def _tokens(made: APIRouter, rooms: Rooms) -> None:

@@ -151,7 +151,7 @@ def _going_back(made: APIRouter, rooms: Rooms) -> None:
                 )
 
             by = caller.actor
-            saved, consent = await change_by(tx, space, automation_id, by, put, content.lent)
+            saved, consent = await change_by(tx, space, automation_id, by, put, content.traits)
             found = await read_automation(tx, space, automation_id)
             caller.detail |= {**tell_saved(saved, found["name"]), "rollback_of": asked.version}
             return saved, consent, found

@@ -1,0 +1,79 @@
+"""What the vocabulary declares about the parts of a definition.
+
+A document and its grants are plain values and are compared as such. What a capability or an action
+does is declared where it is registered, so it is read here, while the vocabulary is at hand, and
+handed on beside them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from mainspring.contracts.capability import Capability, Effect
+from mainspring.definition.authority_steps import placed_steps
+from mainspring.definition.grants import lent_by, needs
+
+if TYPE_CHECKING:
+    from mainspring.contracts.grant import Grant
+    from mainspring.contracts.registry import Vocabulary
+
+
+@dataclass(frozen=True, slots=True)
+class Traits:
+    """What is declared about one definition."""
+
+    # The capabilities that reach the accounts of whoever made the automation.
+    lent: frozenset[str] = frozenset()
+    # The pointers of the steps that change nothing; None where no vocabulary was at hand.
+    pure: frozenset[str] | None = None
+
+
+# Where nobody has looked.
+UNDECLARED: Final = Traits()
+
+
+def traits_of(
+    document: Mapping[str, Any], grants: Iterable[Grant], vocabulary: Vocabulary
+) -> Traits:
+    """Reads the declarations for a definition that has been judged before."""
+    return Traits(lent_by(grants, vocabulary), pure_steps(document, vocabulary))
+
+
+def pure_steps(document: Mapping[str, Any], vocabulary: Vocabulary) -> frozenset[str]:
+    """The pointers of the steps that change nothing by themselves.
+
+    Steps inside of another are steps of their own.
+    """
+    return frozenset(
+        one.pointer for one in placed_steps(document) if is_pure(one.action, one.config, vocabulary)
+    )
+
+
+def is_pure(action: str, config: Mapping[str, Any], vocabulary: Vocabulary) -> bool:
+    """Whether a step only computes, waits, asks a person or reads what the workspace keeps."""
+    known = vocabulary.actions.get(action)
+    if known is None and action not in vocabulary.capabilities:
+        return False
+    if known is not None and known.asks:
+        return True
+    if known is not None and known.reports_usage:
+        return False
+    called = (
+        vocabulary.capabilities.get(one.capability) for one in needs(action, config, vocabulary)
+    )
+    return all(one is not None and _only_reads(one) for one in called)
+
+
+def _only_reads(capability: Capability) -> bool:
+    """Whether it reads what is kept here: no account, no host, no model and no money."""
+    declared = capability.annotations
+    return (
+        declared.effect is Effect.READ
+        and declared.reach is None
+        and declared.route is None
+        and declared.hosts is None
+        and not (declared.asks_outside or declared.pin or declared.side_effects)
+        and not (capability.write is not None or capability.may_cost or capability.uses_accounts)
+    )

@@ -1,0 +1,141 @@
+"""Which steps change nothing, as their actions and capabilities declare, and who is asked then."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from decimal import Decimal
+from typing import Any, Final
+
+import pytest
+
+from mainspring.contracts.action import Action
+from mainspring.contracts.capability import Annotations, Capability, Effect, Route, Write
+from mainspring.contracts.grant import Grant
+from mainspring.contracts.limits import Limits
+from mainspring.contracts.registry import Registry
+from mainspring.definition.authority import additions
+from mainspring.definition.authority import authority_of as _authority_of
+from mainspring.definition.traits import is_pure, pure_steps, traits_of
+from mainspring.wiring import build_registry
+
+LIMITS: Final = Limits()
+REAL: Final = build_registry(LIMITS)
+
+
+async def _nothing(ctx: Any, given: Any) -> Any:
+    raise AssertionError("nothing is called here")
+
+
+def _capability(name: str = "notes.read", write: Write | None = None, **hints: Any) -> Capability:
+    return Capability(name, name, {}, {}, _nothing, write, Annotations(**hints))
+
+
+def _words(*capabilities: Capability, **more: Any) -> Registry:
+    action = Action("pick", "pick", {}, {}, _nothing, **more)
+    return Registry(actions=[action], capabilities=capabilities)
+
+
+def _document(*plan: dict[str, Any], **execution: Any) -> dict[str, Any]:
+    return {"triggers": [], "plan": list(plan), "execution": execution, "inputs": {"schema": {}}}
+
+
+def _step(name: str, action: str, **config: Any) -> dict[str, Any]:
+    return {"step_id": name, "action": action, "config": config}
+
+
+@pytest.mark.parametrize(
+    ("action", "config", "pure"),
+    [
+        ("transform_data", {"output": 1}, True),
+        ("delay", {"seconds": 1}, True),
+        ("approval", {"title": "May I?"}, True),
+        ("for_each", {"items": [], "steps": []}, True),
+        ("list_boards", {}, True),
+        ("get_board", {"board_id": "x"}, True),
+        ("automation_kv.get", {"key": "x"}, True),
+        ("append_board_rows", {}, False),
+        ("notification", {"title": "x"}, False),
+        ("callback_webhook", {"url": "https://a.example"}, False),
+        ("http_fetch", {"url": "https://a.example", "method": "GET"}, False),
+        ("automation_llm_complete", {"prompt": "x"}, False),
+        ("agent_task", {"prompt": "x"}, False),
+        ("script", {"source": "return 1"}, False),
+        ("no.such.thing", {}, False),
+    ],
+)
+def test_what_the_product_offers_is_pure_by_what_it_declares(
+    action: str, config: dict[str, Any], pure: bool
+) -> None:
+    assert is_pure(action, config, REAL) is pure
+
+
+@pytest.mark.parametrize(
+    "hints",
+    [
+        {"effect": Effect.KEEP},
+        {"effect": Effect.SEND},
+        {"reach": lambda given: Effect.READ},
+        {"route": Route("mail", frozenset({"mail.example"}))},
+        {"hosts": frozenset({"a.example"})},
+        {"opens": True},
+        {"asks_outside": True},
+        {"pin": "x"},
+        {"side_effects": frozenset({"USER_VISIBLE"})},
+        {"price": lambda given: Decimal(1)},
+        {"asks_models": True},
+        {"connected": {"source": "fetch"}},
+    ],
+)
+def test_a_capability_that_reaches_further_than_the_workspace_is_not_pure(
+    hints: dict[str, Any],
+) -> None:
+    assert is_pure("notes.read", {}, _words(_capability()))
+    assert not is_pure("notes.read", {}, _words(_capability(**hints)))
+    calls = _words(_capability(**hints), uses=lambda config: (Grant("notes.read"),))
+    assert not is_pure("pick", {}, calls)
+
+
+def test_an_action_is_as_pure_as_what_it_calls() -> None:
+    assert is_pure("pick", {}, _words())
+    assert is_pure("pick", {}, _words(_capability(), uses=lambda config: (Grant("notes.read"),)))
+    assert not is_pure("pick", {}, _words(uses=lambda config: (Grant("not.there"),)))
+    assert not is_pure("pick", {}, _words(reports_usage=True))
+    held = replace(_capability(), write=Write(preview=lambda given: "x"))
+    assert not is_pure("notes.read", {}, _words(held))
+
+
+def test_steps_inside_and_after_a_failure_are_judged_by_themselves() -> None:
+    document = _document(
+        _step("all", "for_each", items=[], steps=[
+            _step("look", "get_board"), _step("add", "append_board_rows")]),
+        on_failure=[_step("last", "list_boards")],
+    )  # fmt: skip
+    assert pure_steps(document, REAL) == {
+        "/plan/0", "/plan/0/config/steps/0", "/execution/on_failure/0",
+    }  # fmt: skip
+
+
+ASK: Final = _step("ask", "approval", title="May I?")
+SEND: Final = _step("send", "append_board_rows", board_id="b")
+MAY: Final = (Grant("append_board_rows"), Grant("list_boards"))
+
+
+def _asked(before: dict[str, Any], after: dict[str, Any]) -> list[str]:
+    was, now = (
+        _authority_of(one, MAY, LIMITS, pure=traits_of(one, MAY, REAL).pure)
+        for one in (before, after)
+    )
+    return [one.says for one in additions(was, now) if one.kind == "approval"]
+
+
+def test_nobody_is_asked_about_a_pure_step_in_front_of_an_approval() -> None:
+    before = _document(ASK, SEND)
+    assert _asked(before, _document(_step("look", "list_boards"), ASK, SEND)) == []
+    assert _asked(before, _document(ASK, SEND, on_failure=[_step("look", "list_boards")])) == []
+    assert _asked(_document(ASK), _document(_step("look", "list_boards"))) == []
+    assert _asked(before, _document(SEND, ASK)) == [
+        "It now does send (append_board_rows) without the answer at the step ask."
+    ]
+    assert _asked(_document(_step("look", "list_boards"), ASK), _document(SEND)) == [
+        "It does not ask a person at the step ask any more."
+    ]
