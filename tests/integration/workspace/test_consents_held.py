@@ -227,7 +227,7 @@ async def test_a_program_that_reads_before_a_person_is_asked_needs_no_consent(
     ask = step("ask", "approval", {"title": "May I?"})
     note = step("note", "inbox.post_notification", {"title": "x", "message": "x"})
     look = step("look", "list_boards", {})
-    grants = [{"capability": name, "params": {}} for name in
+    grants: list[dict[str, Any]] = [{"capability": name, "params": {}} for name in
               ("approval.ask", "inbox.post_notification", "list_boards")]  # fmt: skip
 
     def plan(*steps: dict[str, Any]) -> dict[str, Any]:
