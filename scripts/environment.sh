@@ -78,7 +78,7 @@ install() {
     rm -f "$venv/made-for-run" "$venv/made-for-dev"
     # Not all of it is compiled: most of what is installed is never imported.
     # The page is built afterwards, with the deno that is installed here.
-    show_progress &
+    show_progress 9>&- &
     progress=$!
     PIP_DISABLE_PIP_VERSION_CHECK=1 MAINSPRING_BUILD_PAGE=no "$venv/bin/python" -m pip install --no-input --no-compile \
         --progress-bar off -c "$root/constraints.txt" -e "$target" >"$log" 2>&1 || installed=no

@@ -6638,7 +6638,10 @@ export interface operations {
     run_automation: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description A second call with the same key, within 24 hours, finds the first one's run. The member idempotency_key of the body does the same. */
+                "Idempotency-Key"?: string;
+            };
             path: {
                 automation_id: string;
             };
@@ -7322,7 +7325,10 @@ export interface operations {
     post_event: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description A second call with the same key, within 24 hours, tells nothing new. The member idempotency_key of the body does the same. */
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -9844,7 +9850,7 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @description It is made when it is not there. */
+                    /** @description It is made at once, empty, when it is not there. */
                     dataset_name: string;
                     /** @description Such as github.list_open_prs. */
                     adapter_op: string;
@@ -9940,7 +9946,7 @@ export interface operations {
                         /** @description Rows whose key another row of the answer has. */
                         duplicates: number;
                         duplicate_keys: string[];
-                        /** @description Rows that could not be kept. */
+                        /** @description Rows that could not be read or kept. */
                         left_out: number;
                         /** @description The first of those, each by its place in the answer. */
                         problems: {
@@ -10023,6 +10029,13 @@ export interface operations {
                         count: number;
                         /** @description Whether rows hold only the first. */
                         cut: boolean;
+                        /** @description Entries that could not be read as rows. */
+                        left_out: number;
+                        /** @description The first of those. */
+                        problems: {
+                            detail?: string;
+                            code?: string;
+                        }[];
                     };
                 };
             };
