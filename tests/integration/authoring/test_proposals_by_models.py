@@ -122,14 +122,14 @@ async def test_a_proposal_costs_no_more_than_was_allowed(bench: Bench) -> None:
     assert await ledger(bench) == []
 
 
-async def test_a_schedule_that_a_model_got_wrong_is_set_right_by_the_rules_and_told(
-    bench: Bench,
-) -> None:
+async def test_a_schedule_that_rules_and_model_read_differently_is_asked(bench: Bench) -> None:
     late = {"cron": "0 21 * * 1", "timezone": "Europe/Berlin"}
     wrong = {**GOOD, "triggers": [{**GOOD["triggers"][0], "config": late}]}
-    made = await proposed(bench, hands_in(wrong), REVIEWED)
-    assert made["definition"]["triggers"][0]["config"] == GOOD["triggers"][0]["config"]
-    assert any("21:00" in note or "0 21 * * 1" in note for note in made["notes"]), made["notes"]
+    made = await proposed(bench, hands_in(wrong))
+    assert made["status"] == "asks"
+    (question,) = made["questions"]
+    values = [one["value"] for one in question["choices"]]
+    assert values == [GOOD["triggers"][0]["config"], late]
 
 
 async def test_braces_in_the_words_are_words_and_cost_no_round(bench: Bench) -> None:

@@ -59,7 +59,7 @@ def test_a_day_that_is_left_out_is_not_among_the_days(exception: str) -> None:
 @pytest.mark.parametrize(
     ("words", "crons", "sentence"),
     [
-        ("every hour but not at night", ("0 6-21 * * *",), "every hour except from 22:00 to 05:00"),
+        ("every hour but not at night", ("0 6-21 * * *",), "every hour from 06:00 to 21:00"),
         ("hourly except at noon", ("0 0-11,13-23 * * *",), "every hour except at 12:00"),
         ("every day except the 13th at 9", ("0 9 1-12,14-31 * *",),
          "on the days other than the 13th of every month at 09:00"),

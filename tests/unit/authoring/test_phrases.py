@@ -24,7 +24,7 @@ from mainspring.surfaces.cli.screen import Screen
 from mainspring.surfaces.cli.when import tell_when
 from mainspring.triggers.schedule import read_schedule, rfc3339
 from scripts.phrase_score import INDEPENDENT, PHRASES, ZONE, score
-from tests.kit.moments import NOW
+from tests.kit.moments import NOW, same_moments
 
 LEAST_SHARE = 0.99
 
@@ -49,7 +49,7 @@ def test_the_share_of_phrases_that_are_read_right_does_not_fall(file: Path, phra
         ("on the last day of the month at 9 Berlin time", ["0 9 L * *"],
          "on the last day of every month at 09:00"),
         ("every 15 minutes during working hours Berlin time", ["*/15 9-16 * * 1-5"],
-         "every 15 minutes from 09:00 to 17:00 on weekdays"),
+         "every 15 minutes from 09:00 to 16:45 on weekdays"),
         ("the first Monday of the month at noon Berlin time", ["0 12 * * 1#1"],
          "on the first Monday of every month at 12:00"),
         ("every 24 December at half past six pm Berlin time", ["30 18 24 12 *"],
@@ -57,6 +57,26 @@ def test_the_share_of_phrases_that_are_read_right_does_not_fall(file: Path, phra
         ("Mon, Wed and Fri at 17h30 Berlin time", ["30 17 * * 1,3,5"],
          "every Monday, Wednesday and Friday at 17:30"),
         ("every 90 minutes Berlin time", ["0 */3 * * *", "30 1-22/3 * * *"], "every 90 minutes"),
+        ("every 2 hours at :15 Berlin time", ["15 */2 * * *"], "every 2 hours at minute 15"),
+        ("every 30 minutes at :10 Berlin time", ["10,40 * * * *"],
+         "every 30 minutes from 00:10 to 23:40"),
+        ("every 3 hours at 20 past the hour from 8 to 20 Berlin time", ["20 8-17/3 * * *"],
+         "every day at 08:20, 11:20, 14:20 and 17:20"),
+        ("on the last Friday in each quarter at 9 Berlin time", ["0 9 * 3,6,9,12 5L"],
+         "on the last Friday of March, June, September and December at 09:00"),
+        ("the first and last Monday of each quarter at 9 Berlin time",
+         ["0 9 * 1,4,7,10 1#1", "0 9 * 3,6,9,12 1L"],
+         "on the first Monday of January, April, July and October and on the last Monday of "
+         "March, June, September and December at 09:00"),
+        ("third Friday of the last month of each quarter at 9 Berlin time",
+         ["0 9 * 3,6,9,12 5#3"],
+         "on the third Friday of March, June, September and December at 09:00"),
+        ("M-F 9-5 hourly Berlin time", ["0 9-17 * * 1-5"],
+         "every hour from 09:00 to 17:00 on weekdays"),
+        ("every Monday in every month but August at 9 Berlin time", ["0 9 * 1-7,9-12 1"],
+         "every Monday in every month but August at 09:00"),
+        ("Sun at 9 Berlin time", ["0 9 * * 0"], "every Sunday at 09:00"),
+        ("news about the Sun every day at 8 Berlin time", ["0 8 * * *"], "every day at 08:00"),
     ],
 )  # fmt: skip
 def test_a_phrase_becomes_expressions_and_a_sentence(
@@ -66,6 +86,80 @@ def test_a_phrase_becomes_expressions_and_a_sentence(
 
     assert list(reading.crons) == crons
     assert reading.sentence == f"{sentence}, Europe/Berlin"
+
+
+@pytest.mark.parametrize(
+    ("said", "zone", "shown"),
+    [
+        ("Etc/GMT-11", "Etc/GMT-11", "UTC+11 (Etc/GMT-11)"),
+        ("GMT-11", "Etc/GMT+11", "UTC-11 (Etc/GMT+11)"),
+        ("UTC+14", "Etc/GMT-14", "UTC+14 (Etc/GMT-14)"),
+        ("UTC+5:30", "Asia/Kolkata", "Asia/Kolkata"),
+        (", Europe/London", "Europe/London", "Europe/London"),
+    ],
+)
+def test_a_zone_keeps_its_sign_and_is_shown_by_its_offset(said: str, zone: str, shown: str) -> None:
+    (reading,) = _read(f"every day at 9 {said}").readings
+
+    assert reading.timezone == zone
+    assert reading.sentence == f"every day at 09:00, {shown}"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "email me how long the Sun shines",
+        "tell me about the Sun and Mars",
+        "post who sat in the meeting",
+        "Sun",
+    ],
+)
+def test_a_short_day_that_is_a_word_of_its_own_is_no_schedule(text: str) -> None:
+    assert _read(text) == Answer()
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("hourly at 9 on weekdays", "which_times"),
+        ("on the 15th of each quarter", "which_of_month"),
+        ("every day at 9 UTC+19", "time_zone"),
+        ("every day at 9 UTC+12:45", "time_zone"),
+    ],
+)
+def test_what_can_be_meant_in_two_ways_is_asked(text: str, kind: str) -> None:
+    answer = _read(text)
+
+    assert answer.readings == ()
+    assert [one.kind for one in answer.clarifications] == [kind]
+
+
+@pytest.mark.parametrize("text", ["every 90 minutes at :15", "the fifth Monday of each quarter"])
+def test_what_no_schedule_says_is_refused_and_not_bent(text: str) -> None:
+    answer = _read(text)
+
+    assert answer.readings == ()
+    assert len(answer.refusals) == 1
+
+
+def test_the_sentence_of_a_reading_is_read_back_as_the_same_moments() -> None:
+    readings = [
+        reading
+        for file in (PHRASES, INDEPENDENT)
+        for one in score(file)
+        for reading in _read(one.text).readings
+        # The end of a stretch counts by the hour, and does not by the minute.
+        if "minutes from" not in reading.sentence
+    ]
+    wrong = []
+    for one in readings:
+        again = _read(one.sentence, "UTC")
+        times = [(cron, each.timezone) for each in again.readings for cron in each.crons]
+        if not same_moments(times, [(cron, one.timezone) for cron in one.crons]):
+            wrong.append(one.sentence)
+
+    assert len(readings) > 750
+    assert set(wrong) <= {"on the days other than the 13th of every month at 09:00, Africa/Kigali"}
 
 
 def test_what_was_not_said_is_told_as_an_assumption() -> None:

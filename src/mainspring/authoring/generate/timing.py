@@ -1,8 +1,9 @@
-"""Schedules are read twice, by rules and by the model, and where they differ the rules win.
+"""Schedules are read twice, by rules and by the model, and where they differ a person is asked.
 
-Two schedules are the same when they mean the same moments, however they are written. What the
-rules ask a person about is asked, whatever the model thought of it. Where the rules had to suppose
-an hour or a day, a difference is a question too, with both readings as answers.
+Two schedules are the same when they mean the same moments, however they are written. A difference
+is a question with both readings as answers. What the rules ask a person about is asked, whatever
+the model thought of it. The rules decide alone only where the model has no schedule that can be
+read.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import Any, Final
 
 from mainspring.authoring.generate.desk import tidy
 from mainspring.authoring.phrases.answers import Answer, Reading
+from mainspring.authoring.phrases.echo import say_schedule
 from mainspring.authoring.phrases.reading import read_words
 from mainspring.authoring.phrases.weeks import moments_of
 from mainspring.authoring.phrases.zones import is_zone
@@ -78,7 +80,7 @@ def read_schedule(wish: Wish) -> Answer:
 def settle(
     document: Mapping[str, Any], wish: Wish, read: Answer, words: Vocabulary, resources: Resources
 ) -> Timed:
-    """The triggers of a document, with the rules' reading where the two differ."""
+    """The triggers of a document, with a question where the two readings differ."""
     given = document.get("triggers")
     triggers = list(given) if isinstance(given, list) else []
     kept = Timed(triggers, moved={place: place for place in range(len(triggers))})
@@ -103,7 +105,7 @@ def settle(
     mine = [time for place in fresh for time in _times([triggers[place]])]
     if not asks and same_moments(mine, _read_times(read), wish.now):
         return kept
-    if mine and not asks and any(map(_guessed, read.readings)) and all(map(_can_be_read, mine)):
+    if mine and not asks and all(map(_can_be_read, mine)):
         return _either(kept, fresh, mine, read, words, resources)
     return _by_rules(kept, fresh, read, words, resources, document, wish.now)
 
@@ -119,6 +121,8 @@ def _changed(
         mine = _times([kept.triggers[fresh[0]]])
         differ = zones or not same_moments(mine, _read_times(read), wish.now)
         if differ and not _TAKES_BACK.search(wish.text):
+            if mine and not zones and all(map(_can_be_read, mine)):
+                return _either(kept, fresh, mine, read, words, resources)
             return _by_rules(kept, fresh, read, words, resources, {}, wish.now)
     wanted = _read_times(read)
     if clear and not same_moments(_times(kept.triggers), wanted, wish.now):
@@ -144,24 +148,54 @@ def _either(
     kept: Timed, fresh: list[int], mine: Sequence[Times], read: Answer, words: Vocabulary,
     resources: Resources,
 ) -> Timed:  # fmt: skip
-    """A question in the place of the schedules, where the rules supposed what nobody said."""
+    """A question in the place of the schedules, with both readings as answers."""
     rest = [place for place in range(len(kept.triggers)) if place not in fresh]
     bench = Workbench(words, resources, triggers=[kept.triggers[place] for place in rest])
     ours = _read_times(read)
     said = "; ".join(one.sentence for one in read.readings)
-    theirs = "; ".join(f"{tidy(cron, 60)}, {tidy(zone, 60)}" for cron, zone in mine[:3])
+    theirs = _said(mine)
     supposed = [one for each in read.readings for one in each.assumptions if not _of_zone(one)]
+    why = "The rules and the model read the time differently."
+    if supposed:
+        why = f"{why} The rules had to assume {'; '.join(supposed)}."
     bench.ask(
         "when", under("/triggers", len(rest)), "When should it happen?", kind="schedule",
         schema=WHEN_SCHEMA,
         choices=(
-            Choice(said, _value(ours)),
-            Choice(f"{theirs}, as the model read it", _value(mine)),
+            Choice(said, _value(ours), _extras(kept, fresh, len(ours), len(rest))),
+            Choice(
+                f"{theirs}, as the model read it",
+                _value(mine),
+                _extras(kept, fresh, len(mine), len(rest)),
+            ),
         ),
-        why=f"The words leave it open: by the rules it would be {'; '.join(supposed)}.",
+        why=why,
     )  # fmt: skip
     moved = {place: new for new, place in enumerate(rest)}
     return Timed(bench.triggers, tuple(bench.questions), [], moved, changed=True)
+
+
+def _extras(kept: Timed, fresh: list[int], count: int, at: int) -> tuple[tuple[str, Any], ...]:
+    """All else that the model said of its schedules, for triggers that an answer makes."""
+    found: list[tuple[str, Any]] = []
+    for place in range(count):
+        own = kept.triggers[fresh[min(place, len(fresh) - 1)]]
+        more = {name: own[name] for name in own.keys() - {"id", "type", "config"}}
+        found += [(under("/triggers", at + place, name), more[name]) for name in sorted(more)]
+        config = {**_config(own)}
+        found += [
+            (under("/triggers", at + place, "config", name), config[name])
+            for name in sorted(config.keys() - {"cron", "timezone"})
+        ]
+    return tuple(found)
+
+
+def _said(times: Sequence[Times]) -> str:
+    """Schedules in words; those of one zone in one sentence."""
+    zones: dict[str, list[str]] = {}
+    for cron, zone in times:
+        zones.setdefault(zone, []).append(cron)
+    return "; ".join(tidy(say_schedule(crons, zone), 200) for zone, crons in zones.items())
 
 
 def _value(times: Sequence[Times]) -> Any:
@@ -226,7 +260,7 @@ def _as_model_read(mine: Sequence[Any]) -> tuple[Choice, ...]:
     if len(times) != 1 or not _can_be_read(times[0]):
         return ()
     cron, zone = times[0]
-    return (Choice(f"{cron}, {zone}, as the model read it", {"cron": cron, "timezone": zone}),)
+    return (Choice(f"{_said(times)}, as the model read it", {"cron": cron, "timezone": zone}),)
 
 
 def _with_conditions(

@@ -22,7 +22,7 @@ ASIDE_RULES: Final[tuple[Rule, ...]] = (
     (
         re.compile(
             rf"(?:the )?(?:last|past|previous|preceding|next|coming|this|current) (?:{NUM} )?"
-            r"(?:minute|hour|day|week|month|quarter|year|weekends)\b(?! of)(?:'s)?"
+            r"(?:minute|hour|day|week|month|quarter|year|weekends)\b(?! of| in every)(?:'s)?"
         ),
         lambda m: (
             None

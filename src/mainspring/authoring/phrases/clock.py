@@ -20,7 +20,7 @@ _HALF: Final = re.compile(rf"half (\d{{1,2}})\b(?! (?:hour|day))(?: o'clock)?{_A
 _TWO_WORDS: Final = re.compile(rf"(\d{{1,2}}) (15|30|45)\b(?! [a-z]+s\b| ?[:%]){_AP}")
 _FOUR: Final = re.compile(r"([01]\d|2[0-3])([0-5]\d)(?: (?:h|hour)\b)?(?= |$)")
 _BARE: Final = re.compile(
-    r"(\d{1,2})\b(?! ?(?:%|percent|minute|hour|day|week|month|times|st|nd|rd|th|least"
+    r"(\d{1,2})\b(?! ?(?:%|percent|(?:minute|hour|day|week|month)(?!ly)|times|st|nd|rd|th|least"
     r"|most|[:/.] ?\d))"
 )
 _PART: Final = re.compile(r" (?:in the|at|of the)? ?(morning|afternoon|evening|night)\b")

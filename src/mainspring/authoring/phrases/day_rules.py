@@ -115,7 +115,23 @@ def _eve(found: re.Match[str]) -> Made:
     return "days", frozenset((day - 1) % 7 for day in days_of(found[1])), True
 
 
+def _quarter_months(found: re.Match[str]) -> Made:
+    """``of the last month of every quarter``: the months that are meant."""
+    which = 3 if found[1] == "last" else _which(found[1])
+    return ("months", frozenset(range(which, 13, 3)), True) if 1 <= which <= 3 else None
+
+
 DAY_RULES: Final[tuple[Rule, ...]] = (
+    (
+        re.compile(
+            rf"(?:(?:of|in|during) )?(?:the )?({NTH}) month (?:of|in) (?:every|the|a) quarter\b"
+        ),
+        _quarter_months,
+    ),
+    (
+        re.compile(rf"(?:on )?(?:the )?({ORD})(?: day)? (?=(?:of|in) (?:every|the|a) quarter\b)"),
+        lambda m: ("quarter_day", number(m[1]), True) if 1 < number(m[1]) <= 31 else None,
+    ),
     # Every 4th hour counts stretches; every 4th is a date.
     (
         re.compile(
@@ -260,7 +276,12 @@ DAY_RULES: Final[tuple[Rule, ...]] = (
     ),
     (re.compile(rf"(?:the )({ORD}(?:{SEP}{ORD}){{0,4}}) ({DAY}(?:{SEP}{DAY})?)\b"), _nths),
     (re.compile(rf"(?:on )?(?:the )?({ORD}) ({DAY})\b"), _nths),
-    (re.compile(rf"(?:on )?(?:the )?(last) ({DAY})(?= (?:of|in) )"), _nths),
+    (
+        re.compile(
+            rf"(?:on )?(?:the )?((?:{NTH}{SEP}){{0,4}}last) ({DAY}(?:{SEP}{DAY})?)(?= (?:of|in) )"
+        ),
+        _nths,
+    ),
     (
         re.compile(
             rf"(?:(?:on|every) )?(?:the )?(?:day )?({ORD}(?:{SEP}(?:{ORD}|last"

@@ -7,12 +7,10 @@ from typing import Any, Final
 
 from mainspring.authoring.phrases.calendar_days import plan_days
 from mainspring.authoring.phrases.crons import DayFields, at_times, week_days
+from mainspring.authoring.phrases.echo import WORKING
 from mainspring.authoring.phrases.plans import (
-    WORKING,
     Option,
     Plan,
-    at_words,
-    days_words,
     left_out_times,
     times_of,
     unit_of,
@@ -85,7 +83,7 @@ def _which_days(wish: Wish) -> Plan:
 def _on_days(wish: Wish, days: frozenset[int], plan: Plan) -> Option:
     times = times_of(wish, plan)
     fields = DayFields(week_day=week_days(days))
-    return Option(f"{days_words(days)}{at_words(times)}", tuple(at_times(times, fields)))
+    return Option(tuple(at_times(times, fields)))
 
 
 def _nothing_left() -> Plan:

@@ -55,7 +55,7 @@ _OPENINGS: Final = (
     re.compile(rf"(?:but )?(?:please )?{_NOT}(?: (?:{_VERBS})){{0,4}}{_PLACE} "),
 )
 # "Every day but Sunday" leaves one out; "not on Monday but on Tuesday" names one.
-_BUT: Final = re.compile(r"(?:but|bar)(?: on)?(?: the)? ")
+_BUT: Final = re.compile(r"(?:but|bar)(?: (?:on|in))?(?: the)? ")
 _ALL: Final = re.compile(r"(?:day|daily|weekdays|night|morning|evening|hour|month)$")
 _LONGEST_BEFORE: Final = 12
 
@@ -101,6 +101,9 @@ def find_negation(
                 return made
     but = _BUT.match(text, at)
     if but is not None and _ALL.search(text[max(0, at - _LONGEST_BEFORE) : at].rstrip(" ,")):
+        months = _MONTHS.match(text, but.end())
+        if months is not None:
+            return "without_months", months_of(months[1]), months.end()
         return _days(text, but.end())
     return None
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -14,38 +13,33 @@ from mainspring.authoring.phrases.crons import (
     week_days,
     written,
 )
+from mainspring.authoring.phrases.echo import clock_words, say_crons
 from mainspring.authoring.phrases.negations import PARTS_OF_DAY
 from mainspring.authoring.phrases.wishes import Wish
 
 MORNING: Final = 9 * 60
-# More days of a month than these are told by those that are not among them.
-_MANY_DAYS: Final = 20
-_MANY_MONTHS: Final = 8
 _PART_TIMES: Final = {
     "morning": 9 * 60, "afternoon": 14 * 60, "evening": 18 * 60, "night": 22 * 60,
     "noon": 12 * 60, "midnight": 0, "nightly": 0,
     "start of the day": 9 * 60, "end of the day": 17 * 60,
 }  # fmt: skip
-WORKING: Final = frozenset({1, 2, 3, 4, 5})
-DAY_WORDS: Final = (
-    "Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday",
-)  # fmt: skip
-MONTH_WORDS: Final = (
-    "January", "February", "March", "April", "May", "June", "July", "August", "September",
-    "October", "November", "December",
-)  # fmt: skip
-NTH_WORDS: Final = {1: "first", 2: "second", 3: "third", 4: "fourth", 5: "fifth", -1: "last"}
 
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One way in which a wish could be meant."""
+    """One way in which a wish could be meant, and the sentence that repeats its schedule."""
 
-    sentence: str
     crons: tuple[str, ...]
     # Every second of its moments only; which half is told by the date it begins with.
     fortnight: bool = False
+    # A condition for the steps, with the days that it leaves, in words.
     when: str | None = None
+    days: str = ""
+
+    @property
+    def sentence(self) -> str:
+        said = say_crons(self.crons, self.days)
+        return f"{said}, every second week" if self.fortnight else said
 
 
 @dataclass(slots=True)
@@ -58,35 +52,6 @@ class Plan:
     refuses: str | None = None
     text: str = ""
     options: tuple[Option, ...] = ()
-
-
-def joined(words: Sequence[str]) -> str:
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
-
-
-def clock_words(minutes: int) -> str:
-    return f"{minutes // 60 % 24:02d}:{minutes % 60:02d}"
-
-
-def ordinal(day: int) -> str:
-    ending = "th" if 10 < day < 20 else {1: "st", 2: "nd", 3: "rd"}.get(day % 10, "th")
-    return f"{day}{ending}"
-
-
-def days_words(days: frozenset[int]) -> str:
-    if len(days) == 7:
-        return "every day"
-    if days == WORKING:
-        return "every weekday"
-    if days == {0, 6}:
-        return "every Saturday and Sunday"
-    return "every " + joined([DAY_WORDS[day] for day in sorted(days, key=lambda day: day or 7)])
-
-
-def months_words(months: frozenset[int]) -> str:
-    if _MANY_MONTHS < len(months) < 12:
-        return f"every month but {months_words(frozenset(range(1, 13)) - months)}"
-    return joined([MONTH_WORDS[month - 1] for month in sorted(months)])
 
 
 def times_of(wish: Wish, plan: Plan) -> list[int]:
@@ -158,33 +123,24 @@ def fortnight_plan(wish: Wish, days: frozenset[int]) -> Plan:
     plan = Plan()
     times = times_of(wish, plan)
     crons = tuple(at_times(times, DayFields(week_day=week_days(days))))
-    sentence = f"{days_words(days)}{at_words(times)}, every second week"
     return Plan(
         asks="which_weeks",
         text="Cron cannot count in fortnights, so the schedule is weekly and a condition lets "
         "every second week pass. With which date does it begin?",
-        options=(Option(sentence, crons, fortnight=True),),
+        options=(Option(crons, fortnight=True),),
         notes=plan.notes,
     )
 
 
 def near_weeks(wish: Wish, times: list[int]) -> list[Option]:
     """What comes nearest to every so many weeks."""
-    days, at = week_days_of(wish) or frozenset({1}), at_words(times)
+    days = week_days_of(wish) or frozenset({1})
     crons = tuple(at_times(times, DayFields(week_day=week_days(days))))
-    near = [
-        Option(days_words(days) + at, crons),
-        Option(f"{days_words(days)}{at}, every second week", crons, fortnight=True),
-    ]
+    near = [Option(crons), Option(crons, fortnight=True)]
     if len(days) == 1:
         first = DayFields(week_day=f"{min(days)}#1")
-        said = f"on the first {DAY_WORDS[min(days)]} of every month{at}"
-        near.append(Option(said, tuple(at_times(times, first))))
+        near.append(Option(tuple(at_times(times, first))))
     return near
-
-
-def at_words(times: Sequence[int]) -> str:
-    return f" at {joined([clock_words(one) for one in times])}"
 
 
 def week_days_of(wish: Wish) -> frozenset[int] | None:
@@ -208,20 +164,9 @@ def months_of(wish: Wish) -> frozenset[int] | None:
     return (frozenset(found or range(1, 13)) - left_out) or None
 
 
-def each_month(months: frozenset[int] | None) -> str:
-    return f"{months_words(months)}" if months else "every month"
-
-
 def month_day_field(days: frozenset[int]) -> str:
     plain = written([day for day in days if day > 0], 31, 1, stepped=False) if days - {-1} else ""
     return ",".join(part for part in (plain, "L" if -1 in days else "") if part)
-
-
-def on_words(days: frozenset[int]) -> str:
-    if len(days) > _MANY_DAYS:
-        return f"days other than the {on_words(frozenset(range(1, 32)) - days)}"
-    words = [ordinal(day) for day in sorted(days) if day > 0]
-    return joined([*words, *(["last day"] if -1 in days else [])])
 
 
 def unit_of(wish: Wish) -> tuple[int, str] | None:

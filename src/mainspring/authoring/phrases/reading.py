@@ -22,6 +22,7 @@ from mainspring.authoring.phrases.answers import (
     Refusal,
     Span,
 )
+from mainspring.authoring.phrases.echo import say_schedule, zone_words
 from mainspring.authoring.phrases.exceptions import plan_wish
 from mainspring.authoring.phrases.pieces import find_pieces
 from mainspring.authoring.phrases.plans import Option, Plan
@@ -98,7 +99,7 @@ def _reading(
         span=span,
         crons=plan.option.crons,
         timezone=zones[0],
-        sentence=f"{plan.option.sentence}, {zones[0]}",
+        sentence=say_schedule(plan.option.crons, zones[0]),
         assumptions=tuple(dict.fromkeys(notes)),
         moments=tuple(next_moments(plan.option.crons, zones[0], now)),
     )
@@ -114,7 +115,7 @@ def _which_zone(wish: Wish, span: Span, option: Option | None) -> Clarification:
     choices = tuple(
         Choice(zone, ())
         if option is None
-        else Choice(f"{option.sentence}, {zone}", option.crons, zone)
+        else Choice(say_schedule(option.crons, zone), option.crons, zone)
         for zone in zones
     )
     return Clarification(span, "time_zone", question, choices)
@@ -141,7 +142,7 @@ def _choices(options: Sequence[Option], zones: Sequence[str], now: datetime) -> 
         elif option.fortnight:
             choices.append(Choice(option.sentence))
         elif option.when is None or (zone is not None and _same_day_in_utc(option, zone, now)):
-            told = option.sentence if zone is None else f"{option.sentence}, {zone}"
+            told = option.sentence if zone is None else f"{option.sentence}, {zone_words(zone)}"
             choices.append(Choice(told, option.crons, zone, option.when))
     return tuple(choices)
 

@@ -199,8 +199,14 @@ RHYTHM_RULES: Final[tuple[Rule, ...]] = (
         ),
     ),
     (
-        re.compile(r"at (?:minute |: ?)(\d{1,2})(?: (?:and|,) (?:: ?)?(\d{1,2}))?\b"),
-        lambda m: ("mark", tuple(int(one) for one in m.groups() if one and int(one) < 60), True),
+        re.compile(
+            r"at (?:minute |: ?)\d{1,2}\b(?: (?:, and|and|,) (?:at )?(?:: ?)?\d{1,2}\b){0,11}"
+        ),
+        lambda m: (
+            "mark",
+            tuple(int(one) for one in re.findall(r"\d+", m[0]) if int(one) < 60),
+            True,
+        ),
     ),
     (re.compile(r"at (\d{1,2}) past\b(?! \d)"), lambda m: ("mark", (int(m[1]) % 60,), True)),
     (

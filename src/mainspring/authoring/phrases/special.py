@@ -11,15 +11,12 @@ from mainspring.authoring.phrases.crons import (
     week_days,
     written,
 )
+from mainspring.authoring.phrases.echo import ordinal
 from mainspring.authoring.phrases.plans import (
     Option,
     Plan,
-    at_words,
-    days_words,
-    each_month,
     fortnight_plan,
     months_of,
-    ordinal,
     times_of,
     week_days_of,
 )
@@ -52,10 +49,10 @@ def plan_of(wish: Wish) -> Plan | None:
 
 
 _OFTEN: Final = (
-    Option("every hour", ("0 * * * *",)),
-    Option("every day at 09:00", ("0 9 * * *",)),
-    Option("every weekday at 09:00", ("0 9 * * 1-5",)),
-    Option("every Monday at 09:00", ("0 9 * * 1",)),
+    Option(("0 * * * *",)),
+    Option(("0 9 * * *",)),
+    Option(("0 9 * * 1-5",)),
+    Option(("0 9 * * 1",)),
 )
 
 
@@ -78,23 +75,18 @@ def _twofold(wish: Wish) -> Plan | None:
         return None
     plan = Plan()
     times = times_of(wish, plan)
-    at = at_words(times)
     if unit == "monthly":
         options = (
-            Option(
-                f"every second month on the 1st{at}", tuple(at_times(times, DayFields("1", "*/2")))
-            ),
-            Option(
-                f"on the 1st and 15th of every month{at}", tuple(at_times(times, DayFields("1,15")))
-            ),
+            Option(tuple(at_times(times, DayFields("1", "*/2")))),
+            Option(tuple(at_times(times, DayFields("1,15")))),
         )
     else:
         days = week_days_of(wish) or frozenset({1})
         weekly = tuple(at_times(times, DayFields(week_day=week_days(days))))
         twice = tuple(at_times(times, DayFields(week_day="1,4")))
         options = (
-            Option(f"{days_words(days)}{at}, every second week", weekly, fortnight=True),
-            Option(f"every Monday and Thursday{at}", twice),
+            Option(weekly, fortnight=True),
+            Option(twice),
         )
     what = "month" if unit == "monthly" else "week"
     text = f"Does bi{unit} mean every second {what}, or twice a {what}?"
@@ -108,15 +100,11 @@ def _working_day(wish: Wish) -> Plan | None:
     which = found[0]
     plan = Plan()
     times = times_of(wish, plan)
-    at = at_words(times)
     months = months_of(wish) or _quarterly(wish, which)
     month = written(months, 12, 1) if months else "*"
     if which == -1:
         plan.notes.append("working days are Monday to Friday, because holidays are not known here")
-        plan.option = Option(
-            f"on the last working day of {each_month(months)}{at}",
-            tuple(at_times(times, DayFields("LW", month))),
-        )
+        plan.option = Option(tuple(at_times(times, DayFields("LW", month))))
         return plan
     text = (
         f"A schedule cannot say the {ordinal(which)} working day of a month: "
@@ -125,17 +113,14 @@ def _working_day(wish: Wish) -> Plan | None:
     options: list[Option] = []
     if which == 1:
         options.append(
-            Option(f"on the first working day of {each_month(months)}{at}",
-                   tuple(at_times(times, DayFields("1-3", month))), when=_FIRST_ONE)
-        )  # fmt: skip
-        options.append(
-            Option(f"on the first Monday of {each_month(months)}{at}",
-                   tuple(at_times(times, DayFields("*", month, "1#1"))))
-        )  # fmt: skip
-    options.append(
-        Option(f"on the {ordinal(which)} of {each_month(months)}{at}",
-               tuple(at_times(times, DayFields(str(which), month))))
-    )  # fmt: skip
+            Option(
+                tuple(at_times(times, DayFields("1-3", month))),
+                when=_FIRST_ONE,
+                days="the first working day",
+            )
+        )
+        options.append(Option(tuple(at_times(times, DayFields("*", month, "1#1")))))
+    options.append(Option(tuple(at_times(times, DayFields(str(which), month)))))
     return Plan(refuses="not_sayable", text=text, options=tuple(options))
 
 
@@ -160,16 +145,14 @@ def _before_end(wish: Wish) -> Plan | None:
         return None
     plan = Plan()
     times = times_of(wish, plan)
-    at = at_words(times)
     return Plan(
         refuses="not_sayable",
         text="A schedule can say the last day of a month, and no day counted back from it.",
         options=(
-            Option(f"on the last day of every month{at}", tuple(at_times(times, DayFields("L")))),
-            Option(f"on the {ordinal(28 - min(count, 20))} of every month{at}",
-                   tuple(at_times(times, DayFields(str(28 - min(count, 20)))))),
+            Option(tuple(at_times(times, DayFields("L")))),
+            Option(tuple(at_times(times, DayFields(str(28 - min(count, 20)))))),
         ),
-    )  # fmt: skip
+    )
 
 
 def _nth_or_other(wish: Wish) -> Plan | None:
@@ -234,16 +217,13 @@ def _which_times(wish: Wish, count: int) -> Plan:
     rows = [[hour * 60 for hour in _SPREAD[count]]] if count in _SPREAD else []
     if MINUTES_OF_DAY % count == 0 and count <= 48:
         rows.append([*range(0, MINUTES_OF_DAY, MINUTES_OF_DAY // count)])
-    options = tuple(
-        Option(f"{days_words(days)}{at_words(row)}", tuple(at_times(row, fields))) for row in rows
-    )
+    options = tuple(Option(tuple(at_times(row, fields))) for row in rows)
     return Plan(asks="which_times", text=f"At which {count} times of the day?", options=options)
 
 
 def _which_days(wish: Wish, count: int, unit: str) -> Plan:
     plan = Plan()
     times = times_of(wish, plan)
-    at = at_words(times)
     options: list[Option] = []
     if unit == "week":
         left_out = {day for one in wish.said.get("without", ()) for day in one}
@@ -251,18 +231,11 @@ def _which_days(wish: Wish, count: int, unit: str) -> Plan:
             if days & left_out:
                 continue
             fields = DayFields(week_day=week_days(days))
-            options.append(Option(days_words(frozenset(days)) + at, tuple(at_times(times, fields))))
+            options.append(Option(tuple(at_times(times, fields))))
     elif unit == "month" and count == 2:
-        options.append(
-            Option(
-                f"on the 1st and 15th of every month{at}", tuple(at_times(times, DayFields("1,15")))
-            )
-        )
+        options.append(Option(tuple(at_times(times, DayFields("1,15")))))
     elif unit == "year" and 12 % count == 0:
         month = f"*/{12 // count}"
-        options.append(
-            Option(f"on the 1st of every {12 // count} months{at}",
-                   tuple(at_times(times, DayFields("1", month))))
-        )  # fmt: skip
+        options.append(Option(tuple(at_times(times, DayFields("1", month)))))
     text = f"On which {count} days of the {unit}?"
     return Plan(asks="which_days", text=text, options=tuple(options), notes=plan.notes)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from mainspring.authoring.phrases.crons import (
     MINUTES_OF_DAY,
     DayFields,
@@ -12,24 +10,17 @@ from mainspring.authoring.phrases.crons import (
     week_days,
     written,
 )
+from mainspring.authoring.phrases.echo import WORKING, clock_words, step_words
 from mainspring.authoring.phrases.plans import (
-    DAY_WORDS,
-    WORKING,
     Option,
     Plan,
-    clock_words,
-    joined,
     left_out_times,
     month_day_field,
     months_of,
-    months_words,
-    on_words,
     ordered,
     week_days_of,
 )
 from mainspring.authoring.phrases.wishes import Wish
-
-_FEW: Final = 2
 
 
 def _small_step(wish: Wish) -> int | None:
@@ -50,8 +41,11 @@ def plan_steps(wish: Wish) -> Plan | None:
         return Plan(
             refuses="too_often",
             text="A schedule cannot fire more often than once a minute.",
-            options=(Option("every minute", ("* * * * *",)),),
+            options=(Option(("* * * * *",)),),
         )
+    hourly = set(wish.said.get("soft", ())) == {"hour"}
+    if hourly and wish.clock and not wish.said.keys() & {"every", "times"}:
+        return _hourly_or_at(wish)
     step = _small_step(wish)
     if step is None:
         if "working_hours" in wish.said or "window" in wish.said:
@@ -61,75 +55,52 @@ def plan_steps(wish: Wish) -> Plan | None:
         wish.said["every"] = [(step // MINUTES_OF_DAY, "day")]
         return None
     plan = Plan()
-    days, tail = _small_days(wish)
+    days = _small_days(wish)
     bounds = _bounds(wish, plan)
     if bounds is None and MINUTES_OF_DAY % step:
         return _uneven(step, days)
     marks = [mark for marks in wish.said.get("mark", ()) for mark in marks]
-    minutes, between = _row(wish, step, bounds, marks, plan)
+    if marks and step % 60 and (60 % step or len({one % step for one in marks}) > 1):
+        return _uneven_marks(step, days)
+    minutes = _row(wish, step, bounds, marks, plan)
     out = left_out_times(wish, plan)
     minutes = [one for one in minutes if one % MINUTES_OF_DAY not in out]
     if not minutes:
         return Plan(refuses="uneven", text="There is no such moment between these two times.")
     if bounds is not None and bounds[1] > MINUTES_OF_DAY and days.week_day != "*":
         plan.notes.append("the hours after midnight are the first ones of the same days")
-    crons = at_steps(minutes, days)
-    said = step_words(step) + (f" at minute {joined([str(one) for one in marks])}" if marks else "")
-    if out:
-        between += _left_out(minutes, step, out)
-    plan.option = Option(f"{said}{between}{tail}", tuple(crons))
+    plan.option = Option(tuple(at_steps(minutes, days)))
     return plan
 
 
 def _row(
     wish: Wish, step: int, bounds: tuple[int, int] | None, marks: list[int], plan: Plan
-) -> tuple[list[int], str]:
-    if marks and step == 60:
-        inside = range(24) if bounds is None else range(bounds[0] // 60, bounds[1] // 60 + 1)
-        row = [hour % 24 * 60 + mark for hour in inside for mark in marks]
-        if bounds is not None:
-            row = [one for one in row if bounds[0] <= one <= bounds[1]]
-        return row, "" if bounds is None else _between(bounds)
+) -> list[int]:
+    if marks and step % 60 == 0:
+        begin, end = (0, MINUTES_OF_DAY - 1) if bounds is None else bounds
+        if bounds is None and wish.clock:
+            begin = wish.clock[0].hour * 60 % step
+        hours = range(begin // 60 * 60, end + 1, step)
+        return [
+            hour + mark
+            for hour in hours
+            for mark in sorted(set(marks))
+            if begin <= hour + mark <= end
+        ]
     if bounds is None:
-        first = wish.clock[0].minutes % step if wish.clock else 0
+        first = (wish.clock[0].minutes if wish.clock else marks[0] if marks else 0) % step
         if wish.clock:
             plan.notes.append("it goes on through the day and the night, because no end was said")
-        return [*range(first, MINUTES_OF_DAY, step)], ""
+        return [*range(first, MINUTES_OF_DAY, step)]
     # By the hour the last one counts; by the minute it would be a moment of the next stretch.
     until = bounds[1] + 1 if step % 60 == 0 and bounds[1] % MINUTES_OF_DAY else bounds[1]
-    row = [*range(bounds[0], until, step)]
+    begin = bounds[0] + ((marks[0] - bounds[0]) % step if marks else 0)
+    row = [*range(begin, until, step)]
     if row:
         plan.notes.append(
             f"the first is at {clock_words(row[0])}, the last at {clock_words(row[-1])}"
         )
-    return row, _between(bounds)
-
-
-def _left_out(minutes: list[int], step: int, out: frozenset[int]) -> str:
-    """The times that a row lacks, as words; the hours it still has are told by its moments."""
-    missing = [one for one in range(0, MINUTES_OF_DAY, step) if one in out]
-    if not missing:
-        return ""
-    if len(missing) <= _FEW:
-        return f" except at {joined([clock_words(one) for one in missing])}"
-    return f" except {_stretches(missing, step)}"
-
-
-def _stretches(missing: list[int], step: int) -> str:
-    """Neighbouring times as stretches; one over midnight is one."""
-    runs: list[list[int]] = []
-    for one in missing:
-        if runs and one == runs[-1][1] + step:
-            runs[-1][1] = one
-        else:
-            runs.append([one, one])
-    if len(runs) > 1 and runs[0][0] == 0 and runs[-1][1] == MINUTES_OF_DAY - step:
-        runs[0][0] = runs.pop()[0]
-    return joined([f"from {clock_words(first)} to {clock_words(last)}" for first, last in runs])
-
-
-def _between(bounds: tuple[int, int]) -> str:
-    return f" from {clock_words(bounds[0])} to {clock_words(bounds[1])}"
+    return row
 
 
 def _bounds(wish: Wish, plan: Plan) -> tuple[int, int] | None:
@@ -143,29 +114,16 @@ def _bounds(wish: Wish, plan: Plan) -> tuple[int, int] | None:
     return None
 
 
-def _small_days(wish: Wish) -> tuple[DayFields, str]:
+def _small_days(wish: Wish) -> DayFields:
     days = week_days_of(wish)
     if days is None and "working_hours" in wish.said:
         days = WORKING
     months = months_of(wish)
     month = written(months, 12, 1) if months else "*"
-    tail = ""
-    if days == WORKING:
-        tail = " on weekdays"
-    elif days is not None:
-        tail = f" on {joined([DAY_WORDS[day] for day in sorted(days, key=lambda one: one or 7)])}"
-    if months:
-        tail += f" in {months_words(months)}"
     if "month_days" in wish.said and days is None:
         on = frozenset(day for one in wish.said["month_days"] for day in one)
-        return DayFields(month_day_field(on), month), f" on the {on_words(on)} of the month{tail}"
-    return DayFields("*", month, "*" if days is None else week_days(days)), tail
-
-
-def step_words(step: int) -> str:
-    if step % 60 == 0:
-        return "every hour" if step == 60 else f"every {step // 60} hours"
-    return "every minute" if step == 1 else f"every {step} minutes"
+        return DayFields(month_day_field(on), month)
+    return DayFields("*", month, "*" if days is None else week_days(days))
 
 
 def _uneven(step: int, days: DayFields) -> Plan:
@@ -173,8 +131,7 @@ def _uneven(step: int, days: DayFields) -> Plan:
         (one for one in range(1, 721) if MINUTES_OF_DAY % one == 0), key=lambda one: abs(one - step)
     )
     options = tuple(
-        Option(step_words(one), tuple(at_steps([*range(0, MINUTES_OF_DAY, one)], days)))
-        for one in sorted(near[:2])
+        Option(tuple(at_steps([*range(0, MINUTES_OF_DAY, one)], days))) for one in sorted(near[:2])
     )
     text = (
         f"A day cannot be cut evenly into stretches of {step_words(step).removeprefix('every ')}."
@@ -182,12 +139,36 @@ def _uneven(step: int, days: DayFields) -> Plan:
     return Plan(refuses="uneven", text=text, options=options)
 
 
+def _hourly_or_at(wish: Wish) -> Plan:
+    """Both hourly and a time of day: a start, or the name of what is made."""
+    days, times = _small_days(wish), sorted({one.minutes for one in wish.clock})
+    return Plan(
+        asks="which_times",
+        text="Every hour, or only at the time that was said?",
+        options=(
+            Option(tuple(at_steps([*range(times[0] % 60, MINUTES_OF_DAY, 60)], days))),
+            Option(tuple(at_times(times, days))),
+        ),
+    )
+
+
+def _uneven_marks(step: int, days: DayFields) -> Plan:
+    """Minutes of the hour that such a step does not come back to."""
+    return Plan(
+        refuses="uneven",
+        text=f"{step_words(step).capitalize()} does not come back to the same minute of an hour.",
+        options=(Option(tuple(at_steps([*range(0, MINUTES_OF_DAY, step)], days))),)
+        if MINUTES_OF_DAY % step == 0
+        else (),
+    )
+
+
 def _window_alone(wish: Wish) -> Plan | None:
     if wish.clock:
         return None
     plan = Plan()
     bounds = _bounds(wish, plan)
-    days, tail = _small_days(wish)
+    days = _small_days(wish)
     assert bounds is not None
     if not wish.has_rhythm and "soft" not in wish.said:
         return Plan(asks="")
@@ -196,7 +177,7 @@ def _window_alone(wish: Wish) -> Plan | None:
         asks="which_times",
         text=f"How often between {clock_words(bounds[0])} and {clock_words(bounds[1])}?",
         options=(
-            Option(f"every hour{_between(bounds)}{tail}", tuple(at_steps(row, days))),
-            Option(f"once at {clock_words(bounds[0])}{tail}", tuple(at_times(row[:1], days))),
+            Option(tuple(at_steps(row, days))),
+            Option(tuple(at_times(row[:1], days))),
         ),
     )

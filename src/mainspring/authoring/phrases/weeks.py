@@ -13,6 +13,7 @@ from typing import Final
 from zoneinfo import ZoneInfo
 
 from mainspring.authoring.phrases.answers import Choice
+from mainspring.authoring.phrases.echo import zone_words
 from mainspring.authoring.phrases.plans import Option
 from mainspring.definition.cron import parse_cron
 
@@ -33,9 +34,9 @@ def fortnight_choices(option: Option, zone: str, now: datetime) -> list[Choice]:
             if is_kept(moment, turned, even=even)
         ]
         if not _is_regular(kept, place):
-            return [Choice(f"{option.sentence}, {zone}")]
+            return [Choice(f"{option.sentence}, {zone_words(zone)}")]
         first = kept[0].astimezone(place)
-        told = f"{option.sentence}, from {first.day} {first:%B %Y} on, {zone}"
+        told = f"{option.sentence}, from {first.day} {first:%B %Y} on, {zone_words(zone)}"
         choices.append((kept[0], Choice(told, option.crons, zone, _condition(turned, even=even))))
     return [choice for _, choice in sorted(choices, key=lambda pair: pair[0])]
 

@@ -21,6 +21,7 @@ _DAYS: Final = frozenset(
         "edge",
         "working_day",
         "before_end",
+        "quarter_day",
         "impossible",
     }
 )

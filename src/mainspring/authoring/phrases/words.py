@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Final
@@ -67,6 +68,16 @@ _TWO_LETTERS: Final = {
     "fr": "fri",
     "sa": "sat",
 }
+# Short days that are words of their own: the sun, she sat, they wed.
+_WORDS_TOO: Final = frozenset({"sun", "suns", "sat", "wed", "weds"})
+_BEFORE_DAYS: Final = frozenset(
+    {"every", "on", "next", "this", "last", "second", "other", "alternate", "except", "not", "also",
+     "but", "only", "never", "st", "nd", "rd", "th", "am", "pm", "o'clock"}
+)  # fmt: skip
+_AFTER_DAYS: Final = frozenset(
+    {"at", "@", "morning", "afternoon", "evening", "night", "noon", "midnight"}
+)
+_ARTICLES: Final = frozenset({"the", "a", "our", "their", "its", "that"})
 _PART_PLURALS: Final = frozenset({"mornings", "afternoons", "evenings", "nights"})
 # After one of these, mornings are those of what was named.
 _BEFORE_PARTS: Final = frozenset({*DAYS, "weekdays", "weekends", "every", "day"})
@@ -165,6 +176,7 @@ def make_plain(original: str) -> Plain:
             continue
         words.append((word, stood))
     _name_short_days(words)
+    _unname_words(words, original)
     begins, length = [], 0
     for word, _ in words:
         begins.append(length)
@@ -186,6 +198,25 @@ def _name_short_days(words: list[Placed]) -> None:
         for one in range(at, end + 1, 2):
             words[one] = (_short(words[one][0]), words[one][1])
         at = max(at, end) + 1
+
+
+def _unname_words(words: list[Placed], original: str) -> None:
+    """``the sun`` and ``she sat`` are no days; ``sun at 9`` and ``on sat`` are."""
+    plain = [word for word, _ in words]
+    for at, (word, (start, end)) in enumerate(words):
+        if original[start:end].lower() in _WORDS_TOO and not _is_day(plain, at):
+            words[at] = (f"{word}_", (start, end))
+
+
+def _is_day(plain: Sequence[str], at: int) -> bool:
+    before = plain[at - 1] if at else ""
+    after = plain[at + 1] if at + 1 < len(plain) else ""
+    listed = (at > 1 and before in _JOINS and plain[at - 2] in DAYS) or (
+        at + 2 < len(plain) and after in _JOINS and plain[at + 2] in DAYS
+    )
+    if listed or before in _BEFORE_DAYS:
+        return True
+    return before not in _ARTICLES and (after in _AFTER_DAYS or after.isdigit() or before.isdigit())
 
 
 def _end_of_short_days(words: list[Placed], at: int) -> int:

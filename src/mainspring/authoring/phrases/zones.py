@@ -131,7 +131,13 @@ def _either(names: dict[str, tuple[str, ...]]) -> str:
     return "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True))
 
 
-_OFFSET: Final = re.compile(r"(?:utc|gmt) ([+-]) (\d{1,2})(?: : ?(\d\d))?(?! \S*day)\b")
+_OFFSET: Final = re.compile(r"(etc / )?(?:utc|gmt) ([+-]) (\d{1,2})(?: : ?(\d\d))?(?! \S*day)\b")
+# Offsets that are no whole hours, where they hold all year.
+_UNEVEN: Final = {
+    "+3:30": "Asia/Tehran", "+4:30": "Asia/Kabul", "+5:30": "Asia/Kolkata",
+    "+5:45": "Asia/Kathmandu", "+6:30": "Asia/Yangon", "+8:45": "Australia/Eucla",
+    "+9:30": "Australia/Darwin", "-9:30": "Pacific/Marquesas",
+}  # fmt: skip
 _IANA: Final = re.compile(r"(?:\( )?([a-z]{2,12}) / ([a-z]{2,20}(?: _ [a-z]{1,20}){0,3})"
                           r"(?: / ([a-z]{2,20}(?: _ [a-z]{1,20}){0,3}))?")  # fmt: skip
 _NAMED: Final = re.compile(
@@ -139,7 +145,9 @@ _NAMED: Final = re.compile(
     r"(?: (?:local|standard|daylight|summer))? (?:time ?zone|timezone|time)\b"
 )
 _SHORT_ALONE: Final = re.compile(rf"(?:in )?({_either(_SHORTS)})\b")
-_PLACE_ALONE: Final = re.compile(rf"(?:\( |, |in |- )?(?:the )?({_either(_PLACES)})(?: \))?(?= |$)")
+_PLACE_ALONE: Final = re.compile(
+    rf"(?:\( |, |in |- )?(?:the )?({_either(_PLACES)})(?: \))?(?= (?!/)|$)"
+)
 
 
 def find_zone(text: str, at: int, original: str, after_time: bool) -> tuple[Place, int] | None:
@@ -149,13 +157,24 @@ def find_zone(text: str, at: int, original: str, after_time: bool) -> tuple[Plac
 
 def _offset(text: str, at: int) -> tuple[Place, int] | None:
     found = _OFFSET.match(text, at)
-    if found is None or int(found[2]) > 12 or int(found[3] or 0):
+    if found is None:
         return None
-    hours = int(found[2])
-    # The names of these zones count westward.
-    zone = f"Etc/GMT{'-' if found[1] == '+' else '+'}{hours}" if hours else "UTC"
-    said = f"UTC{found[1]}{hours}"
-    return Place((zone,), said, f"{said} all year, without summer time"), found.end()
+    sign, hours = found[2], int(found[3])
+    said = f"{sign}{hours}" if not int(found[4] or 0) else f"{sign}{hours}:{found[4]}"
+    if found[1]:
+        # The names of these zones count westward, and whoever writes one out means it.
+        sign = "-" if sign == "+" else "+"
+    name = f"Etc/GMT{'-' if sign == '+' else '+'}{hours}" if hours else "UTC"
+    zone = _UNEVEN.get(said) if ":" in said and not found[1] else name if is_zone(name) else None
+    if zone is None or (":" in said and found[1]):
+        return Place(("UTC", "Europe/London"), f"UTC{said}"), found.end()
+    told = f"UTC{sign}{said[1:]}"
+    supposed = f"{told} all year, without summer time"
+    if found[1] and hours:
+        supposed = f"{name} is {supposed}, because the names of these zones count westward"
+    elif ":" in said:
+        supposed = f"{told} is read as the time of {zone}"
+    return Place((zone,), told, supposed), found.end()
 
 
 def _iana(text: str, at: int) -> tuple[Place, int] | None:

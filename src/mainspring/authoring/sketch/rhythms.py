@@ -14,9 +14,10 @@ from typing import Any, Final
 
 from mainspring.authoring.phrases.answers import Answer, Choice, Reading, Refusal, Span
 from mainspring.authoring.phrases.crons import DayFields, at_steps, week_days, written
+from mainspring.authoring.phrases.echo import clock_words, say_schedule
 from mainspring.authoring.phrases.exceptions import WITHOUT, left_out_days
 from mainspring.authoring.phrases.pieces import find_pieces
-from mainspring.authoring.phrases.plans import clock_words, left_out_times
+from mainspring.authoring.phrases.plans import left_out_times
 from mainspring.authoring.phrases.reading import read_words
 from mainspring.authoring.phrases.wishes import Wish as Rhythm
 from mainspring.authoring.phrases.wishes import find_wishes
@@ -266,7 +267,7 @@ def _answer(
 ) -> tuple[Answer, str]:
     """Expressions as an answer; where a zone is still open, what was read before stays."""
     readings = [
-        Reading(_span(read), crons, zone, ", ".join(crons), (), ())
+        Reading(_span(read), crons, zone, say_schedule(crons, zone), (), ())
         for crons, zone in made
         if zone is not None
     ]

@@ -1,4 +1,4 @@
-"""Schedules by the rules and by the model: the same moments, or the rules' and a word about it."""
+"""Schedules by the rules and by the model: the same moments, or a question with both."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from typing import Any
 from mainspring.authoring.generate.desk import Generated
 from mainspring.authoring.generate.generating import generate
 from mainspring.authoring.generate.timing import same_moments
+from mainspring.authoring.proposals.answering import Place, put_answers
 from mainspring.authoring.shapes import Sketch
+from mainspring.contracts.limits import Limits
 from tests.kit.authored import NOW, Scripted, desk_for, hands_in, judged, plain, wish_for
 
 
@@ -43,21 +45,35 @@ async def test_another_spelling_of_the_same_moments_stays_as_it_is() -> None:
     assert not any("other moments" in note for note in sketch.notes)
 
 
-async def test_other_moments_give_way_to_the_rules_and_it_is_said_how_they_differ() -> None:
-    sketch = await made_of(
-        "every weekday at 9", wakes(("0 9 * * *", "Europe/Berlin"), inputs={}, enabled=True)
-    )
-    assert times(sketch) == [("0 9 * * 1-5", "Europe/Berlin")]
-    assert sketch.document["triggers"][0]["id"] == "own-0"
-    (note,) = [one for one in sketch.notes if "other moments" in one]
-    assert "0 9 * * * in Europe/Berlin" in note
-    assert "every weekday at 09:00" in note
-    assert (await judged(sketch.document)).ok
+async def test_where_the_two_mean_other_moments_a_person_is_asked_which() -> None:
+    mine = wakes(("0 9 * * *", "Europe/Berlin"), inputs={}, enabled=True)
+    mine[0]["config"]["misfire"] = "skip"
+    sketch = await made_of("every weekday at 9", mine)
+    assert sketch.document["triggers"] == []
+    (question,) = sketch.questions
+    assert (question.kind, question.pointer) == ("schedule", "/triggers/0")
+    assert [one.label for one in question.choices] == [
+        "every weekday at 09:00, Europe/Berlin",
+        "every day at 09:00, Europe/Berlin, as the model read it",
+    ]
+    assert question.why == "The rules and the model read the time differently."
+    place = Place(NOW, "Europe/Berlin", Limits())
+    for choice, cron in zip(question.choices, ("0 9 * * 1-5", "0 9 * * *"), strict=True):
+        made = put_answers(sketch.document, [question], {question.id: choice.value}, place)
+        (trigger,) = made.document["triggers"]
+        assert trigger["config"] == {
+            "cron": cron, "timezone": "Europe/Berlin", "misfire": "skip"
+        }  # fmt: skip
+        assert (trigger["inputs"], trigger["enabled"]) == ({}, True)
+        assert (await judged(made.document)).ok
 
 
 async def test_another_zone_means_other_moments() -> None:
     sketch = await made_of("every weekday at 9", wakes(("0 9 * * 1-5", "America/New_York")))
-    assert times(sketch) == [("0 9 * * 1-5", "Europe/Berlin")]
+    (question,) = sketch.questions
+    assert [one.value["timezone"] for one in question.choices] == [
+        "Europe/Berlin", "America/New_York"
+    ]  # fmt: skip
 
 
 async def test_a_schedule_that_cannot_be_read_gives_way_too() -> None:
@@ -143,7 +159,8 @@ async def test_other_triggers_keep_their_questions_when_schedules_are_replaced()
         desk_for(Scripted(reply)), wish_for("every weekday at 9 and when the board changes")
     )
     assert made.sketch is not None, made.refused
-    (question,) = made.sketch.questions
+    when, question = sorted(made.sketch.questions, key=lambda one: one.kind != "schedule")
+    assert when.pointer == "/triggers/1"
     assert made.sketch.document["triggers"][0]["type"] == "board_change"
     assert question.pointer == "/triggers/0/config/board_id"
     assert [one.label for one in question.choices] == ["Invoices"]
@@ -160,8 +177,9 @@ async def test_a_change_of_the_time_is_compared_with_what_is_new_alone() -> None
     before = plain(triggers=wakes(("0 9 * * *", "UTC"), ("0 12 * * 1", "UTC")))
     after = wakes(("0 8 * * *", "UTC"), ("0 12 * * 1", "UTC"))
     sketch = await made_of("run it every day at 10", after, before=before)
-    assert times(sketch) == [("0 12 * * 1", "UTC"), ("0 10 * * *", "UTC")]
-    assert {one["id"] for one in sketch.document["triggers"]} == {"own-0", "own-1"}
+    assert times(sketch) == [("0 12 * * 1", "UTC")]
+    (question,) = sketch.questions
+    assert [one.value["cron"] for one in question.choices] == ["0 10 * * *", "0 8 * * *"]
     sketch = await made_of("move it to Fridays", wakes(("0 14 * * 5", "UTC")), before=before)
     assert times(sketch) == [("0 14 * * 5", "UTC")]
     kept = wakes(("0 12 * * 1", "UTC"))
