@@ -319,3 +319,44 @@ async def _refused(call: Any, kind: type[Problem]) -> Problem:
     with pytest.raises(kind) as told:
         await call
     return told.value
+
+
+async def test_a_request_that_is_understood_in_part_is_not_ready_until_a_person_says_so(
+    bench: Bench,
+) -> None:
+    desk = Desk(bench)
+    made = await proposed(desk, f"{REMINDER}. Frobnicate the gizmo.")
+    assert made["status"] == "asks"
+    (question,) = made["questions"]
+    assert "“Frobnicate the gizmo”" in question["question"]
+    assert (await _refused(save(desk, made), Invalid)).code == "questions_open"
+
+    said = await refine(desk, made, answers={question["id"]: "tell me about the weather"})
+    assert "“Frobnicate the gizmo”" not in " ".join(one["question"] for one in said["questions"])
+
+    made = await proposed(desk, f"{REMINDER}. Frobnicate the gizmo.")
+    left = await refine(desk, made, answers={question["id"]: question["choices"][0]["value"]})
+    assert left["status"] == "ready", (left["questions"], left["problems"])
+    assert left["definition"]["metadata"]["not_understood"] == ["Frobnicate the gizmo"]
+    assert (await save(desk, left))["state"] == "paused"
+
+
+async def test_a_change_in_words_that_nobody_understands_is_not_ready(bench: Bench) -> None:
+    desk = Desk(bench)
+    made = await proposed(desk)
+    changed = await refine(desk, made, instruction="frobnicate the gizmo")
+    assert changed["status"] == "asks"
+    (question,) = changed["questions"]
+    kept = await refine(desk, changed, answers={question["id"]: question["choices"][0]["value"]})
+    assert kept["status"] == "ready"
+
+
+async def test_another_language_is_told_that_the_rules_read_english(bench: Bench) -> None:
+    desk = Desk(bench)
+    made = await proposed(desk, "Wenn eine E-Mail von chef@firma.de kommt, schick mir Telegram")
+    assert made["status"] == "asks"
+    assert "plan" not in made["definition"]
+    assert any("English only" in note for note in made["notes"])
+    (question,) = made["questions"]
+    said = await refine(desk, made, answers={question["id"]: REMINDER})
+    assert said["status"] == "ready", (said["questions"], said["problems"])

@@ -66,8 +66,8 @@ def test_the_share_of_phrases_that_are_read_right_does_not_fall(file: Path, phra
          "on the last Friday of March, June, September and December at 09:00"),
         ("the first and last Monday of each quarter at 9 Berlin time",
          ["0 9 * 1,4,7,10 1#1", "0 9 * 3,6,9,12 1L"],
-         "on the first Monday of January, April, July and October and on the last Monday of "
-         "March, June, September and December at 09:00"),
+         ("on the first Monday of January, April, July and October and on the last Monday of "
+          "March, June, September and December at 09:00")),
         ("third Friday of the last month of each quarter at 9 Berlin time",
          ["0 9 * 3,6,9,12 5#3"],
          "on the third Friday of March, June, September and December at 09:00"),

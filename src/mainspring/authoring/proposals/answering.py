@@ -34,6 +34,8 @@ class Answered:
 
     document: dict[str, Any]
     words: tuple[str, ...] = ()
+    # The ids of the questions that those words answer.
+    worded: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,15 +61,16 @@ def put_answers(
         )
         for name in answers.keys() - asked.keys()
     ]
-    made, words = dict(document), []
+    made, words, worded = dict(document), [], set()
     # Questions in their own order: a schedule that becomes two moves nothing that stands before.
     for question in questions:
         if question.id not in answers:
             continue
         at = under("/answers", question.id)
         try:
-            if question.kind == "words":
+            if question.kind == "words" and _chosen(question, answers[question.id]) is None:
                 words.append(_text(answers[question.id], at))
+                worded.add(question.id)
             else:
                 for pointer, value in _placed(question, answers[question.id], made, place, at):
                     made = put(made, pointer, value)
@@ -77,7 +80,7 @@ def put_answers(
             findings += wrong.findings
     if findings:
         raise Invalid(findings[0].detail, code="answer_unusable", findings=findings)
-    return Answered(made, tuple(words))
+    return Answered(made, tuple(words), frozenset(worded))
 
 
 def _placed(
@@ -92,7 +95,8 @@ def _placed(
             yield pointer, zone
     else:
         value = _meant(question, answer, place, at) if choice is None else choice.value
-        _check(question, value, place, at)
+        if question.kind != "words":
+            _check(question, value, place, at)
         for pointer in (question.pointer, *question.others):
             yield pointer, value
     if choice is not None:

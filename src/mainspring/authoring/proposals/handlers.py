@@ -17,6 +17,7 @@ from mainspring.authoring.proposals.refining import refined
 from mainspring.authoring.proposals.reviewing import Subject, review
 from mainspring.authoring.proposals.telling import listed, told
 from mainspring.authoring.shapes import Making, Wish
+from mainspring.authoring.sketch.workbench import NOT_UNDERSTOOD
 from mainspring.contracts.errors import Clash, Finding, Invalid
 from mainspring.runs.rehearsal.firings import has_fired
 from mainspring.workspace.automations import read_grants
@@ -216,11 +217,14 @@ async def _reviewed(bench: Bench, body: Body, start: _Start | None) -> Body:
 def _not_idle(body: Body) -> Body:
     """A change that changes nothing is not ready: most likely its words were not understood."""
     change = body.review["change"]
-    if change is None or change["changes"] or body.questions:
+    # Other words for what was not understood are no answer to a question about a change.
+    asked = [one for one in body.questions if one.id != NOT_UNDERSTOOD]
+    if change is None or change["changes"] or asked:
         return body
     detail = "With this nothing would change."
     way = "Say it in other words, or edit the definition by hand."
-    return replace(body, problems=(*body.problems, Finding("", detail, "nothing_changes", way)))
+    problem = Finding("", detail, "nothing_changes", way)
+    return replace(body, questions=(), problems=(*body.problems, problem))
 
 
 def _request(document: Mapping[str, Any], given: Mapping[str, Any]) -> str:

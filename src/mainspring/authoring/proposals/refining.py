@@ -7,7 +7,7 @@ hand that makes it wrong is told where, and nothing is kept.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -17,6 +17,8 @@ from mainspring.authoring.proposals.answering import Place, put_answers
 from mainspring.authoring.proposals.body import Body, Said
 from mainspring.authoring.proposals.making import Bench, judged, make
 from mainspring.authoring.shapes import Question, Sketch, Wish
+from mainspring.authoring.sketch.texts import quoted
+from mainspring.authoring.sketch.workbench import NOT_UNDERSTOOD
 from mainspring.contracts.errors import Finding, Invalid
 from mainspring.definition.json_text import check_value
 from mainspring.definition.pointers import under
@@ -36,8 +38,7 @@ async def refined(
     if hand:
         _refuse_new(body.problems, made.problems)
     if answers:
-        said = {one.id for one in body.questions if one.kind != "words"}
-        known = {name: value for name, value in answers.items() if name in said}
+        known = {name: answers[name] for name in answers if name not in answered.worded}
         made = replace(made, answers={**made.answers, **known})
         # Not the answers themselves: the document has them, and a token typed by mistake has no
         # business in a conversation.
@@ -108,8 +109,18 @@ async def _said_more(
     wish = Wish(whole.request, bench.ctx.clock.now(), body.timezone, before)
     found, making = await make(bench, wish, body.talk)
     made = replace(whole, notes=found.notes, making=making).saying(Said("person", words))
+    found = replace(found, questions=tuple(_not_asked_again(found.questions, body)))
     document, questions = _answered_before(bench, made, found)
     return await judged(bench, made, document, questions)
+
+
+def _not_asked_again(questions: Sequence[Question], body: Body) -> Iterator[Question]:
+    """Without what was told before as not understood: the new words are said instead of it."""
+    known = " ".join((*body.notes, *(one.question for one in body.questions)))
+    for one in questions:
+        misses = one.choices[0].value if one.id == NOT_UNDERSTOOD else ()
+        if not misses or not all(quoted(miss) in known for miss in misses):
+            yield one
 
 
 def _answered_before(

@@ -231,7 +231,8 @@ def _wait(bench: Workbench, target: Target, intent: Intent, content: Content) ->
     if 0 < seconds <= 30 * 86_400:
         bench.step("wait", "delay", {"seconds": seconds})
     else:
-        bench.note(f"I did not understand how long to wait: {quoted(intent.clause.text())}.")
+        said = intent.clause.text()
+        bench.lose(said, f"I did not understand how long to wait: {quoted(said)}.")
 
 
 def _automation(bench: Workbench, target: Target, intent: Intent, content: Content) -> None:

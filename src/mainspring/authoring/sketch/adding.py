@@ -9,7 +9,7 @@ from mainspring.authoring.sketch.acts import Content, add_act, title_of
 from mainspring.authoring.sketch.intents import read_intent
 from mainspring.authoring.sketch.reading import Clause
 from mainspring.authoring.sketch.sayings import fixed_text
-from mainspring.authoring.sketch.texts import inert, quoted, shortened
+from mainspring.authoring.sketch.texts import inert, shortened
 from mainspring.authoring.sketch.tool_steps import add_tool, find_tool
 from mainspring.authoring.sketch.workbench import Workbench
 
@@ -24,7 +24,7 @@ def add_steps(document: dict[str, Any], bench: Workbench, clause: Clause) -> boo
     intent = read_intent(clause, bench)
     tool = find_tool(bench, intent)
     if not intent.targets and tool is None:
-        bench.note(f"I did not understand: {quoted(clause.text())}.")
+        bench.lose(clause.text())
         return False
     content = _content(document, plan, fixed_text(intent))
     count = len(bench.steps)

@@ -9,7 +9,6 @@ from mainspring.authoring.sketch.acts import Content, add_act
 from mainspring.authoring.sketch.intents import read_intent
 from mainspring.authoring.sketch.reading import Clause
 from mainspring.authoring.sketch.request import Request
-from mainspring.authoring.sketch.texts import quoted
 from mainspring.authoring.sketch.verbs import CALL, MAIL, SAY, TELL
 from mainspring.authoring.sketch.workbench import Workbench
 
@@ -47,7 +46,7 @@ def alarm_steps(bench: Workbench, alarms: Sequence[Clause]) -> list[dict[str, An
             if target.where not in {"inbox", "board", "rows", "wait"}:
                 add_act(bench, target, intent, content)
             elif target.where != "inbox":
-                bench.note(f"I did not understand: {quoted(clause.text())}.")
+                bench.lose(clause.text())
     made = bench.steps or [_notice(bench)]
     bench.drop(there)
     return made

@@ -17,9 +17,11 @@ Span = tuple[int, int]
 
 _COUNT: Final = r"(?:\d{1,6}(?:\.\d{1,4})?|" + "|".join(NUMBERS) + ")"
 _MOST: Final = (
-    r"(?:(?:with |using |spend(?:ing)? |costs? |costing |for |keep it |budget of |and )*"
+    r"(?:(?:with |using |spend(?:ing)? |costs? |costing |for |keep it |budget of |and |please |"
+    r"it |this |must |should |may )*"
     r"(?:at most|no more than|not more than|up to|max(?:imum)?(?: of)?|under|below|less than|"
-    r"never more than|budget(?: of)?|limit(?:ed)?(?: it)? to|cap(?:ped)?(?: it)?(?: at| to)?|"
+    r"(?:do not|don'?t|does not|doesn'?t|never|not)(?: ever)?(?: spend| cost| use)? more than|"
+    r"budget(?: of)?|limit(?:ed)?(?: it)? to|cap(?:ped)?(?: it)?(?: at| to)?|"
     r"within)\s+)"
 )
 _AMOUNT: Final = (

@@ -15,6 +15,7 @@ from mainspring.authoring.sketch.adding import add_steps
 from mainspring.authoring.sketch.alarms import alarm_steps, split_alarms
 from mainspring.authoring.sketch.fortnights import on_steps
 from mainspring.authoring.sketch.happenings import Happening
+from mainspring.authoring.sketch.languages import ONLY_ENGLISH, is_foreign
 from mainspring.authoring.sketch.moments import BY_HAND, add_schedules, ask_zone, says_when
 from mainspring.authoring.sketch.naming import goal_of
 from mainspring.authoring.sketch.narrowing import tell_unjudged
@@ -83,12 +84,15 @@ def change(
         document["goal"] = str(document["goal"]).replace(old, new)
     if not any(done):
         bench.notes.clear()
-        bench.note(
-            f"Without a model this change was not understood: {quoted(request.text or text)}. "
-            "Nothing was changed."
-        )
+        bench.misses.clear()
+        said = request.text or text
+        told = f"Without a model this change was not understood: {quoted(said)}."
+        bench.lose(said, f"{told} Nothing was changed.")
+        if is_foreign(text):
+            bench.note(ONLY_ENGLISH)
     writes = document.get("writes")
     boards = writes.get("boards") if isinstance(writes, dict) else None
+    bench.ask_lost(document)
     questions = bench.settled_questions(len(boards) if isinstance(boards, list) else 0)
     return Sketch(document, on_steps(questions, plan_of(document)), tuple(bench.notes))
 
@@ -309,7 +313,7 @@ def _clause(document: Document, bench: Workbench, clause: Clause) -> bool:
     if words & ADDING or clause.verb:
         _tell_added(document, bench, clause)
         return add_steps(document, bench, clause)
-    bench.note(f"I did not understand: {quoted(clause.text())}.")
+    bench.lose(clause.text())
     return False
 
 

@@ -85,6 +85,7 @@ def narrow_rows(bench: Workbench, happening: Happening, board: Board | None) -> 
     found = find_board(happening.tokens, bench.resources, bare=True)
     known = {one.low for one in found.tokens} if found is not None else set()
     known |= {part for one in known for part in one.split()}
+    known |= _row_name(happening.tokens, known)
     if board is not None and found is not None:
         test = _column_test(happening.text, columns_of(found.dataset))
         if test is not None:
@@ -93,6 +94,18 @@ def narrow_rows(bench: Workbench, happening: Happening, board: Board | None) -> 
                 bench.note("It also acts when another field of such a row changes.")
             return
     _judge_or_tell(bench, happening, known, "change of the board")
+
+
+def _row_name(tokens: Sequence[Token], board: set[str]) -> set[str]:
+    """What a row is called: the deal, where "a deal on the Pipeline board" changes."""
+    first = next((place for place, one in enumerate(tokens) if one.low in board), 0)
+    at = first
+    while at and tokens[at - 1].low in STOP:
+        at -= 1
+    if at == first or at < 2 or tokens[at - 1].kind != "word" or tokens[at - 2].low not in STOP:
+        return set()
+    name = tokens[at - 1].low
+    return set() if name in _JUDGED or name.endswith("ed") else {name}
 
 
 def narrow_event(bench: Workbench, happening: Happening, config: dict[str, Any]) -> None:
@@ -123,7 +136,9 @@ def narrow_call(bench: Workbench, happening: Happening) -> None:
 def tell_unjudged(bench: Workbench, conditions: Iterable[str]) -> None:
     """Says of conditions that nothing in the definition looks at them."""
     for one in conditions:
-        bench.note(f"It is not checked whether {quoted(one)}: nothing here was found to do that.")
+        bench.lose(
+            one, f"It is not checked whether {quoted(one)}: nothing here was found to do that."
+        )
 
 
 def _judge_or_tell(
@@ -139,7 +154,9 @@ def _judge_or_tell(
         bench.narrowed.append(happening.text)
         bench.note(f"Every {what} starts a run; the model judges whether {quoted(phrase)} holds.")
         return
-    bench.note(f"Every {what} starts it; that only {quoted(phrase)} counts was not understood.")
+    bench.lose(
+        phrase, f"Every {what} starts it; that only {quoted(phrase)} counts was not understood."
+    )
 
 
 def _left(tokens: Sequence[Token], known: set[str]) -> tuple[tuple[Token, ...], str]:

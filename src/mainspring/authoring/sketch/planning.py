@@ -7,6 +7,7 @@ from typing import Final
 
 from mainspring.authoring.sketch.acts import Content, add_act, title_of
 from mainspring.authoring.sketch.arrivals import trigger_material
+from mainspring.authoring.sketch.asides import is_courtesy, is_length, is_statement
 from mainspring.authoring.sketch.conditions import (
     add_memory,
     change_condition,
@@ -24,7 +25,7 @@ from mainspring.authoring.sketch.reads import (
     Material,
     add_read,
 )
-from mainspring.authoring.sketch.texts import quoted
+from mainspring.authoring.sketch.texts import inert, quoted, sentence
 from mainspring.authoring.sketch.thinking import Thought, read_shape
 from mainspring.authoring.sketch.tool_steps import add_tool
 from mainspring.authoring.sketch.verbs import (
@@ -175,9 +176,10 @@ def _tell_unknown_ways(bench: Workbench, plan: Plan) -> None:
     for intent in plan.intents:
         for word in sorted(_NO_WAY & set(intent.clause.words)):
             if id(intent) not in plan.tools:
-                bench.note(
+                bench.lose(
+                    word,
                     f"Nothing here can send by {quoted(word)}, so it goes elsewhere; connect a "
-                    "tool that can with `mainspring connections add`."
+                    "tool that can with `mainspring connections add`.",
                 )
 
 
@@ -201,12 +203,15 @@ def _left_over(intent: Intent) -> str:
 
 def _tell_lost(bench: Workbench, plan: Plan) -> None:
     for intent in plan.intents:
-        if intent.clause.quote() and id(intent) not in plan.tools and (rest := _left_over(intent)):
-            bench.note(f"I did not understand: {quoted(rest)}.")
+        rest = _left_over(intent) if intent.clause.quote() and id(intent) not in plan.tools else ""
+        if rest and not is_courtesy(rest):
+            bench.lose(rest)
     for intent in plan.unable:
-        bench.note(
-            f"Nothing here can do {quoted(intent.clause.text())}. A server of tools that can is "
-            "connected with `mainspring connections add`."
+        said = intent.clause.text()
+        bench.lose(
+            said,
+            f"Nothing here can do {quoted(said)}. A server of tools that can is "
+            "connected with `mainspring connections add`.",
         )
     understood = " ".join(one.clause.text() for one in plan.intents).casefold()
     for intent in (one for one in plan.lost if one not in plan.unable):
@@ -214,4 +219,19 @@ def _tell_lost(bench: Workbench, plan: Plan) -> None:
             # Said again since, in words that were understood.
             continue
         if intent.clause.verb in VERBS or len(intent.clause.tokens) > 1:
-            bench.note(f"I did not understand: {quoted(intent.clause.text())}.")
+            _tell_one(bench, intent.clause.text())
+
+
+def _tell_one(bench: Workbench, said: str) -> None:
+    """A clause that no step does: a length for the model, background, or not understood."""
+    thinks = [one for one in bench.steps if one.get("action") == "agent_task"]
+    if is_courtesy(said):
+        return
+    if thinks and is_length(said):
+        config = thinks[-1]["config"]
+        first, _, rest = str(config["prompt"]).partition("\n\n")
+        config["prompt"] = f"{first} {sentence(inert(said))}\n\n{rest}".strip()
+    elif is_statement(said):
+        bench.note(f"This was read as background, and nothing is done for it: {quoted(said)}.")
+    else:
+        bench.lose(said)

@@ -10,13 +10,14 @@ from dataclasses import replace
 from typing import Any
 
 from mainspring.authoring.resources import Resources
-from mainspring.authoring.shapes import Sketch, Wish
+from mainspring.authoring.shapes import Question, Sketch, Wish
 from mainspring.authoring.sketch.alarms import alarm_steps, split_alarms
 from mainspring.authoring.sketch.caps import execution_of
 from mainspring.authoring.sketch.changing import change
 from mainspring.authoring.sketch.fortnights import on_steps
 from mainspring.authoring.sketch.happenings import says_more
 from mainspring.authoring.sketch.intents import read_intent
+from mainspring.authoring.sketch.languages import ONLY_ENGLISH, is_foreign
 from mainspring.authoring.sketch.moments import (
     add_schedules,
     ask_how_often,
@@ -29,7 +30,7 @@ from mainspring.authoring.sketch.planning import build_plan
 from mainspring.authoring.sketch.reading import Clause
 from mainspring.authoring.sketch.request import Request, read_request
 from mainspring.authoring.sketch.rhythms import leaves_out_only
-from mainspring.authoring.sketch.texts import LONGEST, loose, quoted
+from mainspring.authoring.sketch.texts import LONGEST, loose, quoted, shortened
 from mainspring.authoring.sketch.tool_steps import add_secret
 from mainspring.authoring.sketch.triggers import add_happening, named
 from mainspring.authoring.sketch.watching import has_address, watched
@@ -45,6 +46,9 @@ def sketch(wish: Wish, words: Vocabulary, resources: Resources) -> Sketch:
     """A definition out of words, with a question for everything that only a person can say."""
     if wish.before is not None:
         return change(wish, wish.before, words, resources)
+    wish, foreign = _in_english(wish)
+    if foreign:
+        return _unread(wish)
     request = watched(read_request(wish, resources))
     several = len(request.time.readings) + len(request.time.clarifications) > 1
     chosen = chosen_wish(wish, resources) if several and "\n" in wish.text else None
@@ -59,6 +63,32 @@ def sketch(wish: Wish, words: Vocabulary, resources: Resources) -> Sketch:
         told = f"Only the first {LONGEST} characters of the request were read."
         made = replace(made, notes=(*made.notes, told))
     return made
+
+
+def _in_english(wish: Wish) -> tuple[Wish, bool]:
+    """The wish without its lines in other languages, and whether nothing of it is left."""
+    lines = wish.text.split("\n")
+    read = [one for one in lines if not is_foreign(one)]
+    if not is_foreign(wish.text) and len(read) == len(lines):
+        return wish, False
+    left = "\n".join(read)
+    return (wish, True) if not left.strip() else (replace(wish, text=left), False)
+
+
+def _unread(wish: Wish) -> Sketch:
+    """Words in another language become nothing but a question."""
+    question = Question(
+        "words", "words", "/plan", "What should it do, and when? Say it in English.",
+        why=ONLY_ENGLISH,
+    )  # fmt: skip
+    document = {
+        "schema_version": _VERSION,
+        "name": shortened(loose(wish.text), 60) or "Automation",
+        "goal": goal_of(wish.text),
+        "triggers": [],
+        "metadata": {"created_from_nl": False},
+    }
+    return Sketch(document, (question,), (ONLY_ENGLISH,))
 
 
 def _sketched(request: Request, words: Vocabulary, resources: Resources) -> Sketch:
@@ -82,6 +112,8 @@ def _sketched(request: Request, words: Vocabulary, resources: Resources) -> Sket
             "words", "/plan", "What should it do?", kind="words",
             why="Nothing that can be done was understood.",
         )  # fmt: skip
+    else:
+        bench.ask_lost(document)
     for title in bench.titles.values():
         bench.note(f"Nothing that is written here could be called {quoted(title)}.")
     questions = bench.settled_questions(len(document.get("writes", {}).get("boards", ())))

@@ -59,7 +59,8 @@ def find_tool(bench: Workbench, intent: Intent) -> Tool | None:
         found = search_tools(clause, known, alias)
         if found is not None:
             return Tool(intent, found, alone=True)
-        bench.note(f"The connection {quoted(alias)} has no tool that fits {quoted(clause.text())}.")
+        said = clause.text()
+        bench.lose(said, f"The connection {quoted(alias)} has no tool that fits {quoted(said)}.")
     if intent.targets or clause.verb in THINK or absent_service(bench, clause):
         return None
     if clause.verb not in OTHER | KEEP | SAY | READ or _has_source(bench, intent):

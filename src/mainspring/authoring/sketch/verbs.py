@@ -138,5 +138,5 @@ SYNONYMS: Final[dict[str, str]] = {
 STOP: Final = words_of(
     "a an the to of in on at for from with and or it its is are be this that these those i me my "
     "we us our you your they them their as by into onto new each every all any some then there so "
-    "please also when if not no was were has have had do does did one here up out about"
+    "please pls plz also when if not no was were has have had do does did one here up out about"
 )

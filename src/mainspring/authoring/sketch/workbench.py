@@ -7,8 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
+from mainspring.authoring.places import parent_of
 from mainspring.authoring.resources import Resources
 from mainspring.authoring.shapes import Choice, Kind, Question
+from mainspring.authoring.sketch.texts import quoted
 from mainspring.contracts.registry import Vocabulary
 from mainspring.definition.pointers import under
 
@@ -17,6 +19,11 @@ _WHOLE_TRIGGER: Final = re.compile(r"/triggers/\d{1,4}")
 _BOARDS: Final = "/writes/boards"
 _UNKNOWN: Final = f"{_BOARDS}/@"
 MOST_CHOICES: Final = 20
+# The question for what was not understood, and where its answer is kept.
+NOT_UNDERSTOOD: Final = "not-understood"
+LEFT_OUT: Final = "/metadata/not_understood"
+_MOST_MISSES: Final = 10
+_LONGEST_MISS: Final = 200
 _MOST_NOTES: Final = 30
 
 
@@ -40,6 +47,8 @@ class Workbench:
     steps: list[dict[str, Any]] = field(default_factory=list)
     questions: list[Question] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    # Parts of the request that nothing in the definition does.
+    misses: list[str] = field(default_factory=list)
     inputs: dict[str, Any] = field(default_factory=dict)
     triggers: list[Any] = field(default_factory=list)
     # Ids of boards that rows are added to, and the field that tells doubles.
@@ -149,6 +158,28 @@ class Workbench:
     def note(self, text: str) -> None:
         if text not in self.notes and len(self.notes) < _MOST_NOTES:
             self.notes.append(text)
+
+    def lose(self, said: str, note: str = "") -> None:
+        """A part of the request that found no place, with a note on it."""
+        self.note(note or f"I did not understand: {quoted(said)}.")
+        if said not in self.misses and len(self.misses) < _MOST_MISSES:
+            self.misses.append(said)
+
+    def ask_lost(self, document: Mapping[str, Any]) -> None:
+        """One question for all that found no place: other words, or without it."""
+        if not self.misses:
+            return
+        left = [one[:_LONGEST_MISS] for one in self.misses]
+        has_metadata = isinstance(document.get("metadata"), Mapping)
+        self.ask(
+            NOT_UNDERSTOOD,
+            LEFT_OUT if has_metadata else parent_of(LEFT_OUT),
+            f"This was not understood: {'; '.join(map(quoted, left))}. Say it in other words, or "
+            "leave it out.",
+            kind="words",
+            choices=(Choice("Leave it out", left if has_metadata else {"not_understood": left}),),
+            why="Otherwise the automation does something else than was asked for.",
+        )
 
     def argument(self, action: str, name: str) -> Mapping[str, Any]:
         """What the vocabulary says of one argument of an action or capability."""
