@@ -8,7 +8,7 @@ from typing import Final, Literal
 
 from mainspring.authoring.sketch.happenings import EVENT_TYPE
 from mainspring.authoring.sketch.lookup import FoundBoard, automations, find_board
-from mainspring.authoring.sketch.mailing import BY, mail_words, person_of
+from mainspring.authoring.sketch.mailing import BY, TOWARDS, mail_words, person_of, recipients
 from mainspring.authoring.sketch.reading import Clause, Token, address_of, joined
 from mainspring.authoring.sketch.verbs import (
     BULLETS,
@@ -185,16 +185,18 @@ def _chat(clause: Clause) -> list[Target]:
 
 
 def _mail(clause: Clause, words: set[str]) -> list[Target]:
-    addresses = clause.of("mail")
+    addresses = recipients(clause)
     if addresses and clause.verb not in READ:
         tokens = (*addresses, *mail_words(clause))
         return [Target("mail", values=tuple(one.text for one in addresses), tokens=tokens)]
     tokens = tuple(mail_words(clause))
     if clause.verb not in MAIL and not tokens:
         return []
-    if clause.verb in READ | THINK and not {one.low for one in tokens} & BY:
+    by_mail = {one.low for one in tokens} & BY
+    if clause.verb in READ | THINK and not by_mail:
         return []
-    to_me = words & _ME or clause.verb in READ | THINK
+    towards = clause.verb in TOWARDS
+    to_me = words & _ME or (clause.verb in READ | THINK and not towards)
     if to_me and not words & {"everyone", "everybody", "team", "customer"}:
         return [Target("owner", tokens=tokens)]
     who = person_of(clause)

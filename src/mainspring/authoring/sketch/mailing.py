@@ -6,9 +6,21 @@ from collections.abc import Sequence
 from typing import Final
 
 from mainspring.authoring.sketch.reading import Clause, Token
-from mainspring.authoring.sketch.verbs import MAIL, SAY
+from mainspring.authoring.sketch.verbs import MAIL, SAY, words_of
 
 BY: Final = frozenset({"by", "via", "through", "per", "as"})
+# Verbs that are done to somebody else.
+TOWARDS: Final = words_of(
+    "thank greet welcome congratulate invite answer reply respond apologise apologize wish"
+)
+# What is answered is a message, and not a person.
+_ANSWERING: Final = frozenset({"answer", "reply", "respond"})
+# Words before an address that say whose or what something is, and not for whom.
+_OF: Final = words_of(
+    "from by of about mentioning mentions mention containing contains contain is isn't are was "
+    "regarding concerning not sender author except without"
+)
+_LISTING: Final = frozenset({",", "and", "or", "&", "/", "either", "both"})
 _MAILED: Final = frozenset({"email", "e-mail", "mail", "emails"})
 
 
@@ -27,13 +39,26 @@ def mail_words(clause: Clause) -> list[Token]:
     return made
 
 
+def recipients(clause: Clause) -> list[Token]:
+    """The addresses of a clause that something goes to; not those of a sender or a condition."""
+    return [one for one in clause.of("mail") if not _is_source(clause, one)]
+
+
+def _is_source(clause: Clause, address: Token) -> bool:
+    for one in reversed(clause.tokens[: clause.tokens.index(address)]):
+        if one.kind != "mail" and one.low not in _LISTING:
+            return one.low in _OF
+    return False
+
+
 def person_of(clause: Clause) -> tuple[Token, ...]:
     """Who a mail is for: the words behind to, or behind the verb."""
     tokens = clause.tokens
     for place, one in enumerate(tokens):
         if one.low == "to" and place + 1 < len(tokens):
             return _name(tokens[place + 1 :])
-    return _name(tokens[1:]) if clause.verb in MAIL else ()
+    named = MAIL | TOWARDS - _ANSWERING
+    return _name(tokens[1:]) if clause.verb in named else ()
 
 
 def _name(tokens: Sequence[Token]) -> tuple[Token, ...]:

@@ -6,6 +6,7 @@ come in, a sketch goes out.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -30,6 +31,7 @@ from mainspring.authoring.sketch.planning import build_plan
 from mainspring.authoring.sketch.reading import Clause
 from mainspring.authoring.sketch.request import Request, read_request
 from mainspring.authoring.sketch.rhythms import leaves_out_only
+from mainspring.authoring.sketch.swapping import walk
 from mainspring.authoring.sketch.texts import LONGEST, loose, quoted, shortened
 from mainspring.authoring.sketch.tool_steps import add_secret
 from mainspring.authoring.sketch.triggers import add_happening, named
@@ -105,6 +107,7 @@ def _sketched(request: Request, words: Vocabulary, resources: Resources) -> Sket
     if len(clauses) > MOST_CLAUSES:
         bench.note(f"Only the first {MOST_CLAUSES} parts of the request were read.")
     planned = build_plan(bench, intents, conditions, name, plainly=request.plainly)
+    _tell_unused(bench, clauses)
     add_secret(bench, request.text)
     document = _document(bench, request, name, planned, alarms)
     if not planned:
@@ -118,6 +121,18 @@ def _sketched(request: Request, words: Vocabulary, resources: Resources) -> Sket
         bench.note(f"Nothing that is written here could be called {quoted(title)}.")
     questions = bench.settled_questions(len(document.get("writes", {}).get("boards", ())))
     return Sketch(document, on_steps(questions, bench.steps), tuple(bench.notes))
+
+
+def _tell_unused(bench: Workbench, clauses: Sequence[Clause]) -> None:
+    """Addresses that nothing is sent to and no model is told of: whose mails are meant is lost."""
+    configs = [one.get("config", {}) for one in walk(bench.steps)]
+    used = " ".join(f"{one.get('to', '')} {one.get('prompt', '')}" for one in configs)
+    for clause in clauses[:MOST_CLAUSES]:
+        for one in clause.of("mail"):
+            if one.text not in used:
+                bench.lose(
+                    one.text, f"Nothing looks at whether something is from {quoted(one.text)}."
+                )
 
 
 def add_triggers(bench: Workbench, request: Request) -> list[str]:

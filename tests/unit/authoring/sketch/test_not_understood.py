@@ -8,9 +8,8 @@ from mainspring.authoring.proposals.answering import Place, put_answers
 from mainspring.authoring.sketch.asides import is_courtesy, is_length, is_statement
 from mainspring.authoring.sketch.languages import ONLY_ENGLISH, is_foreign
 from mainspring.contracts.limits import Limits
-from scripts.authoring_score import SETS
 from scripts.phrase_score import INDEPENDENT, PHRASES, score
-from tests.kit.requests import read_requests
+from tests.kit.requests import SETS, read_requests
 from tests.unit.authoring.sketch.workspace import NOW, actions, draw
 
 HOP = "every day at 9 UTC post 'hello' to #a and frobnicate the gizmo"
@@ -43,7 +42,7 @@ def test_what_was_not_understood_is_one_question_with_leaving_it_out_as_an_answe
 def test_other_words_for_it_are_read_as_more_of_the_request() -> None:
     (question,) = [one for one in draw(HOP).questions if one.id == "not-understood"]
     answer = put_answers({}, [question], {question.id: "tell me"}, Place(NOW, None, Limits()))
-    assert (answer.words, answer.worded) == (("tell me",), {"not-understood"})
+    assert (answer.words, answer.worded) == (("tell me",), frozenset({"not-understood"}))
 
 
 @pytest.mark.parametrize("text", FOREIGN)
