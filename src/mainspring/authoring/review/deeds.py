@@ -10,10 +10,18 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from mainspring.authoring.review.contents import contents_of, sent_by, whole
 from mainspring.authoring.review.reading import ReadStep, listing, text_of
-from mainspring.authoring.review.values import PLACES, Names, said, said_board, said_place
+from mainspring.authoring.review.values import (
+    MOST_PLACES,
+    PLACES,
+    Names,
+    said,
+    said_board,
+    said_place,
+)
 from mainspring.authoring.review.wording import counted, listed, plain, quoted
-from mainspring.contracts.capability import Capability
+from mainspring.contracts.capability import Capability, Effect
 from mainspring.definition.hosts import literal_site
 from mainspring.definition.tool_patterns import fixed_params, tool_name
 
@@ -27,7 +35,12 @@ class Deed:
 
 
 _MOST_ARGUMENTS: Final = 4
+_LONGEST_PLACE: Final = 2_000
 _EMPTY: Final[tuple[Any, ...]] = (None, "", [], {})
+# Settings of a request that do not leave with it, or that its sentence tells.
+_NOT_SENT: Final = ("url", "method", "allow_error_status", "timeout_seconds", "max_bytes")
+# What a model is given besides its task.
+_HANDED: Final = frozenset({"system", "documents", "context", "history"})
 
 # What the arguments that people choose are called in an open place.
 _THINGS: Final[Mapping[str, str]] = {
@@ -65,7 +78,8 @@ def _by_label(step: ReadStep, capability: Capability, names: Names) -> Deed:
     name = plain(capability.id, 80)
     hidden = capability.annotations.only_secrets
     given = {key: one for key, one in step.config.items() if key not in hidden}
-    with_what = _with(_arguments(given, names))
+    sends = capability.annotations.effect is Effect.SEND
+    with_what = _with(contents_of(given, names) if sends else _arguments(given, names))
     label = f", which says of itself {quoted(capability.label, 80)}"
     return Deed(f"calls {name}", with_what + label)
 
@@ -103,9 +117,9 @@ def _maybe(step: ReadStep, names: Names, key: str, before: str, most: int = 100)
 
 def _integration(step: ReadStep, names: Names) -> Deed:
     handed = step.config.get("input")
-    given = _arguments(handed if isinstance(handed, Mapping) else {}, names)
+    given = contents_of(handed if isinstance(handed, Mapping) else {}, names)
     if handed not in _EMPTY and not given:
-        given = said(handed, names, 100)
+        given = whole(handed, names)
     deed = _value(step, names, "action_name")
     short = f"does {deed} on the integration {_value(step, names, 'install_id')}"
     return Deed(short, _with(given))
@@ -125,18 +139,31 @@ def _changes(verb: str) -> Callable[[ReadStep, Names], Deed]:
 def _slack(step: ReadStep, names: Names) -> Deed:
     thread = " as an answer in a thread" if "thread_ts" in step.config else ""
     short = f"posts to {_value(step, names, 'channel')} on Slack{thread}"
-    return Deed(short, f": {_value(step, names, 'text', 120)}")
+    text = step.config.get("text")
+    said_text = thing("text") if text in _EMPTY else whole(text, names)
+    rest = sent_by(step, names, told=("channel", "text", "thread_ts"))
+    return Deed(short, f": {said_text}{_with(rest)}")
 
 
 def _email(step: ReadStep, names: Names) -> Deed:
-    more = _maybe(step, names, "cc", ", with a copy to ") + _maybe(
-        step, names, "subject", ", with the subject "
-    )
-    return Deed(f"sends an e-mail to {_value(step, names, 'to')}", more)
+    """To everybody who gets it, with all that they get."""
+    to = step.config.get("to")
+    # The sentence names some; where there are more, all are listed behind it.
+    told = () if isinstance(to, list) and len(to) > MOST_PLACES else ("to",)
+    more = _with(sent_by(step, names, "to", "cc", "bcc", "subject", "text", "html", told=told))
+    return Deed(f"sends an e-mail to {_value(step, names, 'to', _LONGEST_PLACE)}", more)
 
 
 def _to_owner(way: str) -> Callable[[ReadStep, Names], Deed]:
-    return lambda step, names: Deed(f"sends the owner {way}", _maybe(step, names, "text", ": "))
+    def tell(step: ReadStep, names: Names) -> Deed:
+        return Deed(f"sends the owner {way}", _with(sent_by(step, names, "subject", "text")))
+
+    return tell
+
+
+def _message(step: ReadStep, names: Names) -> Deed:
+    shown = sent_by(step, names, "title", "message_template", "message", told=("level",))
+    return Deed("leaves a message in the inbox", _with(shown))
 
 
 def _host(step: ReadStep) -> str:
@@ -149,20 +176,27 @@ def _host(step: ReadStep) -> str:
 
 def _fetch(step: ReadStep, names: Names) -> Deed:
     method = step.config.get("method", "GET")
-    address = f" ({_value(step, names, 'url', 120)})" if "url" in step.config else ""
+    address = _address(step, names)
+    more = address + _with(sent_by(step, names, "query", "headers", "body", told=_NOT_SENT))
     if method in ("GET", "HEAD"):
-        return Deed(f"asks {_host(step)} for data", address)
-    return Deed(f"sends a {plain(str(method), 10)} request to {_host(step)}", address)
+        return Deed(f"asks {_host(step)} for data", more)
+    return Deed(f"sends a {plain(str(method), 10)} request to {_host(step)}", more)
+
+
+def _address(step: ReadStep, names: Names) -> str:
+    return f" ({_value(step, names, 'url', _LONGEST_PLACE)})" if "url" in step.config else ""
 
 
 def _callback(step: ReadStep, names: Names) -> Deed:
-    address = f" ({_value(step, names, 'url', 120)})" if "url" in step.config else ""
-    return Deed(f"sends JSON to {_host(step)}", address + _maybe(step, names, "body", ": "))
+    more = _with(sent_by(step, names, "body", "headers", told=_NOT_SENT))
+    return Deed(f"sends JSON to {_host(step)}", _address(step, names) + more)
 
 
 def _agent(step: ReadStep, names: Names) -> Deed:
     tools = [_tool(one, names) for one in listing(step.config.get("tools")) if tool_name(one)]
-    more = f": {_value(step, names, 'prompt', 140)}"
+    prompt = step.config.get("prompt")
+    more = f": {thing('prompt') if prompt in _EMPTY else whole(prompt, names)}"
+    more += _with(contents_of(step.config, names, step.config.keys() - _HANDED))
     more += f", with {listed(tools, 6)} as its tools" if tools else ", without any tools"
     fields = [plain(str(one), 40) for one in _properties(step.config.get("output_schema"))]
     verb = "lets a model work" if tools else "lets a model write"
@@ -228,7 +262,6 @@ def _said_with(short: str, *parts: tuple[str, str]) -> Callable[[ReadStep, Names
     )
 
 
-_MESSAGE: Final = (("title", ": "),)
 _WORDS: Final = (("query", " for "), ("q", " for "), ("text", " for "), ("type", " of the type "))
 _TOLD: Final[Mapping[str, Callable[[ReadStep, Names], Deed]]] = {
     "slack_post": _slack,
@@ -243,9 +276,11 @@ _TOLD: Final[Mapping[str, Callable[[ReadStep, Names], Deed]]] = {
     "delay": _delay,
     "script": _script,
     "transform_data": _said_with("works out a value", ("output", " from ")),
-    "notification": _said_with("leaves a message in the inbox", *_MESSAGE),
-    "inbox.post_notification": _said_with("leaves a message in the inbox", *_MESSAGE),
-    "automation_llm_complete": _said_with("asks a model", ("prompt", ": ")),
+    "notification": _message,
+    "inbox.post_notification": _message,
+    "automation_llm_complete": lambda step, names: Deed(
+        "asks a model", _with(sent_by(step, names, "prompt"))
+    ),
     "append_board_rows": _rows("adds rows to"),
     "update_board_rows": _rows("changes rows in"),
     "delete_board_rows": _rows("deletes rows from"),

@@ -12,7 +12,14 @@ from mainspring.authoring.review.loops import items_of, one_of_each
 from mainspring.authoring.review.moments import STILL_OPEN, when_it_runs
 from mainspring.authoring.review.reading import ReadStep, listing, read_all_steps, read_all_triggers
 from mainspring.authoring.review.values import Names, condition, names_of, said
-from mainspring.authoring.review.wording import counted, listed, plain, quoted, sentence
+from mainspring.authoring.review.wording import (
+    LONGEST_STEP,
+    counted,
+    listed,
+    plain,
+    quoted,
+    sentence,
+)
 from mainspring.contracts.registry import Vocabulary
 
 MOST_LINES: Final = 120
@@ -51,7 +58,15 @@ def explain(
     if len(lines) > MOST_LINES:
         more = len(lines) - MOST_LINES + 1
         lines = [*lines[: MOST_LINES - 1], f"And {more} more sentences, which are not shown"]
-    return tuple(sentence(line) for line in lines)
+    return (*(sentence(line) for line in lines[:1]), *(_whole(line) for line in lines[1:]))
+
+
+def _whole(line: str) -> str:
+    """A sentence with all that a step sends; a longer one says how long it is."""
+    if len(line) < LONGEST_STEP:
+        return sentence(line, LONGEST_STEP)
+    cut = f" (cut: {len(line):,} characters in all; the definition shows the rest)"
+    return sentence(line[: LONGEST_STEP - len(cut) - 10] + "…" + cut, LONGEST_STEP)
 
 
 def _summary(plan: Sequence[ReadStep], names: Names, alone: bool) -> str:

@@ -64,6 +64,26 @@ def impact_of(
     }
 
 
+def described_grants(
+    document: Mapping[str, Any], grants: Sequence[Grant], words: Vocabulary
+) -> list[dict[str, Any]]:
+    """Each grant as a review describes it: how far its own steps make it reach."""
+    view = view_of(document, grants, words, Facts())
+    calls, alone = _calls(view), may_go_alone(view.document)
+    return [
+        {**grant.as_dict(), **{key: made[key] for key in ("label", "effect", "waits_for_person")}}
+        for grant in grants
+        for made in [_grant(grant, words, calls.get(grant.capability, set()), alone)]
+    ]
+
+
+def _calls(view: View) -> dict[str, set[Effect]]:
+    calls: dict[str, set[Effect]] = {}
+    for ask in view.reach:
+        calls.setdefault(ask.capability, set()).add(ask.effect)
+    return calls
+
+
 def _steps_of(asks: Iterable[Ask]) -> list[str]:
     named = (plain(ask.step.name, 64) for ask in asks if ask.step is not NO_STEP)
     return list(dict.fromkeys(named))[:MOST_ENTRIES]
@@ -108,10 +128,7 @@ def _reached(ask: Ask, view: View) -> tuple[str, ...]:
 
 
 def _grants(view: View) -> list[dict[str, Any]]:
-    alone = may_go_alone(view.document)
-    calls: dict[str, set[Effect]] = {}
-    for ask in view.reach:
-        calls.setdefault(ask.capability, set()).add(ask.effect)
+    alone, calls = may_go_alone(view.document), _calls(view)
     found = [
         _grant(grant, view.words, calls.get(grant.capability, set()), alone)
         for grant in view.grants

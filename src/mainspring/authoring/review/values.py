@@ -51,7 +51,7 @@ _TEXT: Final = re.compile(r"'([^']*)'|\"([^\"]*)\"")
 _CODE: Final = 70
 _WHOLE_CODE: Final = 160
 _TAIL: Final = 40
-_MOST_PLACES: Final = 8
+MOST_PLACES: Final = 8
 _ID: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _FALLBACK: Final = re.compile(r" ?\| ?default\((?:\[\]|\{\}|''|\"\"|0|false|none)\)")
 _LONGEST_TEST: Final = 300
@@ -106,8 +106,8 @@ def _said_entry(key: str, value: Any, names: Names) -> str:
 def said_place(value: Any, names: Names, most: int = 80) -> str:
     """Where something goes: plain, as one value of the run, or as the code that it is."""
     if isinstance(value, list | tuple) and value:
-        shown = [said_place(one, names, most) for one in value[:_MOST_PLACES]]
-        return listed([*shown, *[""] * (len(value) - len(shown))], _MOST_PLACES)
+        shown = [said_place(one, names, most) for one in value[:MOST_PLACES]]
+        return listed([*shown, *[""] * (len(value) - len(shown))], MOST_PLACES)
     if not isinstance(value, str) or not has_syntax(value):
         return said(value, names, most)
     path = bare_path(value)
@@ -140,7 +140,7 @@ def _said_text(text: str, names: Names, most: int) -> str:
     telling = [piece for piece in pieces if piece.kind != "text" or piece.text.strip()]
     more = len(text) > LONGEST
     if len(telling) == 1 and telling[0].kind == "expression" and not more:
-        return _expression(telling[0].text, names)
+        return expression(telling[0].text, names)
     filled = "".join(_filled(piece, names) for piece in pieces)
     return quoted(filled + ("…" if more else ""), most)
 
@@ -148,17 +148,18 @@ def _said_text(text: str, names: Names, most: int) -> str:
 def _filled(piece: Piece, names: Names) -> str:
     match piece.kind:
         case "expression":
-            return f"[{_expression(piece.text, names)}]"
+            return f"[{expression(piece.text, names)}]"
         case "statement" | "comment":
             return _LEFT_OUT
     return piece.text
 
 
-def _expression(inside: str, names: Names) -> str:
+def expression(inside: str, names: Names, most: int = _CODE) -> str:
+    """What stands between the braces of a template, in words or as code."""
     path = _PATH.match(inside)
     changed = None if path is None else _changed(inside[path.end() :], names)
     if path is None or changed is None:
-        return code(inside)
+        return code(inside, most)
     return _path(path[0], names) + changed
 
 

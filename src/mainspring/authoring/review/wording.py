@@ -10,6 +10,8 @@ from typing import Final
 MOST_FLAGS: Final = 50
 MOST_ENTRIES: Final = 100
 LONGEST_SENTENCE: Final = 400
+# A sentence about a step holds all that the step sends.
+LONGEST_STEP: Final = 20_000
 LONGEST_NAME: Final = 60
 _CUT: Final = "…"
 
@@ -34,11 +36,11 @@ def quoted(text: str, most: int = LONGEST_NAME) -> str:
     return f"“{plain(text, most).replace('“', chr(34)).replace('”', chr(34))}”"
 
 
-def sentence(text: str) -> str:
+def sentence(text: str, most: int = LONGEST_SENTENCE) -> str:
     """A whole sentence, cut where it grows too long; it ends with a full stop."""
     text = text[:1].upper() + text[1:]
-    if len(text) >= LONGEST_SENTENCE:
-        return text[: LONGEST_SENTENCE - 2].rstrip() + _CUT + "."
+    if len(text) >= most:
+        return text[: most - 2].rstrip() + _CUT + "."
     return text if text.endswith((".", "?", "!")) else text + "."
 
 

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 _MODEL: Final = "A model"
 # How many of a list are shown; the rest is counted, and --json has all of it.
 _MOST: Final = 12
+# A sentence about a step holds all that the step sends.
+_STEP: Final = 20_000
 _NUMBER: Final = re.compile(r"[0-9.]{1,12}\. ")
 _HOW: Final = {
     "strict": "writes to the same place at the same moment",
@@ -74,7 +76,7 @@ def _explained(review: Mapping[str, Any], screen: Screen) -> list[Text]:
     for text in steps:
         number, rest = _numbered(text)
         lead = f"  {number:<{width}}"
-        lines += paragraph(screen, rest, lead=lead, lead_style="bright_black")
+        lines += paragraph(screen, rest, lead=lead, lead_style="bright_black", most=_STEP)
     return lines
 
 

@@ -27,6 +27,14 @@ class GrantShape(_Shape):
     params: dict[str, Any]
 
 
+class DescribedGrant(GrantShape):
+    """A grant, and how far it reaches as the definition uses it."""
+
+    label: str = Field(description="What it does, in a few words.")
+    effect: Literal["read", "keep", "send"]
+    waits_for_person: bool
+
+
 class FindingShape(_Shape):
     """One thing that is wrong or doubtful, and where."""
 
@@ -136,7 +144,7 @@ class AutomationDetail(AutomationSummary):
     """An automation, whole."""
 
     definition: dict[str, Any] = Field(description="With its triggers as they are now.")
-    grants: list[GrantShape]
+    grants: list[DescribedGrant]
     secrets: list[SecretUseShape] = Field(
         description="Every secret that it uses, once for each place that it goes to."
     )

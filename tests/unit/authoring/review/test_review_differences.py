@@ -41,7 +41,7 @@ def test_a_new_step_says_what_it_does_and_what_it_may_then_call() -> None:
     mail = step("send_email", {"to": ["ann@example.com"], "subject": "News", "text": "x"}, "mail")
     found = _said(document(), document(agent(), slack(), mail))
     assert found == (
-        "A new step ‘mail’ sends an e-mail to “ann@example.com”, with the subject “News”.",
+        "A new step ‘mail’ sends an e-mail to “ann@example.com”, with subject “News”, text “x”.",
         "It may now also call send_email, which reaches E-mail.",
     )
 

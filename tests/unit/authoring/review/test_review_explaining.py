@@ -135,7 +135,7 @@ def test_what_happens_on_failure_and_what_goes_in_is_said() -> None:
     }
     found = _lines(execution={"on_failure": [tell], "max_retries": 1}, inputs={"schema": schema})
     assert "A step that fails is tried again once, where that can help." in found
-    assert "On failure 1. It leaves a message in the inbox: “It failed”." in found
+    assert "On failure 1. It leaves a message in the inbox, with title “It failed”." in found
     takes = "It takes the inputs “who” (needed) and “since” (usually the moment of the last run)."
     assert takes in found
 

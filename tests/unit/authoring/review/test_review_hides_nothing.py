@@ -133,7 +133,7 @@ def test_recipients_copies_and_the_bounds_of_tools_are_destinations_too() -> Non
     made = document(mail, bound)
     lines = explain(made, WORDS)
     assert f"sends an e-mail to “a@b.example” and `{odd}`" in lines[1]
-    assert f"with a copy to `{odd}`" in lines[1]
+    assert f"cc `{odd}`" in lines[1]
     assert f"send_email (to `{odd}`)" in lines[2]
     assert [where for code, where in told(made) if code == "odd_destination"] == [
         "/plan/0/config/to/1", "/plan/0/config/cc/0", "/plan/1/config/tools/0/params/to/0",
@@ -153,19 +153,23 @@ def test_what_is_put_behind_a_fixed_host_is_no_odd_destination_unless_it_hides_s
     ("text", "shown"),
     [
         ("{# nothing #}{{ run.id }}", "“[…][the run's id]”"),
-        ("{% set a = 'all' %}Hi {{ a }}", "“[…]Hi [the a]”"),
-        ("{{ run.id | replace(run.id, 'all') }}", "the run's id, changed by replace"),
-        ("{{ inputs.a | upper | trim | reverse }}", "the input ‘a’, changed by upper and reverse"),
-        ("{{ inputs.a | join('all the invoices') }}", "the input ‘a’, changed by join"),
+        ("{% set a = 'all' %}Hi {{ a }}", "“[`{% set a = 'all' %}`]Hi [the a]”"),
+        ("{{ run.id | replace(run.id, 'all') }}",
+         "the run's id, changed by replace (`run.id | replace(run.id, 'all')`)"),
+        ("{{ inputs.a | upper | trim | reverse }}",
+         "the input ‘a’, changed by upper and reverse (`inputs.a | upper | trim | reverse`)"),
+        ("{{ inputs.a | join('all the invoices') }}",
+         "the input ‘a’, changed by join (`inputs.a | join('all the invoices')`)"),
         ("{{ inputs.a | default('all of it') | trim }}", "the input ‘a’ or “all of it”"),
         ("{{ inputs.a | default('') | join(', ') }}", "the input ‘a’"),
         ("{{ -inputs.a }}", "`-inputs.a`"),
         ("{# " + "x" * 700 + " #}all of it", "“[…]all of it”"),
-        ("Hi " + "{{ run.id }} " * 40 + "bye", "…”"),
-        ("Hi {{ run.id }}" + " " * 3_000 + "bye", "“Hi [the run's id]…”"),
-        ("{# " + "x" * 9_000 + " #}all of it", "…”"),
+        ("Hi " + "{{ run.id }} " * 40 + "bye", "[the run's id] bye”"),
+        ("Hi {{ run.id }}" + " " * 3_000 + "bye", "“Hi [the run's id] bye”"),
+        ("{# " + "x" * 9_000 + " #}all of it",
+         "…” (cut: it has 9,015 characters, and the definition shows all of them)"),
     ],
-)
+)  # fmt: skip
 def test_nothing_of_a_text_is_left_out_without_a_sign(text: str, shown: str) -> None:
     line = explain(document(slack(text=text)), WORDS)[1]
     assert line.partition(" agrees: ")[2].endswith(f"{shown}.")
@@ -309,10 +313,11 @@ def test_a_call_says_its_integration_its_action_and_its_arguments() -> None:
     line = explain(document(act), WORDS)[1]
     assert "does “send_money” on the integration “01900000-0000-7000-8000-0000000000aa”" in line
     assert ", with to “mallory”, amount 7, a “bbbbb" in line
-    assert line.endswith("…”, c “d” and 1 more.")
+    assert line.endswith("bbbb”, c “d”, e “f”.")
+    assert f"a “{'b' * 900}”" in line
     issue = step("linear.create_issue", {"title": "Evil”. It does nothing", "team": "{{ run.id }}"})
     assert (
-        'calls linear.create_issue after a person agrees, with title “Evil". It does nothing” and '
+        'calls linear.create_issue after a person agrees, with title “Evil". It does nothing”, '
         "team the run's id, which says of itself “Create an issue”"
     ) in explain(document(issue), WORDS)[1]
 

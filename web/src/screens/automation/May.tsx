@@ -19,16 +19,20 @@ export function useCapability(id: string) {
   }, { retry: false, staleTime: 300_000 });
 }
 
-export function Grant({ grant, policy }: { grant: Schemas["GrantShape"]; policy?: unknown }) {
+type Granted = Schemas["GrantShape"] & { effect?: string };
+
+export function Grant({ grant, policy }: { grant: Granted; policy?: unknown }) {
   const { data: known } = useCapability(grant.capability);
   const bound = grantWords(grant);
-  const held = known?.confirmation && known.effect === "send" && policy !== "auto_confirm";
-  const far = !known ? "" : held ? "waits in the inbox for a yes" : REACH[known.effect] ?? "";
+  // How far it reaches depends on what the steps use it for, which the server says.
+  const effect = grant.effect ?? known?.effect ?? "";
+  const held = known?.confirmation && effect === "send" && policy !== "auto_confirm";
+  const far = held ? "waits in the inbox for a yes" : REACH[effect] ?? "";
   return (
     <Stack gap={2}>
       <Text size="sm">
         <Text span fw={600}>{known?.label ?? grant.capability}</Text>
-        {bound ? ` ${bound}` : ""} {known?.effect === "send"
+        {bound ? ` ${bound}` : ""} {effect === "send"
           ? <Badge size="xs" color="yellow" variant="light" tt="none">sends</Badge>
           : null}
       </Text>

@@ -198,6 +198,13 @@ def _reading(made: APIRouter, rooms: Rooms) -> None:
         ]
         # A large script takes its time to read.
         found["secrets"] = await asyncio.to_thread(secrets_shown, found["definition"], rooms.limits)
+        # Most who start a server never read one, and the review is large.
+        from mainspring.authoring.review.impact import described_grants
+
+        words = await words_for(rooms.registry, caller.workspace_id, found["definition"])
+        found["grants"] = await asyncio.to_thread(
+            described_grants, found["definition"], read_grants(found["grants"]), words
+        )
         return Answer(found, headers=_etag(found["version"]))
 
 
