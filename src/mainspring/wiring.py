@@ -31,6 +31,7 @@ from mainspring.gate.mail import SmtpMailer, read_smtp_url
 from mainspring.gate.outside.client import Outside, roomy_egress
 from mainspring.gate.outside.harvest import Harvester
 from mainspring.gate.outside.switchboard import Switchboard
+from mainspring.gate.preflight import HousePreflight
 from mainspring.gate.prompting import pressing
 from mainspring.gate.prompting.pressing import Pressing
 from mainspring.gate.prompting.telling import Chats, Telling
@@ -189,10 +190,14 @@ def build_house(
         lines = words.reception.open(
             database, vault, wide, clock, settings.address, settings.egress_allow
         )
+    preflight = HousePreflight(
+        database, settings.egress_allow, lines, has_mail=mailer.is_set_up,
+        owner_mail=settings.owner_mail,
+    )  # fmt: skip
     gate = Gate(
         words, database, egress, vault, clock, limits, mailer=mailer,
         owner_mail=settings.owner_mail, models=models or providers, blobs=blobs, lines=lines,
-        draft_lifetime=timedelta(seconds=settings.draft_seconds),
+        draft_lifetime=timedelta(seconds=settings.draft_seconds), preflight=preflight,
     )  # fmt: skip
     versions = Versions(database, words, limits)
     waker = Waker(database)
@@ -200,8 +205,9 @@ def build_house(
     dispatcher = Dispatcher(database, versions, hints, limits)
     if isinstance(words, Words):
         words.studio.open(
-            words, database, dispatcher, settings.address, embedder, workshop, gate.models
-        )
+            words, database, dispatcher, settings.address, embedder, workshop, gate.models,
+            preflight,
+        )  # fmt: skip
         words.switchboard.open(
             database, vault, outside, clock, limits, settings.address, natives=words
         )

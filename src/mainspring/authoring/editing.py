@@ -134,7 +134,7 @@ async def _changed(
         made.state = await _set_state(studio, tx, space, row, fields["state"], author)
         if made.state == "active" and not made.warnings:
             grants = read_grants(row["grants"])
-            made.warnings = await studio.doubts(space, row["document"], grants)
+            made.warnings = await studio.doubts(space, row["document"], grants, automation_id)
     if made.state != row["state"]:
         made.columns.append("state")
     return made

@@ -38,6 +38,7 @@ async def judged(
     given: Mapping[str, Any],
     early: list[Finding],
     automation_id: UUID | None = None,
+    author_id: UUID | None = None,
 ) -> Report:
     """The verdict on a definition, or everything that is wrong with it, raised at once."""
     findings = [*early, *_about_note(given), *blanks_left(given.get("source"))]
@@ -50,7 +51,7 @@ async def judged(
     if early:
         # What the validator would say about such triggers is the same once more.
         document = {**document, "triggers": []}
-    report = await studio.judge(workspace_id, document, automation_id)
+    report = await studio.judge(workspace_id, document, automation_id, author_id)
     if asked and not about_grants:
         findings += judge_hosts(_reached(document, report), given.get(HOSTS_NOTE) or ())
     refuse((*findings, *_further(report, about_grants)))

@@ -30,7 +30,7 @@ def save_handler(studio: Studio) -> CapabilityHandler:
         document, early = new_document(given)
         if author.purse is not None:
             document["metadata"] = {**document.get("metadata", {}), AUTHORED_BY: author.purse}
-        report = await judged(studio, space, document, given, early)
+        report = await judged(studio, space, document, given, early, author_id=author.member_id)
         definition = report.accepted()
         author.check_within(definition.as_dict(), report.grants)
         await hold_names(tx, space)

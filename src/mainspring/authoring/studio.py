@@ -18,6 +18,7 @@ from mainspring.contracts.errors import Fault, Finding
 from mainspring.contracts.grant import Grant
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.model import Models, NoModels
+from mainspring.contracts.preflight import NoPreflight, Preflight, Whose
 from mainspring.contracts.registry import Vocabularies, Vocabulary
 from mainspring.definition.validate import Report
 from mainspring.store.walls import Walled
@@ -44,11 +45,12 @@ class Studio:
         self._dispatcher: Dispatcher | None = None
         self._workshop: Workshop | None = None
         self._models: Models = NoModels()
+        self._preflight: Preflight = NoPreflight()
 
     def open(
         self, vocabulary: Vocabularies, database: Database, dispatcher: Dispatcher, address: str,
         embedder: Embedder | None = None, workshop: Workshop | None = None,
-        models: Models | None = None,
+        models: Models | None = None, preflight: Preflight | None = None,
     ) -> None:  # fmt: skip
         """Everything stands: from here on the capabilities work."""
         self._vocabulary, self._database, self._dispatcher = vocabulary, database, dispatcher
@@ -56,6 +58,7 @@ class Studio:
         self.likeness.embedder = embedder
         self._workshop = workshop
         self._models = models or NoModels()
+        self._preflight = preflight or NoPreflight()
 
     @property
     def natives(self) -> Vocabulary:
@@ -71,11 +74,13 @@ class Studio:
         return await _there(self._vocabulary).of(workspace_id, needing=sorted(needing))
 
     async def doubts(
-        self, workspace_id: UUID, document: Mapping[str, Any], grants: Sequence[Grant]
-    ) -> tuple[Finding, ...]:
+        self, workspace_id: UUID, document: Mapping[str, Any], grants: Sequence[Grant],
+        automation_id: UUID,
+    ) -> tuple[Finding, ...]:  # fmt: skip
         """What a definition that is kept would not find here if it ran now."""
         words = await self.words(workspace_id, document)
-        found = await doubts_here(document, grants, workspace_id, words, self._models)
+        whose = Whose(workspace_id, automation_id)
+        found = await doubts_here(document, grants, words, self._models, self._preflight, whose)
         return tuple(map(as_written, found))
 
     @property
@@ -104,12 +109,14 @@ class Studio:
         return f"{self._address.rstrip('/')}/proposals/{proposal_id}"
 
     async def judge(
-        self, workspace_id: UUID, document: Any, automation_id: UUID | None = None
-    ) -> Report:
+        self, workspace_id: UUID, document: Any, automation_id: UUID | None = None,
+        author_id: UUID | None = None,
+    ) -> Report:  # fmt: skip
         """The verdict on a definition, with what this house doubts about it."""
         words = await self.words(workspace_id, document)
+        whose = Whose(workspace_id, automation_id, author_id)
         report = await judge_here(
-            document, workspace_id, words, self._models, self.limits, automation_id
+            document, whose, words, self._models, self.limits, self._preflight
         )
         return await built(self._workshop, workspace_id, report)
 

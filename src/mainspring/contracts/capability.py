@@ -53,6 +53,8 @@ class Route:
     connection: Literal["needed", "used", "none"] = "needed"
     # Whose connection; None: that of whoever calls, or of the automation's maker.
     owner_id: UUID | None = None
+    # Where a connection is only used: the owner's secrets that do as well without one.
+    secrets: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,7 @@ from mainspring.contracts.errors import Exhausted, Problem
 from mainspring.contracts.ids import new_id
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.model import Models, NoModels, Usage
+from mainspring.contracts.preflight import NoPreflight, Preflight
 from mainspring.contracts.registry import Vocabularies
 from mainspring.contracts.secret import SpeltSecrets
 from mainspring.gate.artifacts.blobs import BlobStore, Nowhere
@@ -67,7 +68,10 @@ class Gate:
         models: Models | None = None,
         blobs: BlobStore | None = None,
         lines: Lines | None = None,
+        preflight: Preflight | None = None,
     ) -> None:
+        # What a definition counts on is compared with what is here.
+        self.preflight: Preflight = preflight or NoPreflight()
         self._vocabulary = vocabulary
         self._database = database
         self._vault = vault

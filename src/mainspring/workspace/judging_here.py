@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from mainspring.contracts.grant import Grant
     from mainspring.contracts.limits import Limits
     from mainspring.contracts.model import Models
+    from mainspring.contracts.preflight import Preflight, Whose
     from mainspring.contracts.registry import Vocabularies, Vocabulary
 
 # Each name is a question to the database, and nobody reads more than so many answers.
@@ -41,30 +42,31 @@ async def words_for(vocabulary: Vocabularies, workspace_id: UUID, document: Any)
 
 
 async def judge_here(
-    document: Any, workspace_id: UUID, words: Vocabulary, models: Models, limits: Limits,
-    automation_id: UUID | None = None,
+    document: Any, whose: Whose, words: Vocabulary, models: Models, limits: Limits,
+    preflight: Preflight,
 ) -> Report:  # fmt: skip
     """The verdict, with the doubts of this house; a hostile document takes its time on a thread."""
-    own = None if automation_id is None else str(automation_id)
+    own = None if whose.automation_id is None else str(whose.automation_id)
     report = await asyncio.to_thread(validate, document, words, limits, automation_id=own)
     if report.definition is None:
         return report
     written = report.definition.as_dict()
-    doubts = await doubts_here(written, report.grants, workspace_id, words, models)
+    doubts = await doubts_here(written, report.grants, words, models, preflight, whose)
     return replace(report, warnings=(*report.warnings, *doubts))
 
 
 async def doubts_here(
-    document: Mapping[str, Any], grants: Iterable[Grant], workspace_id: UUID, words: Vocabulary,
-    models: Models,
+    document: Mapping[str, Any], grants: Iterable[Grant], words: Vocabulary, models: Models,
+    preflight: Preflight, whose: Whose,
 ) -> tuple[Finding, ...]:  # fmt: skip
     """What a definition counts on and would not find if it ran now."""
     asking = {name for name, one in words.capabilities.items() if one.annotations.asks_models}
     held = await asyncio.to_thread(list, _held_back(document, words))
+    held += await preflight.findings(document, words, whose)
     if not any(grant.capability in asking for grant in grants):
         return tuple(held)
     asked = await asyncio.to_thread(named_models, document, asking)
-    return (*held, *await doubt_models(asked, workspace_id, models))
+    return (*held, *await doubt_models(asked, whose.workspace_id, models))
 
 
 async def doubt_models(

@@ -23,6 +23,7 @@ from mainspring.authoring.resources import Resources, look_around
 from mainspring.authoring.shapes import Making, Question, Sketch, Wish
 from mainspring.authoring.sketch.sketching import sketch
 from mainspring.contracts.errors import Problem
+from mainspring.contracts.preflight import REFUSED_ADDRESS
 from mainspring.contracts.registry import Vocabulary
 from mainspring.definition.validate import Report
 
@@ -124,9 +125,14 @@ async def judged(
     bench: Bench, body: Body, document: dict[str, Any], asked: Sequence[Question]
 ) -> Body:
     """A body with a document in it, its open questions, and what is wrong with it besides."""
-    report = await bench.studio.judge(bench.space, document, bench.automation_id)
-    bench.report = report
-    found = still_open(document, report.findings, asked, bench.around)
+    report = await bench.studio.judge(
+        bench.space, document, bench.automation_id, bench.ctx.actor.id
+    )
+    # What no run gets past is no doubt: such a proposal is not ready.
+    blocked = [one for one in report.warnings if one.code == REFUSED_ADDRESS]
+    doubts = tuple(one for one in report.warnings if one not in blocked)
+    bench.report = replace(report, warnings=doubts)
+    found = still_open(document, (*report.findings, *blocked), asked, bench.around)
     return replace(
         body, document=document, questions=found.questions, problems=found.problems,
         grants=tuple(grant.as_dict() for grant in report.grants),

@@ -15,6 +15,7 @@ from mainspring.authoring.proposals.body import Body
 from mainspring.authoring.proposals.telling import digest_of
 from mainspring.authoring.saving import check_name_free
 from mainspring.contracts.errors import Clash, Denied, Finding, Invalid
+from mainspring.contracts.preflight import REFUSED_ADDRESS
 from mainspring.triggers.changing import record_overtaken
 from mainspring.workspace import schedules
 from mainspring.workspace.automations import Saved, create, hold_all, hold_names, update
@@ -45,8 +46,9 @@ def save_handler(studio: Studio) -> CapabilityHandler:
         _check_read(body, given["digest"])
         _check_answered(body)
         document = _document(body, given)
-        report = await studio.judge(space, document, kept.automation_id)
+        report = await studio.judge(space, document, kept.automation_id, ctx.actor.id)
         report.accepted()
+        _check_reached(report)
         _check_grants(body, report)
         # A new name for the same deed is no second deed: who writes there is asked once more.
         wanted = wanted_by(document, kept.automation_id, studio.natives)
@@ -90,6 +92,16 @@ def _check_grants(body: Body, report: Report) -> None:
             suggestion="Refine it, for instance with a definition that is the same, and read it "
             "again.",
         )
+
+
+def _check_reached(report: Report) -> None:
+    """An address that is refused today is no mistake of the words, and no run gets past it."""
+    refused = [one for one in report.warnings if one.code == REFUSED_ADDRESS]
+    if refused:
+        raise Invalid(
+            refused[0].detail, code=REFUSED_ADDRESS, findings=refused,
+            suggestion=refused[0].suggestion,
+        )  # fmt: skip
 
 
 def _check_answered(body: Body) -> None:

@@ -30,6 +30,7 @@ from mainspring.authoring.review.wording import MOST_FLAGS, listed, quoted, sent
 from mainspring.authoring.shapes import Flag
 from mainspring.contracts.errors import Finding
 from mainspring.contracts.grant import Grant
+from mainspring.contracts.preflight import WOULD_FAIL
 from mainspring.contracts.registry import Vocabulary
 
 MOST_OF_ONE: Final = 8
@@ -110,7 +111,7 @@ def with_warnings(flags: Iterable[Flag], warnings: Iterable[Finding]) -> tuple[F
             one.pointer,
             one.code or "doubt",
             sentence(one.detail),
-            "note",
+            "warning" if one.code in WOULD_FAIL else "note",
             suggestion=one.suggestion,
         )
         for one in warnings

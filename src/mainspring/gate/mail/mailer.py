@@ -45,6 +45,11 @@ class SmtpMailer:
         self._trust = trust
         self._secrets = Redactor({"smtp_password": server.password} if server else {})
 
+    @property
+    def is_set_up(self) -> bool:
+        """Whether there is a server that mail is handed to."""
+        return self._server is not None
+
     async def send(self, message: Mail, *, key: str) -> MailReceipt:
         """Sends one mail, or says why not; a recipient refused among others is told."""
         server = self._server

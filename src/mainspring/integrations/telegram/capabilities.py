@@ -39,7 +39,12 @@ def telegram_push(telegram: Telegram) -> Capability:
             effect=Effect.SEND,
             seconds=2.0,
             hosts=telegram.hosts,
-            route=Route("telegram", telegram.hosts, connection="used"),
+            route=Route(
+                "telegram",
+                telegram.hosts,
+                connection="used",
+                secrets=frozenset({"telegram_bot_token", "telegram_chat_id"}),
+            ),
         ),
     )
 

@@ -8,6 +8,7 @@ from uuid import UUID
 
 from mainspring.actions.script.checking import built
 from mainspring.contracts.grant import Grant
+from mainspring.contracts.preflight import Whose
 from mainspring.definition.validate import read_definition
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.columns import columns, moment, short_id
@@ -85,9 +86,8 @@ async def _stored(
     rooms: Rooms, words: Vocabulary, document: Any, there: UUID | None
 ) -> tuple[Report, Saved]:
     """The next version of the automation that is there, or a new one."""
-    report = await judge_here(
-        document, rooms.workspace_id, words, rooms.gate.models, rooms.limits, there
-    )
+    whose, gate = Whose(rooms.workspace_id, there, FIRST_MEMBER), rooms.gate
+    report = await judge_here(document, whose, words, gate.models, rooms.limits, gate.preflight)
     report = await built(rooms.workshop, rooms.workspace_id, report)
     definition = report.accepted()
     kept = (definition, report.grants, FIRST_MEMBER)

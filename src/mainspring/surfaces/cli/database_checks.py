@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 from mainspring.runs.fleet import QueueSignals, list_workers, read_signals
@@ -20,9 +20,12 @@ from mainspring.store.sessions import VERSION, versions_at_work
 from mainspring.surfaces.cli.backing_up import last_backup
 from mainspring.surfaces.cli.checks import Check, Verdict
 from mainspring.surfaces.cli.listening import is_loopback
+from mainspring.surfaces.cli.screen import one_line
 from mainspring.surfaces.cli.weight import in_bytes
 from mainspring.surfaces.cli.words import count, date_time, hint
 from mainspring.triggers.size import Size, own_disk, read_size
+from mainspring.workspace.automations import FIRST_MEMBER
+from mainspring.workspace.people.users import PLACEHOLDER
 
 if TYPE_CHECKING:
     from mainspring.contracts.limits import Limits
@@ -43,6 +46,16 @@ _DEAD = """
     SELECT relname AS name, n_dead_tup AS dead FROM pg_stat_user_tables
     WHERE n_dead_tup > 100000 AND n_dead_tup > n_live_tup / 2
     ORDER BY n_dead_tup DESC LIMIT 5
+"""
+_MAILING = """
+    SELECT a.name, u.id, u.email, v.grants @> '[{"capability": "email.notify_owner"}]' AS to_owner
+    FROM automations a
+    JOIN automation_versions v ON v.workspace_id = a.workspace_id AND v.automation_id = a.id
+        AND v.version = a.version
+    LEFT JOIN users u ON u.id = a.created_by
+    WHERE a.state = 'active' AND (v.grants @> '[{"capability": "email.notify_owner"}]'
+        OR v.grants @> '[{"capability": "send_email"}]')
+    ORDER BY a.name LIMIT 100
 """
 _LONGEST_KEPT = """
     SELECT coalesce(max((d.document -> 'retention' ->> 'runs_days')::int), $1)
@@ -71,6 +84,9 @@ class Seen:
     versions: Mapping[str, int] = field(default_factory=dict)
     # What is late, as the server's health sees it.
     vitals: Vitals = field(default_factory=Vitals)
+    # Active automations that send mail, and those among them whose owner has no address.
+    mailing: Sequence[str] = ()
+    unreached: Sequence[str] = ()
 
 
 async def look(database: Database, settings: Settings, limits: Limits) -> Seen:
@@ -84,6 +100,10 @@ async def look(database: Database, settings: Settings, limits: Limits) -> Seen:
         kept = await connection.fetchval(_LONGEST_KEPT, DEFAULT_DAYS)
         versions = await versions_at_work(connection)
         vitals = await read_vitals(connection)
+        mailing = await connection.fetch(_MAILING)
+    unreached = [
+        row["name"] for row in mailing if row["to_owner"] and not _has_address(dict(row), settings)
+    ]
     machines: dict[str, int] = {}
     for worker in workers:
         host = worker["host"] or "?"
@@ -91,8 +111,16 @@ async def look(database: Database, settings: Settings, limits: Limits) -> Seen:
     return Seen(
         await tables_version(database), house, size, machines,
         {row["name"]: row["dead"] for row in dead}, max(int(kept), DEFAULT_DAYS),
-        queues, versions, vitals,
+        queues, versions, vitals, [row["name"] for row in mailing], unreached,
     )  # fmt: skip
+
+
+def _has_address(row: Mapping[str, Any], settings: Settings) -> bool:
+    if row["email"] is None:
+        return False
+    if str(row["email"]).lower() != PLACEHOLDER:
+        return True
+    return row["id"] == FIRST_MEMBER and settings.owner_mail is not None
 
 
 def database_checks(seen: list[Seen], settings: Settings) -> list[tuple[str, Callable[[], Check]]]:
@@ -113,12 +141,41 @@ def database_checks(seen: list[Seen], settings: Settings) -> list[tuple[str, Cal
         judged("dead rows", dead_rows),
         judged("housekeeping", lambda found: housekeeping(found, datetime.now(UTC))),
         judged("growth", growth),
+        judged("automation mail", lambda found: automation_mail(found, settings)),
         judged("backup", lambda found: backup(found, settings, datetime.now(UTC))),
     ]
 
 
 def tables(seen: Seen) -> Check:
     return Check("tables", "ok", f"They have had migration {seen.tables}, the last there is.")
+
+
+def automation_mail(seen: Seen, settings: Settings) -> Check:
+    """Whether the mail of active automations can leave, and whether its owner is reached."""
+    name = "automation mail"
+    if not seen.mailing:
+        return Check(name, "ok", "No active automation sends mail.")
+    if settings.smtp_url is None:
+        return Check(
+            name, "doubtful",
+            f"{count(len(seen.mailing), 'active automation')} would send mail, and no mail server "
+            f"is set: {_names(seen.mailing)}.",
+            "Set MAINSPRING_SMTP_URL to the mail server.",
+        )  # fmt: skip
+    if seen.unreached:
+        return Check(
+            name, "doubtful",
+            f"{count(len(seen.unreached), 'active automation')} would mail an owner who has no "
+            f"address: {_names(seen.unreached)}.",
+            "The owner sets an email of their own; for the first person set "
+            "MAINSPRING_OWNER_MAIL.",
+        )  # fmt: skip
+    return Check(name, "ok", f"{count(len(seen.mailing), 'active automation')} can send mail.")
+
+
+def _names(names: Sequence[str]) -> str:
+    shown = ", ".join(one_line(name, 60) for name in names[:3])
+    return shown if len(names) < 4 else f"{shown} and {len(names) - 3} more"
 
 
 def workers(seen: Seen) -> Check:

@@ -12,6 +12,7 @@ from uuid import UUID
 
 from mainspring.actions.script.checking import check_builds
 from mainspring.contracts.errors import Fault, Finding
+from mainspring.contracts.preflight import Whose
 from mainspring.definition.inputs import Tokens, resolve_inputs
 from mainspring.gate.policy import Mode
 from mainspring.runs.arrivals import Request
@@ -115,7 +116,8 @@ async def _judged_here(rooms: Rooms, screen: Screen, wanted: Wanted, document: A
     """Judged by the house, which alone knows its tools and models, and shown as it will be."""
     space = rooms.workspace_id
     words = await words_for(rooms.registry, space, document)
-    report = await judge_here(document, space, words, rooms.gate.models, rooms.limits)
+    whose, gate = Whose(space, author_id=FIRST_MEMBER), rooms.gate
+    report = await judge_here(document, whose, words, gate.models, rooms.limits, gate.preflight)
     screen.say(*introduction(report.accepted(), report.grants, words), "")
     return replace(wanted, report=report)
 

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
+from mainspring.contracts.preflight import Whose
 from mainspring.definition.validate import read_definition
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.automations import token_hints, trigger_lines, with_address
@@ -95,7 +96,9 @@ async def _doubts(now: Mapping[str, Any], rooms: Rooms, words: Vocabulary) -> tu
     async with local(rooms).acquire() as connection:
         lacking = await missing_boards(connection, space, document)
     granted = read_grants(now["grants"])
-    return (*lacking, *await doubts_here(document, granted, space, words, rooms.gate.models))
+    whose, gate = Whose(space, now["id"]), rooms.gate
+    doubts = await doubts_here(document, granted, words, gate.models, gate.preflight, whose)
+    return (*lacking, *doubts)
 
 
 async def _done(

@@ -21,6 +21,7 @@ from pydantic import Field
 
 from mainspring.actions.script.checking import built
 from mainspring.contracts.errors import Finding, Invalid
+from mainspring.contracts.preflight import Whose
 from mainspring.contracts.roles import Permission
 from mainspring.definition.json_text import content_hash
 from mainspring.definition.model import TriggerType
@@ -116,12 +117,14 @@ def routes(rooms: Rooms) -> APIRouter:
 
 
 async def judge(
-    rooms: Rooms, workspace_id: UUID, document: Any, automation_id: UUID | None = None
-) -> Report:
+    rooms: Rooms, workspace_id: UUID, document: Any, automation_id: UUID | None = None,
+    author_id: UUID | None = None,
+) -> Report:  # fmt: skip
     """The verdict on a document, with what this house doubts about it."""
     words = await words_for(rooms.registry, workspace_id, document)
+    whose = Whose(workspace_id, automation_id, author_id)
     report = await judge_here(
-        document, workspace_id, words, rooms.gate.models, rooms.limits, automation_id
+        document, whose, words, rooms.gate.models, rooms.limits, rooms.gate.preflight
     )
     return await built(rooms.workshop, workspace_id, report)
 
@@ -135,7 +138,8 @@ def _judging(made: APIRouter, rooms: Rooms) -> None:
     )
     @needs(Permission.READ)
     async def validate_definition(request: Request, caller: SignedIn) -> Answer:
-        report = await judge(rooms, caller.workspace_id, await read_json_body(request))
+        document = await read_json_body(request)
+        report = await judge(rooms, caller.workspace_id, document, None, caller.member_id)
         definition = report.definition
         return Answer(
             {
@@ -234,7 +238,8 @@ def _saving(made: APIRouter, rooms: Rooms) -> None:
     @needs(Permission.EDIT)
     async def create_automation(request: Request, caller: SignedIn) -> Answer:
         space = caller.workspace_id
-        report = await judge(rooms, space, await read_json_body(request))
+        document = await read_json_body(request)
+        report = await judge(rooms, space, document, None, caller.member_id)
         definition = report.accepted()
 
         async def work(tx: Connection) -> Saved:
@@ -354,7 +359,10 @@ async def _activation(
         there = await read_automation(connection, space, automation_id)
     document, grants = there["definition"], read_grants(there["grants"])
     words = await words_for(rooms.registry, space, document)
-    doubts = await doubts_here(document, grants, space, words, rooms.gate.models)
+    whose = Whose(space, automation_id)
+    doubts = await doubts_here(
+        document, grants, words, rooms.gate.models, rooms.gate.preflight, whose
+    )
 
     async def start(tx: Any, workspace_id: UUID, automation_id: UUID) -> State:
         return await activate(tx, workspace_id, automation_id, words, rooms.limits)

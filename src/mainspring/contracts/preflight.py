@@ -1,0 +1,51 @@
+"""What a definition counts on and this installation does not have, asked before a run finds out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from mainspring.contracts.errors import Finding
+    from mainspring.contracts.registry import Vocabulary
+
+# A finding with this code can be mended by an operator only, and no run gets past it.
+REFUSED_ADDRESS: Final = "address_not_public"
+# With one of these a step fails until somebody sets up what is missing.
+WOULD_FAIL: Final = frozenset(
+    {"mail_not_set_up", "owner_mail_missing", "not_connected", "reconnect", REFUSED_ADDRESS}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Whose:
+    """Whose definition it is: that of an automation's owner, or of whoever writes a new one."""
+
+    workspace_id: UUID
+    automation_id: UUID | None = None
+    # Who writes it, where there is no automation yet; None: nobody in particular.
+    author_id: UUID | None = None
+
+
+class Preflight(Protocol):
+    """Looks at a definition with the settings, the connections and the people in view."""
+
+    async def findings(
+        self, document: Mapping[str, Any], words: Vocabulary, whose: Whose
+    ) -> tuple[Finding, ...]:
+        """What its steps would not find if they ran now, each with its place and a remedy."""
+        ...
+
+
+class NoPreflight:
+    """Stands where nothing is known of the installation."""
+
+    async def findings(
+        self, document: Mapping[str, Any], words: Vocabulary, whose: Whose
+    ) -> tuple[Finding, ...]:
+        """Nothing: there is nothing to compare it with."""
+        del document, words, whose
+        return ()

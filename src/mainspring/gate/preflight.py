@@ -1,0 +1,227 @@
+"""Preflight: what the steps of a definition need and would not get here.
+
+Addresses that the egress guard refuses, mail without a server or without the owner's address, and
+integrations that nobody has connected. No name is looked up and nobody outside is asked: a host
+name that leads to a private address is found by the guard when it is called.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from mainspring.contracts.errors import Denied, Finding, Problem
+from mainspring.contracts.preflight import REFUSED_ADDRESS, Whose
+from mainspring.definition.hosts import listed_site, literal_site
+from mainspring.definition.pointers import under
+from mainspring.definition.tool_patterns import fixed_params, tool_name
+from mainspring.gate.egress.dial import judge_literal, not_public
+from mainspring.gate.egress.url import parse_url
+from mainspring.store.walls import Walled
+from mainspring.workspace.accounts import rows
+from mainspring.workspace.people.addresses import address_of_maker, address_of_member
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from mainspring.contracts.capability import Capability
+    from mainspring.contracts.context import Transaction
+    from mainspring.contracts.registry import Vocabulary
+    from mainspring.gate.connected.lines import Lines
+    from mainspring.store.database import Database
+
+_TO_OWNER: Final = "email.notify_owner"
+_MAILS: Final = frozenset({_TO_OWNER, "send_email"})
+_MOST_STEPS: Final = 1_000
+# Names that lead to this machine or to a cloud's metadata service wherever they are looked up.
+_LOCAL_NAMES: Final = ("localhost", "metadata.google.internal", "metadata.goog")
+_MAKER: Final = "SELECT created_by FROM automations WHERE workspace_id = $1 AND id = $2"
+_SECRETS: Final = """
+    SELECT name FROM secrets
+    WHERE workspace_id = $1 AND kind = 'automation' AND owner_id = $2 AND name = ANY($3)
+"""
+_NO_SERVER: Final = "Mail is not set up here, so this mail would not leave."
+_SET_SERVER: Final = (
+    "An operator sets MAINSPRING_SMTP_URL; `mainspring doctor` shows whether it is."
+)
+_NO_ADDRESS: Final = "The owner has no address for mail, so there is nobody to mail this to."
+_SET_ADDRESS: Final = (
+    "The owner sets an email of their own; for the first person an operator may set "
+    "MAINSPRING_OWNER_MAIL."
+)
+
+# A place in a definition, the capability that is called there, and what it is given.
+Call = tuple[str, str, Mapping[str, Any]]
+
+
+class HousePreflight:
+    """The preflight of this installation."""
+
+    def __init__(
+        self, database: Database, allow: frozenset[str], lines: Lines | None, *, has_mail: bool,
+        owner_mail: str | None,
+    ) -> None:  # fmt: skip
+        self._database = database
+        self._allow = allow
+        self._lines = lines
+        self._has_mail = has_mail
+        self._owner_mail = owner_mail
+
+    async def findings(
+        self, document: Mapping[str, Any], words: Vocabulary, whose: Whose
+    ) -> tuple[Finding, ...]:
+        """What its steps would not find if they ran now, each with its place and a remedy."""
+        calls = await asyncio.to_thread(list, _calls(document))
+        found = [one for call in calls for one in self._addresses(call)]
+        found += await self._mail(calls, whose)
+        found += await self._connections(calls, words, whose)
+        return tuple(found)
+
+    def _addresses(self, call: Call) -> Iterator[Finding]:
+        at, _, config = call
+        for pointer, url in _urls(at, config):
+            problem = self._refused(url)
+            if problem is not None:
+                yield Finding(pointer, problem.detail, REFUSED_ADDRESS, problem.suggestion)
+
+    def _refused(self, url: str) -> Problem | None:
+        site = literal_site(url)
+        if site is None:
+            return None
+        try:
+            target = parse_url(f"{url.partition(':')[0].strip().lower()}://{site}/")
+            judge_literal(target, self._allow)
+        except Denied as problem:
+            return problem if problem.code == REFUSED_ADDRESS else None
+        except Problem:
+            return None
+        host = target.host.rstrip(".")
+        local = host in _LOCAL_NAMES or host.endswith(".localhost")
+        return not_public(host, target.pair) if local and target.pair not in self._allow else None
+
+    async def _mail(self, calls: list[Call], whose: Whose) -> list[Finding]:
+        mails = [call for call in calls if call[1] in _MAILS]
+        if not mails:
+            return []
+        if not self._has_mail:
+            return [Finding(at, _NO_SERVER, "mail_not_set_up", _SET_SERVER) for at, _, _ in mails]
+        mine = [at for at, name, _ in mails if name == _TO_OWNER]
+        if not mine or await self._owner_is_reached(whose):
+            return []
+        return [Finding(at, _NO_ADDRESS, "owner_mail_missing", _SET_ADDRESS) for at in mine]
+
+    async def _owner_is_reached(self, whose: Whose) -> bool:
+        space = whose.workspace_id
+        async with Walled(self._database, space).acquire() as tx:
+            if whose.automation_id is not None:
+                found = await address_of_maker(tx, space, whose.automation_id, self._owner_mail)
+            elif whose.author_id is not None:
+                found = await address_of_member(tx, space, whose.author_id, self._owner_mail)
+            else:
+                return True
+        return found is not None
+
+    async def _connections(
+        self, calls: list[Call], words: Vocabulary, whose: Whose
+    ) -> list[Finding]:
+        """Integrations that a step goes over and that its owner has not connected."""
+        over = [
+            (at, known, config)
+            for at, name, config in calls
+            if (known := words.capabilities.get(name)) is not None and known.annotations.route
+        ]
+        if not over or self._lines is None:
+            return []
+        space = whose.workspace_id
+        async with Walled(self._database, space).acquire() as tx:
+            owner = await _owner(tx, whose)
+            if owner is None:
+                return []
+            found = [await self._unconnected(tx, space, owner, *one) for one in over]
+        return [one for one in found if one is not None]
+
+    async def _unconnected(
+        self, tx: Transaction, space: UUID, owner: UUID, at: str, known: Capability,
+        config: Mapping[str, Any],
+    ) -> Finding | None:  # fmt: skip
+        route = known.annotations.route
+        if route is None or route.connection == "none" or self._lines is None:
+            return None
+        if known.annotations.secret_arguments & config.keys():
+            # The step names the secret that it speaks with.
+            return None
+        integration = self._lines.shelf.get(route.integration)
+        if integration is None or integration.manifest["auth"]["kind"] == "none":
+            return None
+        row = await rows.usable(self._database, space, route.owner_id or owner, integration.id)
+        if row is not None and row.state != "sign_in":
+            if row.state != "reconnect":
+                return None
+            detail = f"{integration.name} has to be connected again before this step can run."
+            return Finding(at, detail, "reconnect", _connect(integration.id))
+        if route.connection == "used":
+            needed = route.secrets
+            kept = await tx.fetch(_SECRETS, space, owner, sorted(needed))
+            if not needed or len(kept) == len(needed):
+                return None
+        detail = f"{integration.name} is not connected, so this step would fail."
+        return Finding(at, detail, "not_connected", _connect(integration.id, route.secrets))
+
+
+def _connect(integration: str, secrets: frozenset[str] = frozenset()) -> str:
+    command = f"`mainspring integrations connect {integration}`"
+    way = f"Connect it on the page under Integrations, or with {command}"
+    named = " and ".join(sorted(secrets))
+    return f"{way}; or keep {named} with `mainspring secrets set`." if named else f"{way}."
+
+
+async def _owner(tx: Transaction, whose: Whose) -> UUID | None:
+    if whose.automation_id is not None:
+        row = await tx.fetchrow(_MAKER, whose.workspace_id, whose.automation_id)
+        if row is not None:
+            made_by: UUID = row["created_by"]
+            return made_by
+    return whose.author_id
+
+
+def _calls(document: Mapping[str, Any]) -> Iterator[Call]:
+    """Every call that the steps name, those of loops, failures and an agent's tools included."""
+    execution = document.get("execution")
+    failing = execution.get("on_failure") if isinstance(execution, Mapping) else None
+    waiting: list[tuple[str, Any]] = [("/execution/on_failure", failing)]
+    waiting.append(("/plan", document.get("plan")))
+    seen = 0
+    while waiting and seen < _MOST_STEPS:
+        root, steps = waiting.pop()
+        for place, step in enumerate(steps if isinstance(steps, list) else ()):
+            seen += 1
+            action = step.get("action") if isinstance(step, Mapping) else None
+            config = step.get("config") if isinstance(step, Mapping) else None
+            if not isinstance(action, str) or not isinstance(config, Mapping):
+                continue
+            at = under(root, place)
+            yield at, action, config
+            tools = config.get("tools")
+            for number, tool in enumerate(tools if isinstance(tools, list) else ()):
+                name = tool_name(tool)
+                if name:
+                    yield under(at, "config", "tools", number), name, fixed_params(tool)
+            waiting.append((under(at, "config", "steps"), config.get("steps")))
+
+
+def _urls(at: str, config: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """The addresses that a step spells out, and the hosts that its script is granted."""
+    url = config.get("url")
+    if isinstance(url, str):
+        yield under(at, "config", "url"), url
+    grants = config.get("grants")
+    for number, grant in enumerate(grants if isinstance(grants, list) else ()):
+        params = grant.get("params") if isinstance(grant, Mapping) else None
+        hosts = params.get("hosts") if isinstance(params, Mapping) else None
+        for place, host in enumerate(hosts if isinstance(hosts, list) else ()):
+            site = listed_site(host)
+            if site is not None:
+                pointer = under(at, "config", "grants", number, "params", "hosts", place)
+                scheme = "http" if site.port == 80 else "https"
+                yield pointer, f"{scheme}://{host}/"

@@ -1,0 +1,157 @@
+"""What a definition needs and would not find here is told before a run fails of it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from mainspring.contracts.errors import Invalid
+from mainspring.contracts.preflight import Whose
+from mainspring.gate.preflight import HousePreflight
+from mainspring.workspace.automations import FIRST_MEMBER
+from tests.kit.authoring import Desk
+from tests.kit.house import Bench, document, step
+
+MAIL_ME = "every Monday at 9 Berlin time email me 'the invoices are due'"
+
+
+def _preflight(bench: Bench, **more: Any) -> HousePreflight:
+    known = {"has_mail": True, "owner_mail": None, **more}
+    allow = known.pop("allow", frozenset())
+    return HousePreflight(bench.house.database, allow, bench.house.lines, **known)
+
+
+async def _found(bench: Bench, made: dict[str, Any], **more: Any) -> list[tuple[str, str]]:
+    space = bench.house.workspace_id
+    words = await bench.house.registry.of(space)
+    whose = Whose(space, author_id=FIRST_MEMBER)
+    found = await _preflight(bench, **more).findings(made, words, whose)
+    assert all(one.suggestion for one in found)
+    return [(one.pointer, one.code) for one in found]
+
+
+def _get(url: str) -> dict[str, Any]:
+    return document(step("get", "http_fetch", {"url": url}))
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://127.0.0.1:9000/x", "https://10.1.2.3/", "http://192.168.0.1/{{ inputs.a }}",
+        "http://169.254.169.254/latest/meta-data", "http://[::1]/", "http://localhost:8080/",
+        "http://api.localhost/", "http://metadata.google.internal/",
+    ],
+)  # fmt: skip
+async def test_an_address_that_the_guard_refuses_is_found(bench: Bench, url: str) -> None:
+    assert await _found(bench, _get(url)) == [("/plan/0/config/url", "address_not_public")]
+
+
+async def test_a_public_or_an_allowed_address_is_not(bench: Bench) -> None:
+    for url in ("https://example.com/", "https://1.1.1.1/", "{{ inputs.url }}"):
+        assert await _found(bench, _get(url)) == []
+    allow = frozenset({"127.0.0.1:9000", "localhost:80"})
+    assert await _found(bench, _get("http://127.0.0.1:9000/x"), allow=allow) == []
+    assert await _found(bench, _get("http://localhost/x"), allow=allow) == []
+    assert await _found(bench, _get("http://127.0.0.1:9001/x"), allow=allow) != []
+
+
+async def test_steps_inside_of_others_and_after_failures_are_looked_at(bench: Bench) -> None:
+    inside = step("inner", "http_fetch", {"url": "http://127.0.0.1/"})
+    loop = step("all", "for_each", {"items": "{{ inputs.names }}", "steps": [inside]})
+    made = {**document(loop), "execution": {"on_failure": [inside]}}
+    assert await _found(bench, made) == [
+        ("/plan/0/config/steps/0/config/url", "address_not_public"),
+        ("/execution/on_failure/0/config/url", "address_not_public"),
+    ]
+
+
+async def test_mail_needs_a_server_and_an_owner_with_an_address(bench: Bench) -> None:
+    mine = document(step("tell", "email.notify_owner", {"subject": "a", "text": "b"}))
+    theirs = document(
+        step("mail", "send_email", {"to": ["a@example.com"], "subject": "a", "text": "b"})
+    )
+    assert await _found(bench, mine, has_mail=False) == [("/plan/0", "mail_not_set_up")]
+    assert await _found(bench, theirs, has_mail=False) == [("/plan/0", "mail_not_set_up")]
+    assert await _found(bench, mine) == [("/plan/0", "owner_mail_missing")]
+    assert await _found(bench, theirs) == []
+    assert await _found(bench, mine, owner_mail="owner@example.com") == []
+
+
+async def test_a_step_over_an_integration_that_nobody_connected_is_found(bench: Bench) -> None:
+    post = step("post", "slack_post", {"channel": "#a", "text": "hello"})
+    assert await _found(bench, document(post)) == [("/plan/0", "not_connected")]
+    named = {**post["config"], "token": "{{ secrets.my_bot }}"}
+    assert await _found(bench, document({**post, "config": named})) == []
+    await bench.house.vault.set(bench.drawer, "slack_bot_token", "xoxb-1")
+    assert await _found(bench, document(post)) == []
+
+
+async def test_a_proposal_that_calls_a_refused_address_is_not_ready(bench: Bench) -> None:
+    desk = Desk(bench)
+    made = await desk.call(
+        "propose_automation",
+        {"text": "every Monday at 9 Berlin time check http://127.0.0.1:9/health and tell me",
+         "by": "rules"},
+    )  # fmt: skip
+    assert made["status"] == "invalid", made["questions"]
+    (problem,) = made["problems"]
+    assert problem["code"] == "address_not_public"
+    assert problem["pointer"].endswith("/config/url")
+    assert "127.0.0.1:9 to MAINSPRING_EGRESS_ALLOW" in problem["suggestion"]
+    with pytest.raises(Invalid) as refused:
+        await desk.call(
+            "save_proposal", {"proposal_id": made["proposal_id"], "digest": made["digest"]}
+        )
+    assert refused.value.code == "address_not_public"
+    assert refused.value.findings[0].pointer == problem["pointer"]
+
+
+async def test_mail_without_a_server_is_told_at_proposal_save_and_activation(bench: Bench) -> None:
+    assert bench.house.settings.smtp_url is None
+    desk = Desk(bench)
+    made = await desk.call("propose_automation", {"text": MAIL_ME, "by": "rules"})
+    assert made["status"] == "ready", (made["questions"], made["problems"])
+    flags = {one["code"]: one for one in made["review"]["flags"]}
+    assert flags["mail_not_set_up"]["level"] == "warning"
+    assert "MAINSPRING_SMTP_URL" in flags["mail_not_set_up"]["suggestion"]
+    saved = await desk.call(
+        "save_proposal", {"proposal_id": made["proposal_id"], "digest": made["digest"]}
+    )
+    assert "mail_not_set_up" in {one["code"] for one in saved["warnings"]}
+    active = await desk.call(
+        "update_automation", {"automation_id": saved["automation_id"], "state": "active"}
+    )
+    assert "mail_not_set_up" in {one["code"] for one in active["warnings"]}
+
+
+async def test_a_missing_connection_is_told_at_proposal_save_and_activation(bench: Bench) -> None:
+    desk = Desk(bench)
+    made = await desk.call("propose_automation", {"text": MAIL_ME, "by": "rules"})
+    post = step("post", "slack_post", {"channel": "#a", "text": "hello"})
+    whole = {**made["definition"], "plan": [post]}
+    made = await desk.call(
+        "refine_proposal", {"proposal_id": made["proposal_id"], "definition": whole}
+    )
+    flags = {one["code"]: one for one in made["review"]["flags"]}
+    assert flags["not_connected"]["pointer"] == "/plan/0"
+    saved = await desk.call(
+        "save_proposal", {"proposal_id": made["proposal_id"], "digest": made["digest"]}
+    )
+    assert "not_connected" in {one["code"] for one in saved["warnings"]}
+    active = await desk.call(
+        "update_automation", {"automation_id": saved["automation_id"], "state": "active"}
+    )
+    assert "not_connected" in {one["code"] for one in active["warnings"]}
+
+
+async def test_an_owner_who_sets_an_address_is_reached(bench: Bench) -> None:
+    made = document(step("tell", "email.notify_owner", {"subject": "a", "text": "b"}))
+    await bench.house.database.execute(
+        "UPDATE users SET email = 'me@example.com' WHERE id = $1", FIRST_MEMBER
+    )
+    assert await _found(bench, made) == []
+    nobody = replace(Whose(bench.house.workspace_id), author_id=None)
+    words = await bench.house.registry.of(bench.house.workspace_id)
+    assert await _preflight(bench).findings(made, words, nobody) == ()
