@@ -93,6 +93,9 @@ def narrow_rows(bench: Workbench, happening: Happening, board: Board | None) -> 
             if happening.words & CHANGED:
                 bench.note("It also acts when another field of such a row changes.")
             return
+    if board is None and not happening.words & (_JUDGED | _RELATING):
+        # The words that are left name the board, which is asked for.
+        return
     _judge_or_tell(bench, happening, known, "change of the board")
 
 

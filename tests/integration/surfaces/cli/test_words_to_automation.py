@@ -327,3 +327,28 @@ async def test_the_commands_say_it_all_in_words_and_in_json(command: Command) ->
     assert code == exits.DONE, told
     assert "is saved as version 2, paused." in told
     assert (await command("review", name))[0] == exits.DONE
+
+
+async def test_mail_to_the_owner_without_a_server_is_told_by_every_command(
+    command: Command,
+) -> None:
+    words = "every Monday at 9 Berlin time email me 'the invoices are due'"
+    told = "Mail is not set up here"
+    code, said = await command("new", *words.split(), "--by", "rules")
+    assert (code, told in said) == (exits.DONE, True), said
+    assert "the invoices are due" in said
+    _, shown = await command("proposals", "list", "--json")
+    (proposal,) = json.loads(shown)["proposals"]
+    code, said = await command(
+        "proposals", "save", proposal["proposal_id"], "--digest", proposal["digest"]
+    )
+    assert (code, told in said) == (exits.DONE, True), said
+    _, listed = await command("list", "--json")
+    (automation,) = json.loads(listed)["automations"]
+    code, said = await command("activate", automation["name"])
+    assert (code, told in said) == (exits.DONE, True), said
+    _, said = await command("doctor", "--json")
+    (check,) = [one for one in json.loads(said)["checks"] if one["name"] == "automation mail"]
+    assert check["verdict"] == "doubtful"
+    assert automation["name"] in check["detail"]
+    assert "MAINSPRING_SMTP_URL" in check["suggestion"]

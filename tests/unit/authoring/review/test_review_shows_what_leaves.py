@@ -74,6 +74,13 @@ def test_a_secret_is_not_shown_as_content() -> None:
     assert "Authorization" not in line
 
 
+def test_a_script_with_secrets_is_reviewed() -> None:
+    source = 'await brains.http_fetch({url: "https://a.example/", headers: {y: "{{in_script}}"}});'
+    made = document(step("script", {"source": source}))
+    (secret,) = impact_of(made, grants_of(made, WORDS), WORDS)["secrets"]
+    assert (secret["name"], secret["hosts"]) == ("in_script", ["a.example"])
+
+
 def test_one_grant_has_one_description_by_what_it_is_used_for() -> None:
     for method, effect in (("GET", "read"), ("POST", "send")):
         made = document(step("http_fetch", {"method": method, "url": "https://a.example/x"}))

@@ -50,6 +50,22 @@ def test_a_database_that_carries_little_is_well(tmp_path: Path) -> None:
     assert set(verdicts.values()) == {"ok"}
 
 
+def test_mail_that_cannot_leave_or_reaches_no_owner_is_doubtful(tmp_path: Path) -> None:
+    here = Settings(home=tmp_path)
+    served = replace(here, smtp_url="smtp://mail.example.com:587")
+    mailing = replace(SEEN, mailing=["Digest", "Bills"])
+    unreached = replace(mailing, unreached=["Bills"])
+
+    assert checks.automation_mail(SEEN, here).verdict == "ok"
+    assert checks.automation_mail(mailing, served).verdict == "ok"
+    silent = checks.automation_mail(mailing, here)
+    assert (silent.verdict, "2 active automations" in silent.detail) == ("doubtful", True)
+    assert "Digest, Bills" in silent.detail
+    lost = checks.automation_mail(unreached, served)
+    assert (lost.verdict, "Bills" in lost.detail) == ("doubtful", True)
+    assert "MAINSPRING_OWNER_MAIL" in str(lost.suggestion)
+
+
 def test_a_part_that_was_not_started_again_after_an_upgrade_is_named() -> None:
     same = checks.versions(replace(SEEN, versions={VERSION: 4}))
     mixed = checks.versions(replace(SEEN, versions={VERSION: 4, "0.0.9": 1, "": 2}))
