@@ -190,10 +190,7 @@ def build_house(
         lines = words.reception.open(
             database, vault, wide, clock, settings.address, settings.egress_allow
         )
-    preflight = HousePreflight(
-        database, settings.egress_allow, lines, has_mail=mailer.is_set_up,
-        owner_mail=settings.owner_mail,
-    )  # fmt: skip
+    preflight = _preflight(settings, database, lines, mailer)
     gate = Gate(
         words, database, egress, vault, clock, limits, mailer=mailer,
         owner_mail=settings.owner_mail, models=models or providers, blobs=blobs, lines=lines,
@@ -218,6 +215,16 @@ def build_house(
         hints=hints, dispatcher=dispatcher, control=Control(database, waker, hints),
         embedder=embedder, workshop=workshop, lines=lines,
         telemetry=TelemetryLine(settings.otlp_url),
+    )  # fmt: skip
+
+
+def _preflight(
+    settings: Settings, database: Database, lines: Lines | None, mailer: SmtpMailer
+) -> HousePreflight:
+    """What definitions are compared with before they run."""
+    return HousePreflight(
+        database, settings.egress_allow, lines, has_mail=mailer.is_set_up,
+        owner_mail=settings.owner_mail,
     )  # fmt: skip
 
 
