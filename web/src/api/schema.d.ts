@@ -3587,7 +3587,7 @@ export interface components {
                 [key: string]: unknown;
             };
             /** Grants */
-            grants: components["schemas"]["GrantShape"][];
+            grants: components["schemas"]["DescribedGrant"][];
             /**
              * Secrets
              * @description Every secret that it uses, once for each place that it goes to.
@@ -3989,6 +3989,30 @@ export interface components {
             status: string | null;
             /** Reason */
             reason: string | null;
+        };
+        /**
+         * DescribedGrant
+         * @description A grant, and how far it reaches as the definition uses it.
+         */
+        DescribedGrant: {
+            /** Capability */
+            capability: string;
+            /** Params */
+            params: {
+                [key: string]: unknown;
+            };
+            /**
+             * Label
+             * @description What it does, in a few words.
+             */
+            label: string;
+            /**
+             * Effect
+             * @enum {string}
+             */
+            effect: "read" | "keep" | "send";
+            /** Waits For Person */
+            waits_for_person: boolean;
         };
         /**
          * DiffShape
