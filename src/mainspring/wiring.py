@@ -250,10 +250,11 @@ def _embedder(
 async def prepare(house: House) -> None:
     """Migrations, partitions for the time to come, and the first workspace."""
     await migrate(house.database)
+    asked = house.clock.monotonic()
     async with house.database.transaction() as tx:
         row = await tx.fetchrow("SELECT now() AS now")
         assert row is not None
-        house.clock.sync(row["now"])
+        house.clock.sync(row["now"], asked=asked)
         await ensure_partitions(tx, row["now"])
         await ensure_workspace(tx, house.workspace_id, "Home")
         await ensure_first_person(tx, FIRST_MEMBER, house.workspace_id)

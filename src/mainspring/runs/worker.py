@@ -340,7 +340,7 @@ class Worker:
                 tx, self._place, self._settings.lease_seconds, self._id or None
             )
             # Where the queue is looked at depends on the database's time from the first claim on.
-            self._clock.sync(await tx.fetchval("SELECT now()"))
+            self._clock.sync(await tx.fetchval("SELECT now()"), asked=asked)
         self._lease_end = asked + self._settings.lease_seconds
         return number
 
@@ -367,7 +367,7 @@ class Worker:
             self._id = await self._register()
             return
         self._lease_end = asked + self._settings.lease_seconds
-        self._clock.sync(heard.now)
+        self._clock.sync(heard.now, asked=asked)
         if heard.draining and not self._stop.is_set():
             log.info("An operator drains this worker: it takes nothing new, and leaves.")
             self.drained = True

@@ -10,8 +10,6 @@ from __future__ import annotations
 import time
 from datetime import UTC, datetime, timedelta
 
-# Smaller differences are left alone, so that moments in one process keep their order.
-_JOURNEY_SECONDS = 0.05
 _TICK = timedelta(microseconds=1)
 
 
@@ -19,17 +17,25 @@ class DatabaseClock:
     """A contracts Clock that follows the database."""
 
     def __init__(self) -> None:
-        self._moment = datetime.now(UTC)
+        # In this order, so that a pause between the two does not put it behind.
         self._seen = time.monotonic()
+        self._moment = datetime.now(UTC)
         self._last = self._moment
 
-    def sync(self, moment: datetime) -> None:
-        """Takes over the database's time; a hair's breadth of difference is the journey."""
-        here = self._moment + timedelta(seconds=time.monotonic() - self._seen)
-        if abs((moment - here).total_seconds()) < _JOURNEY_SECONDS:
+    def sync(self, moment: datetime, *, asked: float) -> None:
+        """Corrects this clock by an answer of the database, if the answer proves it wrong.
+
+        The database read its time somewhere between ``asked``, a reading of ``monotonic`` from
+        before the question, and now; under load that may be seconds. A clock between those two
+        bounds is left alone. Another one is set to the later bound, so that it is never behind;
+        what it is ahead then, the next quicker answer corrects.
+        """
+        seen = time.monotonic()
+        latest = moment.astimezone(UTC) + timedelta(seconds=seen - asked)
+        here = self._moment + timedelta(seconds=seen - self._seen)
+        if moment <= here <= latest:
             return
-        self._moment = moment.astimezone(UTC)
-        self._seen = time.monotonic()
+        self._moment, self._seen = latest, seen
 
     def now(self) -> datetime:
         """Later than every answer before it: what is recorded keeps its order."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 from datetime import UTC, datetime, timedelta
 
 from tests.kit.house import Bench, document, step
+from tests.kit.standing_in_line import until_in_line
 
 
 async def test_a_delay_holds_no_worker_and_then_goes_on(bench: Bench) -> None:
@@ -61,3 +63,25 @@ async def test_a_text_that_is_no_moment_fails_with_an_example(bench: Bench) -> N
     run = await bench.run(document(step("wait", "delay", {"until": "next tuesday"})))
     assert run["error"]["code"] == "not_a_moment"
     assert "2026-03-01" in run["error"]["suggestion"]
+
+
+async def test_a_heartbeat_that_waited_does_not_put_step_times_before_their_request(
+    bench: Bench,
+) -> None:
+    """The heartbeat's answer carries the time at which its transaction began."""
+    database = bench.house.database
+    lease = "SELECT max(lease_until) FROM workers"
+    async with bench.worker(heartbeat_seconds=1.0, lease_seconds=60.0):
+        async with database.transaction() as tx:
+            while (before := await tx.fetchval(lease)) is None:
+                await asyncio.sleep(0.01)
+            await tx.execute("SELECT FROM workers FOR NO KEY UPDATE")
+            await until_in_line(database)
+            await asyncio.sleep(2.0)
+        async with asyncio.timeout(20):
+            while await database.fetchval(lease) == before:
+                await asyncio.sleep(0.001)
+        requested = datetime.now(UTC)
+        made = await bench.dispatch(document(step("a", "test.note")))
+        run = await bench.until(made.run_id)
+    assert run["steps"][0]["finished_at"] >= requested
