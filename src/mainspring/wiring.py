@@ -58,7 +58,7 @@ from mainspring.store.batch import GroupWriter
 from mainspring.store.clock import DatabaseClock
 from mainspring.store.database import Database
 from mainspring.store.events import EVENTS_CHANNEL, EventTable, Herald
-from mainspring.store.migrate import migrate
+from mainspring.store.migrate import require_tables
 from mainspring.store.partitions import ensure_partitions
 from mainspring.store.wake import Listener, Waker
 from mainspring.surfaces.mcp.inside import InsideMcp
@@ -133,7 +133,7 @@ async def open_house(
     settings: Settings, *, registry: Registry | None = None, workshop: Workshop | None = None,
     attach: bool = False,
 ) -> AsyncIterator[House]:  # fmt: skip
-    """Opens the database, brings its tables up to date, and closes all of it at the end."""
+    """Opens the database, checks its tables, and closes all of it at the end."""
     limits = with_overrides(settings.limits)
     check_telemetry(settings)
     database = await Database.open(settings, attach=attach)
@@ -248,8 +248,8 @@ def _embedder(
 
 
 async def prepare(house: House) -> None:
-    """Migrations, partitions for the time to come, and the first workspace."""
-    await migrate(house.database)
+    """Checks the tables, or makes the first ones; then partitions and the first workspace."""
+    await require_tables(house.database)
     asked = house.clock.monotonic()
     async with house.database.transaction() as tx:
         row = await tx.fetchrow("SELECT now() AS now")

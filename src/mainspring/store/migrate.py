@@ -4,6 +4,9 @@ A file and the row that says it was applied are one transaction, so a kill at an
 statement leaves either everything of the file or nothing of it, and starting again goes
 on from there. Several processes may start at once: a lock lets one of them work, and
 the others find the work done.
+
+Only ``up`` and the command ``migrate`` change tables that are there. Everything else calls
+``require_tables``, which makes them in an empty database and refuses older ones.
 """
 
 from __future__ import annotations
@@ -20,6 +23,7 @@ from mainspring.contracts.errors import Clash, Fault
 from mainspring.store.asking import Connection
 from mainspring.store.database import INSIDE, Database, Dedicated
 from mainspring.store.outage import database_problem, is_lost_connection
+from mainspring.store.sessions import others_at_work
 
 PACKAGED = Path(__file__).parent / "migrations"
 # Beside a file, the way back from it; only whoever goes back looks at it.
@@ -29,6 +33,9 @@ _FILE = re.compile(r"(?P<version>\d{4})_(?P<name>[a-z0-9_]+)\.sql")
 # The oldest server that knows all that our migrations say.
 OLDEST = 16
 LOCK = "SELECT pg_advisory_lock(7311, 0)"
+# Waits for a process that is making or changing the tables.
+_WAIT = "SELECT pg_advisory_xact_lock_shared(7311, 0)"
+_IS_THERE = "SELECT to_regclass('schema_migrations') IS NOT NULL"
 _TABLE = """
     CREATE TABLE IF NOT EXISTS schema_migrations (
         version    integer PRIMARY KEY,
@@ -100,6 +107,32 @@ async def migrate(
         # Ends the session, and with it the lock.
         connection.terminate()
     return [migration.label for migration in missing]
+
+
+async def require_tables(database: Database, folder: Path = PACKAGED) -> None:
+    """Makes the tables of an empty database; refuses those of an older or a newer version."""
+    if missing := await missing_migrations(database, folder):
+        if missing[0].version == 1:
+            await migrate(database, folder)
+            return
+        async with database.acquire() as connection:
+            in_use = await others_at_work(connection) > 0
+        before = "Stop every part of the older version first, then" if in_use else "Make a backup,"
+        raise Clash(
+            "The tables of this database are those of an older Mainspring: they end with migration "
+            f"{missing[0].version - 1}, and this version needs {missing[-1].version}.",
+            code="database_older",
+            suggestion=f"{before} run `mainspring migrate`, or start `mainspring up`, which "
+            "migrates too. Nothing was changed.",
+        )
+
+
+async def missing_migrations(database: Database, folder: Path = PACKAGED) -> list[Migration]:
+    """What the database has not had yet; a process that is at it is waited for."""
+    async with database.transaction() as tx:
+        await tx.execute(_WAIT)
+        applied = await read_applied(tx) if await tx.fetchval(_IS_THERE) else []
+    return pending(read_migrations(folder), applied)
 
 
 def refuse_old(major: int) -> None:

@@ -78,6 +78,7 @@ async def test_runs_in_every_state_outlast_an_upgrade_and_a_downgrade(
         final = [one for status in FINAL for one in made[status]]
         before = await ended(database, final)
 
+        await migrate(database)
         await prepare(bench.house)
         assert await tables_version(database) > BEFORE
         async with bench.worker():

@@ -16,7 +16,7 @@ _Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 
 
 def add_to(app: typer.Typer, panel: str) -> None:
-    """Adds the group about backups, and the two commands about the database."""
+    """Adds the group about backups, and the commands about the database."""
     sentence = "Keep everything in one file, and bring it back."
     group = make_group(sentence)
 
@@ -30,6 +30,7 @@ def add_to(app: typer.Typer, panel: str) -> None:
     group.command(name="restore")(_restore)
     app.add_typer(group, name="backup", rich_help_panel=panel)
     app.command(name="move", rich_help_panel=panel)(_move)
+    app.command(name="migrate", rich_help_panel=panel)(_migrate)
     app.command(name="downgrade", rich_help_panel=panel)(_downgrade)
 
 
@@ -96,6 +97,17 @@ def _move(
     desk, screen = at_desk(ctx, for_programs)
     given = _asked_for() if database_url is None else database_url
     return finish(move(desk, screen, read_place(given, broker_url)))
+
+
+def _migrate(ctx: typer.Context, for_programs: Json = False) -> int:
+    """Bring the tables up to date after an upgrade, as `up` does. Stop the server first.
+
+    No other command changes them: each one refuses an older database and names this command.
+    """
+    from mainspring.surfaces.cli.migrating import migrate_tables
+
+    desk, screen = at_desk(ctx, for_programs)
+    return finish(migrate_tables(desk, screen))
 
 
 def _downgrade(

@@ -100,7 +100,7 @@ async def _database(
     desk: Desk, settings: Settings, opened: list[Condition], connected: list[Check],
     seen: list[Seen],
 ) -> Check:  # fmt: skip
-    """Starts or reaches the database, brings its tables up to date, compares the clocks."""
+    """Starts or reaches the database, checks its tables, compares the clocks."""
     # Mail and broker have checks of their own; what is wrong there is no fault of the database.
     async with desk.doors.open(
         replace(settings, smtp_url=None, transport="local", otlp_url=None)

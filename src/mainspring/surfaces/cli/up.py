@@ -25,6 +25,7 @@ from mainspring.surfaces.cli import exits, parts
 from mainspring.surfaces.cli.children import Part
 from mainspring.surfaces.cli.listening import is_loopback, reserved
 from mainspring.surfaces.cli.logbook import keep_logbook
+from mainspring.surfaces.cli.migrating import bring_up_to_date
 from mainspring.surfaces.cli.screen import as_json, clean
 from mainspring.surfaces.cli.signals import STOPPING
 from mainspring.surfaces.cli.standing import refuse_second, take_place
@@ -74,7 +75,7 @@ def _up(desk: Desk, screen: Screen, wishes: Wishes) -> int:
     try:
         with reserved(wanted) as settings, take_place(settings), _database(settings) as found:
             server, reached = found
-            token, link = _prepare(desk, reached)
+            token, link = _prepare(desk, reached, embedded=server is not None)
             shown = Shown(screen, settings, token, wishes.show_token, link)
             # The vault has the keys of models now, and the parts are born without them.
             in_order = _supervise(desk, without_model_keys(reached), server, shown)
@@ -105,13 +106,14 @@ def _database(settings: Settings) -> Iterator[tuple[EmbeddedServer | None, Setti
         server.stop()
 
 
-def _prepare(desk: Desk, settings: Settings) -> tuple[Path, str | None]:
+def _prepare(desk: Desk, settings: Settings, *, embedded: bool) -> tuple[Path, str | None]:
     """Tables, workspace and the owner's way in, once for all parts; its loop is gone after."""
     with asyncio.Runner(loop_factory=asyncio.new_event_loop) as runner:
-        return runner.run(_make_ready(desk, settings))
+        return runner.run(_make_ready(desk, settings, embedded=embedded))
 
 
-async def _make_ready(desk: Desk, settings: Settings) -> tuple[Path, str | None]:
+async def _make_ready(desk: Desk, settings: Settings, *, embedded: bool) -> tuple[Path, str | None]:
+    await bring_up_to_date(settings, alone=embedded)
     async with desk.doors.open(settings) as rooms:
         return await parts.owner_token(rooms), await parts.first_link(rooms)
 

@@ -97,4 +97,4 @@ def program() -> str:
 def as_called_here(text: str) -> str:
     """What other rooms say of a command, as it is called here."""
     command = "`mainspring "
-    return text.replace(command, f"`{program()} ") if command in text else text
+    return text.replace(command, f"`{hint()} ") if command in text else text

@@ -1,0 +1,157 @@
+"""Only ``up`` and ``migrate`` change the tables; every other command says what to do."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+
+from mainspring.__main__ import command_line
+from mainspring.contracts.errors import Clash
+from mainspring.settings import Settings
+from mainspring.store.database import Database
+from mainspring.store.downgrade import downgrade, ways_back
+from mainspring.store.migrate import (
+    PACKAGED,
+    migrate,
+    read_migrations,
+    require_tables,
+    tables_version,
+)
+from mainspring.store.sessions import host_mark
+from mainspring.surfaces.cli import run_cli
+from mainspring.surfaces.cli.migrating import bring_up_to_date
+from tests.integration.surfaces.cli.conftest import Command
+from tests.kit.house import Bench
+
+OLDER, NEWEST = 11, len(read_migrations(PACKAGED))
+# Reading, writing, parts of the server, and the examination of the machine.
+COMMANDS = [
+    ["list"],
+    ["runs"],
+    ["new", "every weekday at 9 remind me to plan the day"],
+    ["token"],
+    ["worker"],
+    ["scheduler"],
+    ["api", "--port", "0"],
+    ["doctor"],
+]
+
+
+async def go_back(database: Database) -> None:
+    await downgrade(database, ways_back(await tables_version(database), OLDER))
+
+
+@asynccontextmanager
+async def older_server(database: Database) -> AsyncIterator[None]:
+    """A session that names itself as a part of another version does."""
+    name = f"mainspring:4242:{host_mark('elsewhere')}:0.0.1"
+    session = await database.dedicated(settings={"application_name": name})
+    try:
+        yield
+    finally:
+        await session.close()
+
+
+@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+async def test_a_command_does_not_migrate_an_older_database(
+    words: list[str], bench: Bench, command: Command
+) -> None:
+    database = bench.house.database
+    await go_back(database)
+
+    code, said = await command(*words)
+
+    assert code == 1
+    said = " ".join(said.split())
+    assert "an older Mainspring" in said
+    assert " migrate`" in said
+    assert "Traceback" not in said
+    assert await tables_version(database) == OLDER
+
+
+async def test_a_command_beside_an_older_server_says_to_stop_it_first(
+    bench: Bench, command: Command
+) -> None:
+    database = bench.house.database
+    await go_back(database)
+    async with older_server(database):
+        code, said = await command("list", "--json")
+        problem = json.loads(said)
+        assert (code, problem["code"], problem["status"]) == (1, "database_older", 409)
+        assert problem["suggestion"].startswith("Stop")
+
+        code, said = await command("migrate")
+        assert code == 1
+        assert "still has this database open" in " ".join(said.split())
+    assert await tables_version(database) == OLDER
+
+
+@asynccontextmanager
+async def opened(url: str) -> AsyncIterator[Database]:
+    """The database, open no longer than the block: ``migrate`` wants to be alone with it."""
+    database = await Database.open(Settings(database_url=url))
+    try:
+        yield database
+    finally:
+        await database.close()
+
+
+@pytest_asyncio.fixture
+async def older_url(empty_database_url: str) -> str:
+    """A database of an older version that nobody has open."""
+    async with opened(empty_database_url) as database:
+        await migrate(database, upto=OLDER)
+    return empty_database_url
+
+
+async def test_migrate_applies_what_is_missing_and_then_nothing(
+    older_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    monkeypatch.setenv("MAINSPRING_DATABASE_URL", older_url)
+    monkeypatch.setenv("MAINSPRING_HOME", str(tmp_path))
+
+    async def run(*words: str) -> tuple[int, str]:
+        code = await asyncio.to_thread(run_cli, command_line(), list(words))
+        said = capsys.readouterr()
+        return code, said.out + said.err
+
+    code, said = await run("migrate", "--json")
+    told = json.loads(said)
+    assert (code, told["tables"], len(told["applied"])) == (0, NEWEST, NEWEST - OLDER)
+    async with opened(older_url) as database:
+        assert await tables_version(database) == NEWEST
+
+    code, said = await run("migrate")
+    assert (code, "up to date" in said) == (0, True)
+    assert (await run("list"))[0] == 0
+
+
+async def test_what_up_does_first_brings_the_tables_up_to_date(older_url: str) -> None:
+    settings = Settings(database_url=older_url)
+    async with opened(older_url) as database, older_server(database):
+        with pytest.raises(Clash, match="still has this database open"):
+            await bring_up_to_date(settings, alone=False)
+        assert await tables_version(database) == OLDER
+    applied, number = await bring_up_to_date(settings, alone=False)
+    assert (len(applied), number) == (NEWEST - OLDER, NEWEST)
+
+
+async def test_processes_that_start_together_on_an_empty_database_wait_for_its_tables(
+    empty_database_url: str,
+) -> None:
+    """One of them makes the tables; the others must not find half of them and refuse."""
+    settings = Settings(database_url=empty_database_url)
+    databases = [await Database.open(settings) for _ in range(4)]
+    try:
+        await asyncio.gather(*(require_tables(one) for one in databases))
+        assert await tables_version(databases[0]) == NEWEST
+    finally:
+        for one in databases:
+            await one.close()
