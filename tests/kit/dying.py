@@ -21,13 +21,23 @@ class Dead:
             raise ConnectionError("This worker is dead.")
 
 
-async def lose_workers(bench: Bench) -> None:
+# Another worker of the same launcher, which is as alive as can be.
+_PEER = """
+    INSERT INTO workers (name, lease_until, host, launcher)
+    SELECT 'peer', now() + interval '1 h', host, launcher FROM workers WHERE id = $1
+"""
+
+
+async def lose_workers(bench: Bench, *, machine: bool = False) -> None:
     """Every lease has run out, and the runs go back to the queue.
 
-    A claim under way, or another round, may hold a worker's row; then the next round finds it.
+    The workers have died by themselves, or the machine with all of its workers was lost. A claim
+    under way, or another round, may hold a worker's row; then the next round finds it.
     """
     database = bench.house.database
     lost = [row["id"] for row in await database.fetch(f"{LEASES_OVER} RETURNING id")]
+    if not machine:
+        await database.execute(_PEER, lost[0])
     async with asyncio.timeout(10):
         while lost:
             await rescue(database, bench.house.limits)

@@ -70,7 +70,8 @@ _RUNS: Final = """
     FROM runs r ORDER BY r.arrival
 """
 _WORKER: Final = """
-    INSERT INTO workers (name, lease_until) VALUES ('of the model', now() + interval '1 hour')
+    INSERT INTO workers (name, lease_until, host, launcher)
+    VALUES (gen_random_uuid()::text, now() + interval '1 hour', 'here', 'up')
     RETURNING id
 """
 _ENDED: Final = "UPDATE workers SET lease_until = now() - interval '1 s' WHERE id = $1"

@@ -42,14 +42,14 @@ from mainspring.store.wake import Waker
 from tests.kit.house import document, step
 from tests.kit.postgres import fresh_database
 
-_PLACE = queue.Place("model", "here", 1, ("fast",), 8)
-
 Found = TypeVar("Found")
 LIMITS = Limits()
 QUEUES = ["fast", "medium", "long"]
 EXAMPLES = int(os.environ.get("STATE_EXAMPLES", "40"))
 STEPS = int(os.environ.get("STATE_STEPS", "40"))
 WORKERS = st.sampled_from([0, 1])
+# What became of a worker whose lease ran out.
+FATES = st.sampled_from(["died", "held up", "lost with its machine"])
 
 
 @dataclass(slots=True)
@@ -97,6 +97,7 @@ class Runs(RuleBasedStateMachine):
         self.expected: dict[UUID, Expected] = {}
         self.claims: list[tuple[ClaimedRun, int]] = []
         self.workers: list[int] = []
+        self.processes = 0
 
     @initialize()
     def start(self) -> None:
@@ -109,7 +110,9 @@ class Runs(RuleBasedStateMachine):
         self.workers = [self._registered(), self._registered()]
 
     def _registered(self) -> int:
-        return self.world.do(lambda tx: queue.register(tx, _PLACE, 3600))
+        self.processes += 1
+        place = queue.Place(f"here/{self.processes}", "here", self.processes, ("fast",), 8, "up")
+        return self.world.do(lambda tx: queue.register(tx, place, 3600))
 
     @precondition(lambda self: len(self.expected) < 2)
     @rule()
@@ -182,22 +185,38 @@ class Runs(RuleBasedStateMachine):
 
         return self.world.runner.run(flush())
 
-    @rule(worker=WORKERS)
-    def lose(self, worker: int) -> None:
+    @rule(worker=WORKERS, fate=FATES)
+    def lose(self, worker: int, fate: str) -> None:
         number = self.workers[worker]
         past = "UPDATE workers SET lease_until = now() - interval '1 s' WHERE id = $1"
         self.world.do(lambda tx: tx.execute(past, number))
+        if fate == "held up":
+            again = (
+                "INSERT INTO workers (name, lease_until) "
+                "SELECT name, now() + interval '1 h' FROM workers WHERE id = $1"
+            )
+            self.world.do(lambda tx: tx.execute(again, number))
+        elif fate == "lost with its machine":
+            other = "UPDATE workers SET launcher = 'another' WHERE id = $1"
+            self.world.do(lambda tx: tx.execute(other, number))
+        owned = [run for run, holder in self.claims if holder == worker and self._owner(run)]
         self.world.runner.run(rescue(self.world.database, LIMITS))
-        for run, holder in self.claims:
-            if holder == worker and self._owner(run):
-                self._lost(self.expected[run.id])
+        for run in owned:
+            self._lost(self.expected[run.id], fate, alone=len(owned) == 1)
         assert self.world.do(lambda tx: queue.claim(tx, QUEUES, 9, number)) == []
         self.workers[worker] = self._registered()
 
-    def _lost(self, expected: Expected) -> None:
-        blamed = expected.trial or not expected.takeovers
-        expected.takeovers = 1 if expected.progress else expected.takeovers + blamed
-        expected.losses = 1 if expected.progress else expected.losses + 1
+    def _lost(self, expected: Expected, fate: str, *, alone: bool) -> None:
+        died = fate == "died"
+        counts = fate != "lost with its machine"
+        if expected.progress:
+            expected.takeovers = expected.losses = int(died)
+        else:
+            blamed = not expected.takeovers or (
+                expected.trial and (expected.takeovers == 1 or alone)
+            )
+            expected.takeovers += died and blamed
+            expected.losses += counts
         expected.fence += 1
         dead = expected.takeovers >= LIMITS.takeovers or expected.losses >= LIMITS.losses
         expected.status = "dead" if dead else "pending"

@@ -62,8 +62,10 @@ class Limits:
     secret_bytes: int = _limit(8_192, "bytes", "The value of one secret.")
     chain_depth: int = _limit(8, "runs", "Runs that start runs, from the first to the last.")
     chain_runs: int = _limit(1_000, "runs", "Runs that one first run may lead to.")
-    takeovers: int = _limit(3, "takeovers", "Workers lost in mid-step, without progress.")
-    losses: int = _limit(10, "losses", "Workers lost at all, without progress.")
+    takeovers: int = _limit(
+        3, "takeovers", "Workers that died in mid-step without progress, the last with one run."
+    )
+    losses: int = _limit(10, "losses", "Workers that died or were held up, without progress.")
     failures_in_row: int = _limit(5, "runs", "Failures after which an automation is paused.")
     missed_moments: int = _limit(100, "firings", "Missed moments of a schedule that still fire.")
     missed_records: int = _limit(1_000, "records", "Missed moments recorded one by one.")

@@ -1,8 +1,12 @@
 """The queue is the runs table: claiming, leases, and giving back what a worker lost.
 
 A claim is one skip-locked statement. One lease per worker covers all of its runs; when it
-runs out, another worker puts those runs back, with a new fence, for anyone to claim. A
-run that keeps losing its worker without progress is poison and ends as dead.
+runs out, another worker puts those runs back, with a new fence, for anyone to claim.
+
+A run whose worker died by itself is a suspect. Suspects are claimed a few at a time, and one at
+a time once such a group has lost its worker too. A run whose worker then dies with nothing else
+in hand is poison and ends as dead. Losses of the database, of a supervisor or of a machine say
+nothing about the runs, and make no suspects.
 
 What a halt holds is parked: its due time is put aside, and it is out of every claim's way
 until the halt is released. Whoever halts parks what is due; a claim that still comes upon a
@@ -66,7 +70,7 @@ _CLAIM = f"""
     )
 """
 
-# Runs whose worker was lost are claimed apart: see Suspects in worker.py.
+# Runs whose worker died are claimed apart: see _claim_suspects in worker.py.
 _CLAIM_SUSPECTS = f"""
     WITH me AS MATERIALIZED ({_ME}), picked AS MATERIALIZED (
         SELECT r.workspace_id, r.id, r.queue, r.due_at, {_HELD} AS held FROM runs r
@@ -76,6 +80,13 @@ _CLAIM_SUSPECTS = f"""
         ORDER BY r.takeovers DESC, r.due_at LIMIT $2
         FOR UPDATE SKIP LOCKED
     )
+"""
+
+# Whether a run is due that is to run alone.
+_SOLITARY = """
+    SELECT EXISTS (
+        SELECT FROM runs r WHERE r.status IN ('pending', 'waiting') AND r.takeovers > 1
+          AND r.due_at <= now() AND r.queue = ANY($1::text[]))
 """
 
 _TAKE = f"""
@@ -100,8 +111,8 @@ _CLAIM_AND_TAKE = _CLAIM + _TAKE
 _CLAIM_SUSPECTS_AND_TAKE = _CLAIM_SUSPECTS + _TAKE
 
 _REGISTER = """
-    INSERT INTO workers (name, lease_until, host, process, queues, slots, drain_at)
-    VALUES ($1, now() + make_interval(secs => $2), $3, $4, $5, $6,
+    INSERT INTO workers (name, lease_until, host, process, queues, slots, launcher, drain_at)
+    VALUES ($1, now() + make_interval(secs => $2), $3, $4, $5, $6, $8,
         -- Whoever was told to leave while it was held up is still to leave.
         (SELECT drain_at FROM workers WHERE id = $7)) RETURNING id
 """
@@ -133,21 +144,49 @@ _LOST_WORKERS = """
     ORDER BY drain_at IS NOT NULL, id LIMIT 20 FOR UPDATE SKIP LOCKED
 """
 
-# A record written by the lost owner is progress: the counts start anew. A run under
-# suspicion that had not begun its step is not to blame; only the sum of such losses is.
-_PUT_BACK = """
-    WITH lost AS MATERIALIZED (
-        SELECT r.workspace_id, r.id,
-            CASE WHEN p.progress THEN 1 WHEN r.takeovers > 0 AND NOT r.trial THEN r.takeovers
-                ELSE r.takeovers + 1 END AS takeovers,
-            CASE WHEN p.progress THEN 1 ELSE r.losses + 1 END AS losses
-        FROM runs r, LATERAL (SELECT EXISTS (
+# What is known of a worker that lost its runs. It died by itself if another worker of the same
+# launcher gave a sign of life after the last moment at which it can have died: that is a heartbeat
+# ($7, seconds) after its last one, and leases are of one length. It is alive if its lease lasts or
+# its process has another one: then it could not start a run, or was held up for too long.
+# Otherwise its machine or its supervisor went with it.
+_GONE = """
+    SELECT w.id,
+        (SELECT count(*) FROM runs r WHERE r.worker = w.id AND r.status = 'running') AS held,
+        CASE WHEN EXISTS (SELECT FROM workers o WHERE o.name = w.name AND o.lease_until > now())
+            THEN 'alive'
+        WHEN EXISTS (
+            SELECT FROM workers o WHERE o.host = w.host AND o.launcher = w.launcher
+              AND o.lease_until > w.lease_until + make_interval(secs => $7))
+            THEN 'died' ELSE 'unknown' END AS fate
+    FROM workers w WHERE w.id = ANY($1::int4[])
+"""
+
+# A database that was started since the claim was lost itself, and nothing counts. A record written
+# by the lost owner is progress: the counts start anew. A suspect that had not begun its step is not
+# to blame; nor is one that is to run alone and did not.
+_PUT_BACK = f"""
+    WITH gone AS MATERIALIZED ({_GONE}), fated AS MATERIALIZED (
+        SELECT r.workspace_id, r.id, r.takeovers, r.losses, r.trial, g.held = 1 AS alone,
+            p.progress, coalesce(g.fate = 'died' AND NOT d.restarted, false) AS died,
+            coalesce(g.fate = 'alive' AND NOT d.restarted, false) AS alive
+        FROM runs r LEFT JOIN gone g ON g.id = r.worker,
+        LATERAL (SELECT pg_postmaster_start_time() > r.claimed_at AS restarted) AS d,
+        LATERAL (SELECT EXISTS (
             SELECT 1 FROM steps s WHERE s.workspace_id = r.workspace_id
               AND s.run_id = r.id AND s.fence = r.fence) AS progress) AS p
         WHERE r.worker = ANY($1::int4[]) AND r.status = 'running'
           AND ($4::uuid[] IS NULL
                OR (r.id, r.fence) IN (SELECT * FROM unnest($4::uuid[], $6::int4[])))
         FOR UPDATE OF r
+    ), lost AS MATERIALIZED (
+        SELECT workspace_id, id,
+            CASE WHEN progress THEN died::int ELSE losses + (died OR alive)::int END AS losses,
+            CASE WHEN progress THEN died::int
+                WHEN NOT died THEN takeovers
+                WHEN takeovers = 0 THEN 1
+                WHEN trial AND (takeovers = 1 OR alone) THEN takeovers + 1
+                ELSE takeovers END AS takeovers
+        FROM fated
     ), judged AS MATERIALIZED (
         SELECT l.*, l.takeovers >= $2 OR l.losses >= $5 AS dead FROM lost l
     )
@@ -209,6 +248,8 @@ class Place:
     process: int
     queues: tuple[str, ...]
     slots: int
+    # See launcher_mark.
+    launcher: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,6 +290,12 @@ async def claim_suspects(
     return _claimed(rows)
 
 
+async def awaits_solitude(tx: Transaction, queues: Sequence[str]) -> bool:
+    """Whether a suspect is due that is to run with nothing beside it."""
+    row = await tx.fetchrow(_SOLITARY, list(queues))
+    return row is not None and bool(row["exists"])
+
+
 def _claimed(rows: Sequence[Any]) -> list[ClaimedRun]:
     return [
         ClaimedRun(
@@ -273,7 +320,7 @@ async def register(
     """
     row = await tx.fetchrow(
         _REGISTER, worker.name, lease_seconds, worker.host, worker.process, list(worker.queues),
-        worker.slots, before,
+        worker.slots, before, worker.launcher,
     )  # fmt: skip
     assert row is not None
     return int(row["id"])
@@ -294,17 +341,19 @@ async def leave(tx: Transaction, worker: int) -> None:
 
 async def put_back(
     tx: Transaction, workers: Sequence[int], limits: Limits, evidence: dict[str, Any],
-    only: Collection[tuple[UUID, int]] | None = None,
+    only: Collection[tuple[UUID, int]] | None = None, *, heartbeat: float,
 ) -> Sequence[Any]:  # fmt: skip
     """Returns the runs of workers to the queue, or ends the ones that are poison.
 
     Of some claims only, if they are named: the same run may have been claimed once more.
+    ``heartbeat`` is the time between two heartbeats of a worker, in seconds.
     """
     runs = None if only is None else [run_id for run_id, _ in only]
     fences = None if only is None else [fence for _, fence in only]
     return await tx.fetch(
-        _PUT_BACK, list(workers), limits.takeovers, evidence, runs, limits.losses, fences
-    )
+        _PUT_BACK, list(workers), limits.takeovers, evidence, runs, limits.losses, fences,
+        heartbeat,
+    )  # fmt: skip
 
 
 async def end_sessions(tx: Transaction) -> None:

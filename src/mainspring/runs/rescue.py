@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
 from mainspring.contracts.errors import Fault, Problem
@@ -13,21 +13,26 @@ from mainspring.runs.events import run_event
 from mainspring.runs.halts import finish_releases
 from mainspring.runs.lanes import STUCK, lock_lanes, release_lanes
 from mainspring.runs.rows import ClaimedRun, End, Unit
+from mainspring.settings import Settings
 from mainspring.store.events import append_events
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
     from mainspring.store.database import Database
 
+# Seconds between two heartbeats, for whoever runs no worker and has no settings of one.
+_HEARTBEAT: Final = Settings().heartbeat_seconds
 
-async def rescue(database: Database, limits: Limits) -> int:
+
+async def rescue(database: Database, limits: Limits, *, heartbeat: float = _HEARTBEAT) -> int:
     """One round: lost workers, then lanes that wait for nobody, then what halts let go."""
     async with database.acquire() as connection:
         await queue.end_sessions(connection)
     async with database.transaction() as tx:
         lost = await queue.lost_workers(tx)
         gone = {number for number, _ in lost} | set(await queue.orphaned(tx))
-        moved = await _put_back(tx, sorted(gone), [name for _, name in lost], limits)
+        names = [name for _, name in lost]
+        moved = await _put_back(tx, sorted(gone), names, limits, heartbeat)
         await queue.forget_workers(tx, [number for number, _ in lost])
     # In a transaction of its own: whoever holds a lane's lock may want a run's row next,
     # so a lane is never asked for while rows are held.
@@ -42,23 +47,26 @@ async def return_strays(
 ) -> None:
     """Puts back runs that a worker claimed and could not start."""
     async with database.transaction() as tx:
-        await _put_back(tx, [worker], ["this one, which could not start it"], limits, claims)
+        why = ["this one, which could not start it"]
+        # The worker is alive, so that it does not matter when it gave signs of life.
+        await _put_back(tx, [worker], why, limits, 0.0, claims)
 
 
 async def _put_back(
-    tx: Transaction, workers: Sequence[int], names: Sequence[str], limits: Limits,
+    tx: Transaction, workers: Sequence[int], names: Sequence[str], limits: Limits, heartbeat: float,
     only: Collection[tuple[UUID, int]] | None = None,
 ) -> int:  # fmt: skip
     if not workers:
         return 0
     evidence = Fault(
-        f"The run lost its worker {limits.takeovers} times in the middle of a step, or "
-        f"{limits.losses} times in all, without finishing one; "
+        f"The run's worker died {limits.takeovers} times in the middle of a step, the last time "
+        f"with no other run in hand, or was lost {limits.losses} times in all, without finishing a "
+        f"step; "
         f"the last worker was {names[-1] if names else 'unknown'}.",
         code="poison",
         suggestion="Look at the step after the last recorded one; retry the run once mended.",
     ).as_dict()
-    rows = await queue.put_back(tx, workers, limits, evidence, only)
+    rows = await queue.put_back(tx, workers, limits, evidence, only, heartbeat=heartbeat)
     dead = End("dead", "poison", "failed")
     events = [
         run_event(

@@ -37,6 +37,7 @@ from mainspring.store.clock import DatabaseClock
 from mainspring.store.database import Connection, Database, is_lost_connection
 from mainspring.store.outage import logged_problem
 from mainspring.store.partitions import ensure_partitions
+from mainspring.store.sessions import launcher_mark
 from mainspring.workspace.sealing import Drawer
 
 log = logging.getLogger(__name__)
@@ -45,9 +46,12 @@ Found = TypeVar("Found")
 # A run's id and the fence it was claimed with.
 Claim = tuple[UUID, int]
 
-# Runs that lost a worker once go a few at a time; after a second loss one goes alone.
+# Runs whose worker died go a few at a time; those of a group whose worker died too go alone.
 # So a run that kills its worker takes few others with it, and never the same ones twice.
 SUSPECTS_TOGETHER = 16
+# How long a worker takes nothing new so that a suspect can run alone, and how long it leaves it
+# alone. A run that kills its worker does so early; others are not kept waiting for longer.
+_ALONE_SECONDS = 5.0
 # A moment after the due time, so that the claim finds the run due.
 _WAKE_SLACK = 0.005
 # How long a claim waits for more slots to come free.
@@ -83,7 +87,7 @@ class Worker:
         self._lease_end = 0.0
         self._place = queue.Place(
             f"{platform.node()}/{os.getpid()}", platform.node(), os.getpid(), settings.queues,
-            settings.slots,
+            settings.slots, launcher_mark(),
         )  # fmt: skip
         # An operator wanted it to leave.
         self.drained = False
@@ -100,6 +104,10 @@ class Worker:
         self._claimed_at = 0.0
         # Whether the last claim took all it asked for, which may be less than there was room for.
         self._filled = False
+        # Until when nothing more is claimed beside what is in hand, for a suspect to run alone; and
+        # whether room was made for one in vain.
+        self._alone_until = 0.0
+        self._made_room = False
         # When to look for suspects again, and for when the next run wakes up by itself.
         self._suspects_at = 0.0
         self._sleepers_at = 0.0
@@ -182,9 +190,13 @@ class Worker:
         """Room for a claim. Runs end in crowds, and a claim is a commit: it waits a moment
         for the crowd, so that while one half of the runs is being written the other works.
         """
-        if self._settings.slots <= self.in_flight:
+        while (
+            self._settings.slots <= self.in_flight or self._alone_seconds > 0
+        ) and not self._stop.is_set():
             self._freed.clear()
-            await self._freed.wait()
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(self._alone_seconds or None):
+                    await self._freed.wait()
         pause = self._claimed_at + _CLAIM_SECONDS - self._clock.monotonic()
         if self._settings.slots - self.in_flight < self._settings.slots // 2:
             pause = max(pause, _GATHER_SECONDS)
@@ -192,6 +204,12 @@ class Worker:
             await asyncio.sleep(pause)
         self._claimed_at = self._clock.monotonic()
         return max(self._settings.slots - self.in_flight, 0)
+
+    @property
+    def _alone_seconds(self) -> float:
+        """For how long what is in hand, if anything is, has to be without company."""
+        rest = self._alone_until - self._clock.monotonic()
+        return max(rest, 0.0) if self.in_flight else 0.0
 
     async def _claimed(self, free: int, worker: int) -> list[ClaimedRun]:
         """Nothing while the database is away or refuses; the next round asks again."""
@@ -207,7 +225,7 @@ class Worker:
         if self._clock.monotonic() >= self._suspects_at:
             async with self._database.transaction() as tx:
                 claimed = await self._claim_suspects(tx, free, worker)
-                if len(claimed) < free:
+                if len(claimed) < free and not self._makes_room(claimed):
                     claimed += await self._claim_in_turn(tx, free - len(claimed), worker)
         else:
             # One statement, and so one journey.
@@ -232,21 +250,39 @@ class Worker:
         if not room:
             return []
         queues, most = self._settings.queues, min(room, share)
+        if worst == 1 and not self._made_room and await queue.awaits_solitude(tx, queues):
+            self._made_room = True
+            self._alone_until = self._clock.monotonic() + _ALONE_SECONDS
+            return []
         found = await queue.claim_suspects(tx, queues, most, worker, worst)
         more = min(SUSPECTS_TOGETHER, share) - 1
+        if worst > 1:
+            self._made_room, self._alone_until = False, 0.0
         if worst > 1 and more and [run.takeovers for run in found] == [1]:
             # The worst of all has lost one worker only, so others may come with it.
             found += await queue.claim_suspects(tx, queues, more, worker, 1)
         self._suspects_at = 0.0 if found else self._clock.monotonic() + _SUSPECTS_SECONDS
         return found
 
+    def _makes_room(self, claimed: list[ClaimedRun]) -> bool:
+        """Whether nothing else is to be claimed: for a suspect in hand, or for one to come."""
+        taken = not self.in_flight and any(run.takeovers > 1 for run in claimed)
+        if taken:
+            self._alone_until = self._clock.monotonic() + _ALONE_SECONDS
+        self._filled = taken or self._alone_seconds > 0
+        return self._filled
+
     def _suspects_room(self) -> tuple[int, int]:
-        """How many suspects may still be taken, and how bad the worst may be."""
+        """How many suspects may still be taken, and how bad the worst may be.
+
+        The bad ones are taken by a worker with nothing in hand, or by one that has waited for that
+        in vain.
+        """
         going = [execution.run.takeovers for execution, _ in self._running.values()]
         suspects = [count for count in (*going, *self._starting.values()) if count]
-        if not suspects:
+        if not suspects and (not self.in_flight or self._made_room):
             return 1, 32_000
-        if max(suspects) > 1:
+        if max(suspects, default=0) > 1:
             return 0, 0
         return max(SUSPECTS_TOGETHER - len(suspects), 0), 1
 
@@ -386,7 +422,8 @@ class Worker:
             await return_strays(self._database, self._engine.limits, self._id, sorted(lost))
 
     async def _rescue(self) -> None:
-        await rescue(self._database, self._engine.limits)
+        beat = self._settings.heartbeat_seconds
+        await rescue(self._database, self._engine.limits, heartbeat=beat)
 
     async def _stop_unwanted(self) -> None:
         """What was cancelled ends; what is halted goes back, for a claim to put it aside."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 import platform
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from mainspring import __version__
@@ -44,6 +45,23 @@ def session_name(name: str) -> str:
 def host_mark(host: str) -> str:
     """A machine in few letters."""
     return hashlib.md5(host.encode(), usedforsecurity=False).hexdigest()[:HOST_LETTERS]
+
+
+def launcher_mark() -> str:
+    """The process that started this one, by the boot of its machine, its number and its start.
+
+    Two processes with the same mark were started by one that lived through both. Where the system
+    does not tell when a process started, its number alone has to do.
+    """
+    parent = os.getppid()
+    try:
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+        # The name of the program stands in brackets and may hold anything; the start is the
+        # 20th field after it.
+        started = Path(f"/proc/{parent}/stat").read_text().rpartition(")")[2].split()[19]
+    except (OSError, IndexError):
+        boot = started = ""
+    return f"{boot}:{parent}:{started}"
 
 
 async def others_at_work(tx: Transaction) -> int:

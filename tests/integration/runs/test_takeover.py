@@ -11,6 +11,7 @@ import pytest
 
 from mainspring.runs import queue
 from mainspring.runs.rescue import rescue, return_strays
+from mainspring.runs.watch import Moment
 from mainspring.store.sessions import host_mark
 from tests.kit.dying import LEASES_OVER, Dead, lose_workers
 from tests.kit.house import Bench, document, step
@@ -145,7 +146,8 @@ async def test_a_worker_that_wakes_up_too_late_drops_its_runs_and_starts_afresh(
         bench.outside.release.set()
         run = await bench.until(made.run_id)
         assert run["status"] == "succeeded"
-        assert run["takeovers"] == 1
+        # It was held up and lives, so the run is no suspect.
+        assert run["takeovers"] == 0
         later = await bench.dispatch(document(step("x", "test.echo"), name="later"))
         assert (await bench.until(later.run_id))["status"] == "succeeded"
         await bench.until_idle(worker)
@@ -228,7 +230,7 @@ async def test_a_run_whose_claim_never_reached_its_worker_is_put_back_and_ends(
             await asyncio.sleep(0.01)
         cut = False
         run = await bench.until(made.run_id)
-    assert (run["status"], run["takeovers"]) == ("succeeded", 1)
+    assert (run["status"], run["takeovers"]) == ("succeeded", 0)
     assert bench.outside.keys == {f"{made.run_id}/a/1": 1}
 
 
@@ -267,6 +269,122 @@ async def test_a_run_that_loses_three_workers_without_progress_is_dead_with_evid
     bench.outside.release.set()
     async with bench.worker():
         assert (await bench.until(made.run_id))["status"] == "succeeded"
+
+
+async def _lose_one_after_another(bench: Bench, run_id: UUID, times: int, **how: bool) -> None:
+    for _ in range(times):
+        bench.outside.started.clear()
+        hook = Dead()
+        async with bench.worker(
+            hook=hook, heartbeat_seconds=60.0, lease_seconds=60.0, stop_seconds=0.1
+        ):
+            async with asyncio.timeout(10):
+                await bench.outside.started.wait()
+            hook.dead = True
+            await lose_workers(bench, **how)
+        assert (await bench.read(run_id))["status"] == "pending"
+
+
+async def test_losses_of_the_whole_machine_do_not_count(bench: Bench) -> None:
+    """Nobody of the same supervisor has given a sign of life since."""
+    made = await bench.dispatch(document(step("a", "test.hang")))
+    await _lose_one_after_another(bench, made.run_id, 12, machine=True)
+    assert (await bench.read(made.run_id))["takeovers"] == 0
+    bench.outside.release.set()
+    async with bench.worker():
+        assert (await bench.until(made.run_id))["status"] == "succeeded"
+
+
+async def test_losses_of_the_database_do_not_count(bench: Bench) -> None:
+    """A run that was claimed before the database was started has lost the database too."""
+    database = bench.house.database
+    made = await bench.dispatch(document(step("a", "test.hang")))
+    for _ in range(12):
+        bench.outside.started.clear()
+        hook = Dead()
+        async with bench.worker(
+            hook=hook, heartbeat_seconds=60.0, lease_seconds=60.0, stop_seconds=0.1
+        ):
+            async with asyncio.timeout(10):
+                await bench.outside.started.wait()
+            hook.dead = True
+            # As if the server had been started again since the claim.
+            await database.execute(
+                "UPDATE runs SET claimed_at = pg_postmaster_start_time() - interval '1 s'"
+            )
+            await lose_workers(bench)
+        run = await bench.read(made.run_id)
+        assert (run["status"], run["takeovers"]) == ("pending", 0)
+
+
+async def test_a_suspect_beside_others_is_not_to_blame_for_the_death_of_their_worker(
+    bench: Bench,
+) -> None:
+    made = await bench.dispatch(document(step("a", "test.hang")))
+    await _lose_one_after_another(bench, made.run_id, 2)
+    assert (await bench.read(made.run_id))["takeovers"] == 2
+    other = await bench.dispatch(document(step("b", "test.hang"), name="other"))
+    database = bench.house.database
+    for _ in range(3):
+        async with database.transaction() as tx:
+            place = queue.Place("here/1", "here", 1, ("fast",), 2, "up")
+            worker = await queue.register(tx, place, 3600)
+            taken = await queue.claim_suspects(tx, ["fast"], 2, worker, 9)
+            taken += await queue.claim(tx, ["fast"], 2, worker)
+            assert {run.id for run in taken} == {made.run_id, other.run_id}
+            await tx.execute("UPDATE runs SET trial = true, takeovers = 2")
+        await lose_workers(bench)
+        run = await bench.read(made.run_id)
+        assert (run["status"], run["takeovers"]) == ("pending", 2)
+
+
+async def test_a_suspect_runs_alone_before_others_are_taken(bench: Bench) -> None:
+    made = await bench.dispatch(document(step("a", "test.hang")))
+    await _lose_one_after_another(bench, made.run_id, 2)
+    await bench.house.database.execute("DELETE FROM workers")
+    others = [
+        await bench.dispatch(document(step("b", "test.note"), name=f"other {number}"))
+        for number in range(3)
+    ]
+    bench.outside.started.clear()
+    async with bench.worker(heartbeat_seconds=60.0, lease_seconds=60.0) as worker:
+        async with asyncio.timeout(10):
+            await bench.outside.started.wait()
+        assert worker.in_flight == 1
+        assert {(await bench.read(one.run_id))["status"] for one in others} == {"pending"}
+        # It has not killed its worker, so nobody has to wait for its end.
+        for one in others:
+            assert (await bench.until(one.run_id))["status"] == "succeeded"
+        assert (await bench.read(made.run_id))["status"] == "running"
+        bench.outside.release.set()
+        assert (await bench.until(made.run_id))["status"] == "succeeded"
+
+
+async def test_a_worker_that_is_busy_makes_room_for_a_suspect_that_is_to_run_alone(
+    bench: Bench,
+) -> None:
+    made = await bench.dispatch(document(step("a", "test.note", {"mark": "suspect"})))
+    await bench.house.database.execute("UPDATE runs SET takeovers = 2, due_at = 'infinity'")
+    busy = await bench.dispatch(document(step("b", "test.hang"), name="busy"))
+    beside: list[int] = []
+
+    def watch(moment: Moment) -> None:
+        if moment.run_id == made.run_id and moment.kind == "step_finished":
+            beside.append(worker.in_flight)
+
+    async with bench.worker(watch=watch) as worker:
+        async with asyncio.timeout(10):
+            await bench.outside.started.wait()
+        await bench.house.database.execute(
+            "UPDATE runs SET due_at = now() WHERE id = $1", made.run_id
+        )
+        # Longer than it takes to look for suspects, shorter than room is made for them.
+        await asyncio.sleep(1.0)
+        assert (await bench.read(made.run_id))["status"] == "pending"
+        bench.outside.release.set()
+        for one in (made, busy):
+            assert (await bench.until(one.run_id))["status"] == "succeeded"
+    assert beside == [1]
 
 
 async def test_progress_between_two_losses_starts_the_count_anew(bench: Bench) -> None:
