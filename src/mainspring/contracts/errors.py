@@ -17,16 +17,20 @@ same object.
     │   └── OverBudget 429   the money set for this is spent
     ├── Upstream 502         another system did not do its part
     │   └── TimedOut 504     the work took longer than it was given
+    ├── StorageFull 507      there is no space left to write to
     └── Fault 500            we made a mistake
 """
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 _LONGEST = 1_000
+# What the system says when a disk, or somebody's share of it, is full.
+NO_SPACE: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,6 +196,13 @@ class TimedOut(Upstream):
     status, title, kind = 504, "It took too long", "timed_out"
 
 
+class StorageFull(Problem):
+    """There is no space left to write to."""
+
+    status, title, kind = 507, "No space left", "storage_full"
+    retryable = True
+
+
 class Fault(Problem):
     """We made a mistake."""
 
@@ -209,7 +220,19 @@ def as_problem(error: BaseException) -> Problem:
         return error
     if isinstance(error, TimeoutError):
         return TimedOut("The work took longer than it was given.")
+    if isinstance(error, OSError) and error.errno in NO_SPACE:
+        return storage_full()
     return Fault("An unexpected error ended the work.")
+
+
+def storage_full() -> StorageFull:
+    """What every surface says when a write fails for lack of space."""
+    return StorageFull(
+        "The server has no disk space left, so nothing can be written.",
+        suggestion="Free some space on the disk of the database and the data folder, then try "
+        "again; nothing has to be restarted.",
+        retry_after=30.0,
+    )
 
 
 def for_log(error: BaseException) -> str:
@@ -236,6 +259,6 @@ KINDS: Mapping[str, type[Problem]] = {
     made.kind: made
     for made in (
         Invalid, TooLarge, Unsupported, Unauthenticated, Denied, ReconnectNeeded, Missing, Clash,
-        Expired, Exhausted, OverBudget, Upstream, TimedOut, Fault,
+        Expired, Exhausted, OverBudget, Upstream, TimedOut, StorageFull, Fault,
     )
 }  # fmt: skip

@@ -35,7 +35,7 @@ from mainspring.runs.versions import Versions
 from mainspring.settings import Settings
 from mainspring.store.clock import DatabaseClock
 from mainspring.store.database import Connection, Database, is_lost_connection
-from mainspring.store.outage import logged_problem
+from mainspring.store.outage import is_storage_full, logged_problem
 from mainspring.store.partitions import ensure_partitions
 from mainspring.store.sessions import launcher_mark
 from mainspring.workspace.sealing import Drawer
@@ -216,7 +216,8 @@ class Worker:
         try:
             return await self._claim(free, worker)
         except Exception as error:
-            if not is_lost_connection(error):
+            # A disk that is full is told by the storage itself, once.
+            if not is_lost_connection(error) and not is_storage_full(error):
                 log.exception("No run could be claimed: %s", for_log(error))
             return []
 
@@ -470,7 +471,7 @@ class Worker:
             except Exception as error:
                 if is_lost_connection(error):
                     self._hear_of(away=True)
-                else:
+                elif not is_storage_full(error):
                     log.exception("A duty of the worker failed: %s", for_log(error))
                 await asyncio.sleep(min(seconds, 0.5))
                 continue
@@ -493,8 +494,8 @@ class Worker:
                 self._hear_of(away=False)
                 return found
             except Exception as error:
-                if not is_lost_connection(error):
+                if not is_lost_connection(error) and not is_storage_full(error):
                     raise
-                self._hear_of(away=True)
+                self._hear_of(away=is_lost_connection(error))
                 await asyncio.sleep(pause)
                 pause = min(pause * 2, 1.0)

@@ -20,14 +20,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, Final
 
-from mainspring.contracts.errors import Clash, Exhausted, Invalid, Missing, Problem
+from mainspring.contracts.errors import NO_SPACE, Clash, Invalid, Missing, Problem, StorageFull
 
 MANIFEST: Final = "manifest.json"
 _PIECE: Final = 262_144
 _MOST_MANIFEST_BYTES: Final = 16_777_216
 # A little is won by pressing harder, at several times the cost.
 _EFFORT: Final = 3
-_NO_SPACE: Final = errno.ENOSPC
 _NO_LINKS: Final = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)
 
 
@@ -216,8 +215,11 @@ def _told(path: Path) -> Iterator[None]:
 
 
 def _unwritable(path: Path, error: OSError) -> Problem:
-    if error.errno == _NO_SPACE:
-        return Exhausted(f"There is no room on the disk for {path}.", code="disk_full")
+    if error.errno in NO_SPACE:
+        return StorageFull(
+            f"There is no room on the disk for {path}.",
+            suggestion="Free some space there, or name another place for it.",
+        )
     reason = {
         FileNotFoundError: "its folder is not there",
         NotADirectoryError: "its folder is not there",

@@ -6,9 +6,10 @@ future is resolved only after the commit that contains it.
 
 When the connection breaks in the middle it is not known whether the commit happened.
 The same units are then sent again: what they write is keyed, so a second time changes
-nothing. A database that is away is waited for. Units whose own writing breaks the connection
-time after time would be sent for ever; a writer with patience sends them one by one and then
-gives up the one that does it, so that the others are written.
+nothing. A database that is away is waited for. A writer without patience waits for disk space,
+too: what it records has been done already and must not be forgotten. Units whose own writing
+breaks the connection time after time would be sent for ever; a writer with patience sends them
+one by one and then gives up the one that does it, so that the others are written.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ from typing import Generic, TypeVar
 import asyncpg
 
 from mainspring.contracts.errors import Upstream
-from mainspring.store.database import Database, database_problem, is_lost_connection
+from mainspring.store.database import Database, is_lost_connection
+from mainspring.store.outage import is_storage_full
 
 Unit = TypeVar("Unit")
 Answer = TypeVar("Answer")
@@ -185,7 +187,7 @@ class GroupWriter(Generic[Unit, Answer]):
                 (yes,) = await self._flushed([unit])
             except Exception as single:
                 if not done.done():
-                    done.set_exception(database_problem(single))
+                    done.set_exception(self._database.problem_of(single))
             else:
                 if not done.done():
                     done.set_result(yes)
@@ -198,6 +200,11 @@ class GroupWriter(Generic[Unit, Answer]):
                 connection = await self._open()
                 return await self._flush(connection, units)
             except Exception as error:
+                if self._waits_for_space(error):
+                    self._database.storage.note_failure()
+                    await asyncio.sleep(pause)
+                    pause = min(pause * 2, 1.0)
+                    continue
                 if not (is_lost_connection(error) or self._broken()):
                     raise
                 # Not being able to connect says nothing about the units.
@@ -208,6 +215,10 @@ class GroupWriter(Generic[Unit, Answer]):
                     raise _broken_off() from error
                 await asyncio.sleep(pause)
                 pause = min(pause * 2, 1.0)
+
+    def _waits_for_space(self, error: Exception) -> bool:
+        """Units that nobody is waiting for are kept until there is space to write them."""
+        return self._patience is None and is_storage_full(error) and not self._broken()
 
     def _broken(self) -> bool:
         return self._connection is not None and self._connection.is_closed()

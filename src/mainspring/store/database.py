@@ -34,10 +34,12 @@ from mainspring.store.outage import (
     database_problem,
     is_collision,
     is_lost_connection,
+    is_storage_full,
     unavailable,
 )
 from mainspring.store.sessions import session_name
 from mainspring.store.source import EmbeddedSource, OutsideSource, Source
+from mainspring.store.storage import Storage
 from mainspring.store.whereabouts import placed
 
 __all__ = ["Connection", "Database", "Dedicated", "database_problem", "is_lost_connection"]
@@ -81,6 +83,7 @@ class Database(Asking):
             # when its lease is over, so is its transaction.
             "idle_in_transaction_session_timeout": str(int(idle_seconds * 1000)),
         }
+        self.storage = Storage()
         self._pool = _pool(self._connect_for_pool, pool_size)
         self._inner = _pool(self._connect_inside, pool_size)
         # The workspace that each connection of the inner pool was last set to, by the
@@ -175,12 +178,20 @@ class Database(Asking):
                 with contextlib.suppress(asyncpg.InterfaceError):
                     connection.terminate()
                 raise unavailable() from error
+            if is_storage_full(error):
+                raise self.problem_of(error) from error
             raise
         finally:
             # A server that stands still does not even hear that its question is taken back; after
             # this time the connection is cut.
             with contextlib.suppress(asyncpg.PostgresError, asyncpg.InterfaceError, OSError):
                 await pool.release(connection, timeout=_GIVING_BACK)
+
+    def problem_of(self, error: BaseException) -> Problem:
+        """An error of the driver as a problem; that there is no space left is remembered."""
+        if is_storage_full(error):
+            self.storage.note_failure()
+        return database_problem(error)
 
     @contextlib.asynccontextmanager
     async def transaction(self) -> AsyncIterator[Connection]:

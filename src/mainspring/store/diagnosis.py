@@ -6,11 +6,10 @@ setting an operator can change, never a line of the log.
 
 from __future__ import annotations
 
-import errno
 import re
 from pathlib import Path
 
-from mainspring.contracts.errors import Exhausted, Fault, Invalid, Problem
+from mainspring.contracts.errors import NO_SPACE, Exhausted, Fault, Invalid, Problem, StorageFull
 from mainspring.store.account import Account, closed_to
 
 _NO_SPACE = "No space left on device"
@@ -27,7 +26,7 @@ def is_lingering(said: str) -> bool:
 
 def folder_problem(error: OSError, home: Path) -> Problem:
     """An operation of our own on the data folder failed."""
-    if error.errno in {errno.ENOSPC, errno.EDQUOT}:
+    if error.errno in NO_SPACE:
         return disk_full(home)
     return Invalid(
         f"Mainspring cannot write to the data folder {home}.",
@@ -64,9 +63,8 @@ def start_problem(said: str, home: Path, account: Account, folder: Path) -> Prob
     )
 
 
-def disk_full(home: Path) -> Exhausted:
-    return Exhausted(
+def disk_full(home: Path) -> StorageFull:
+    return StorageFull(
         f"The disk that holds the data folder {home} is full.",
-        code="disk_full",
         suggestion="Free some space, or set MAINSPRING_HOME to a folder on another disk.",
     )

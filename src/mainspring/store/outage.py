@@ -12,14 +12,16 @@ import logging
 import asyncpg
 
 from mainspring.contracts.errors import (
+    NO_SPACE,
     Clash,
-    Exhausted,
     Fault,
     Invalid,
     Problem,
+    StorageFull,
     TimedOut,
     Upstream,
     as_problem,
+    storage_full,
 )
 from mainspring.contracts.ids import new_id
 
@@ -43,6 +45,8 @@ _CLOSED_WORDS = ("connection is closed", "connection was closed", "connection ha
 _CONFUSED = (asyncpg.InternalClientError, asyncpg.ProtocolError)
 # Two transactions stood in each other's way; one of them may try again.
 _COLLIDED = (asyncpg.SerializationError, asyncpg.DeadlockDetectedError)
+# Postgres has a code for a full disk and none for a quota; that is told by the system's words.
+_NO_SPACE_WORDS = ("No space left on device", "Disk quota exceeded")
 _REFUSED = (asyncpg.InvalidAuthorizationSpecificationError, asyncpg.InvalidPasswordError)
 
 
@@ -60,6 +64,17 @@ def is_collision(error: BaseException) -> bool:
     return isinstance(error, _COLLIDED)
 
 
+def is_storage_full(error: BaseException) -> bool:
+    """Whether a write failed because there is no space left, here or at the database."""
+    if isinstance(error, asyncpg.PostgresError):
+        return isinstance(error, asyncpg.DiskFullError) or any(
+            words in str(error) for words in _NO_SPACE_WORDS
+        )
+    if isinstance(error, OSError):
+        return error.errno in NO_SPACE
+    return isinstance(error, StorageFull)
+
+
 def unavailable() -> Upstream:
     return Upstream(
         "The database cannot be reached right now.",
@@ -73,10 +88,10 @@ def database_problem(error: BaseException) -> Problem:
     """The one place where an error of the driver becomes a problem."""
     if isinstance(error, Problem):
         return error
+    if is_storage_full(error):
+        return storage_full()
     if is_lost_connection(error) or isinstance(error, OSError):
         return unavailable()
-    if isinstance(error, asyncpg.DiskFullError):
-        return Exhausted("The database's disk is full.", code="disk_full")
     if is_collision(error):
         return Clash(
             "Two changes met in the database and this one gave way.",
@@ -94,7 +109,7 @@ def database_problem(error: BaseException) -> Problem:
 
 def logged_problem(error: BaseException) -> Problem:
     """An error of any kind as a problem; one that nobody foresaw is found in the log by its id."""
-    if is_collision(error):
+    if is_collision(error) or is_storage_full(error):
         return database_problem(error)
     problem = as_problem(error)
     if problem is error or not isinstance(problem, Fault):

@@ -70,7 +70,9 @@ _IDLE_SECONDS, _BUSY_SECONDS, _UNSETTLED_SECONDS = 0.25, 0.05, 0.01
 _BUSY_LOOKS = 10
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 1.0
 # Not the event's fault: the same batch is tried again when the database has recovered.
-_PASSING = frozenset({"database_unavailable", "disk_full", "database_collision", "database_slow"})
+_PASSING = frozenset(
+    {"database_unavailable", "storage_full", "database_collision", "database_slow"}
+)
 
 
 async def only_log(tx: Transaction, entry: Entry, problem: Problem) -> None:

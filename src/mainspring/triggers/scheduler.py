@@ -30,7 +30,7 @@ from mainspring.runs.dispatch import Dispatched, Dispatcher
 from mainspring.runs.missed import KEPT, MissedMoment, record_missed
 from mainspring.runs.watch import Hook, no_hook
 from mainspring.store.database import Database, is_lost_connection
-from mainspring.store.outage import is_collision
+from mainspring.store.outage import is_collision, is_storage_full
 from mainspring.triggers.foresight import Foresight
 from mainspring.triggers.moments import Plan, plan
 from mainspring.triggers.schedule import key_of, payload_of, read_schedule
@@ -82,6 +82,11 @@ class _Decision:
         return len(self.requests) + len(self.missed)
 
 
+def _is_passing(error: Exception) -> bool:
+    """Whether it says nothing about the schedules, so that they are tried again as they are."""
+    return is_lost_connection(error) or is_collision(error) or is_storage_full(error)
+
+
 class Scheduler:
     """Fires the schedules of all workspaces."""
 
@@ -113,7 +118,7 @@ class Scheduler:
         try:
             return await self._batch(now, BATCH)
         except Exception as error:
-            if is_lost_connection(error) or is_collision(error):
+            if _is_passing(error):
                 raise
             log.exception("A batch of schedules failed: %s", for_log(error))
         return await self._one_by_one(now)
@@ -126,7 +131,8 @@ class Scheduler:
                 return min(seconds + _SLACK, self._poll)
             return 0.0 if await self.once() else _HELD_SECONDS
         except Exception as error:
-            if not is_lost_connection(error):
+            # A disk that is full is told by the storage itself, once.
+            if not is_lost_connection(error) and not is_storage_full(error):
                 log.exception("The scheduler stumbled: %s", for_log(error))
             return _AWAY_SECONDS
 
@@ -153,7 +159,7 @@ class Scheduler:
                     break
                 fired += 1
             except Exception as error:
-                if is_lost_connection(error) or is_collision(error) or not held:
+                if _is_passing(error) or not held:
                     raise
                 log.warning("Schedule %s could not be fired and is tried again later.", *held)
                 self._aside[held[0]] = _steady() + _ASIDE_SECONDS

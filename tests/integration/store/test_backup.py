@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from mainspring.contracts.errors import Clash, Exhausted, Invalid, Missing, Problem
+from mainspring.contracts.errors import Clash, Invalid, Missing, Problem, StorageFull
 from mainspring.settings import Settings
 from mainspring.store.archive import opened
 from mainspring.store.backup import check_backup, make_backup, read_backup
@@ -94,10 +94,10 @@ async def test_a_disk_that_fills_up_while_rows_are_copied_is_not_blamed_on_the_d
 
     monkeypatch.setattr("mainspring.store.archive.os.fdopen", opened_for)
     path = tmp_path / "kept.backup"
-    with pytest.raises(Exhausted, match="no room on the disk for") as caught:
+    with pytest.raises(StorageFull, match="no room on the disk for") as caught:
         await make_backup(database, path, None)
 
-    assert caught.value.code == "disk_full"
+    assert caught.value.code == "storage_full"
     assert str(path) in caught.value.detail
     assert inside(tmp_path) == []
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import asyncpg
 import pytest
 
-from mainspring.contracts.errors import Clash, Exhausted, Problem, Upstream
+from mainspring.contracts.errors import Clash, Problem, StorageFull, Upstream
 from mainspring.store.batch import GroupWriter, Patience
 from mainspring.store.database import Database, Dedicated
 
@@ -96,7 +96,7 @@ async def test_a_short_break_of_the_server_costs_a_patient_writer_nothing(
 @pytest.mark.parametrize(
     ("error", "kind", "code"),
     [
-        (asyncpg.DiskFullError("no space left on device"), Exhausted, "disk_full"),
+        (asyncpg.DiskFullError("no space left on device"), StorageFull, "storage_full"),
         (asyncpg.DeadlockDetectedError("deadlock detected"), Clash, "database_collision"),
     ],
 )
@@ -107,7 +107,7 @@ async def test_what_the_database_cannot_do_is_told_plainly(
         del connection, units
         raise error
 
-    writer: GroupWriter[int, int] = GroupWriter(database, flush)
+    writer: GroupWriter[int, int] = GroupWriter(database, flush, patience=Patience())
     try:
         answers = await asyncio.gather(
             *(writer.submit(unit) for unit in range(many)), return_exceptions=True

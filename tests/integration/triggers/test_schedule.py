@@ -13,6 +13,7 @@ from uuid import UUID
 
 import pytest
 
+from mainspring.contracts.errors import StorageFull
 from mainspring.definition.cron import parse_cron
 from mainspring.settings import Settings
 from mainspring.store.database import Database
@@ -21,6 +22,7 @@ from mainspring.triggers.scheduler import BATCH, Scheduler
 from mainspring.wiring import build_house, prepare
 from mainspring.workspace import schedules
 from mainspring.workspace.automations import set_state
+from tests.kit.full_disk import full_disk
 from tests.kit.house import PATIENCE, Bench, document, step
 
 MINUTE = timedelta(minutes=1)
@@ -484,3 +486,17 @@ async def test_overlapping_moments_follow_the_concurrency_of_the_automation(benc
     # Five in their order, and the one that was not dropped somewhere beside them.
     marks.remove(first)
     assert sorted(marks) == marks
+
+
+async def test_a_full_disk_puts_no_schedule_aside(
+    bench: Bench, caplog: pytest.LogCaptureFixture
+) -> None:
+    await armed(bench, schedule())
+    now = await due_of(bench)
+    scheduler = scheduler_of(bench)
+    async with full_disk(bench.house.database):
+        with pytest.raises(StorageFull):
+            await scheduler.once(now)
+    assert await scheduler.once(now) == 1
+    assert len(await runs_of(bench)) == 1
+    assert "Traceback" not in caplog.text

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from mainspring.contracts.errors import Exhausted, Fault, Invalid, Problem
+from mainspring.contracts.errors import Exhausted, Fault, Invalid, Problem, StorageFull
 from mainspring.store.account import Account
 from mainspring.store.diagnosis import folder_problem, is_lingering, start_problem
 
@@ -18,8 +18,8 @@ STRANGER = Account(54321, 54321, "stranger", switched=True)
 SAID: list[tuple[str, type[Problem], str]] = [
     (
         'FATAL:  could not write lock file "postmaster.pid": No space left on device',
-        Exhausted,
-        "disk_full",
+        StorageFull,
+        "storage_full",
     ),
     (
         'initdb: error: could not access directory "/x": Permission denied',
@@ -62,8 +62,8 @@ def test_a_closed_folder_on_the_way_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("number", "code"),
     [
-        (errno.ENOSPC, "disk_full"),
-        (errno.EDQUOT, "disk_full"),
+        (errno.ENOSPC, "storage_full"),
+        (errno.EDQUOT, "storage_full"),
         (errno.EACCES, "data_folder_not_writable"),
         (errno.EROFS, "data_folder_not_writable"),
         (errno.ENOTDIR, "data_folder_not_writable"),

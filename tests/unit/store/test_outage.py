@@ -7,11 +7,11 @@ import pytest
 
 from mainspring.contracts.errors import (
     Clash,
-    Exhausted,
     Fault,
     Invalid,
     Missing,
     Problem,
+    StorageFull,
     TimedOut,
     Upstream,
 )
@@ -52,7 +52,7 @@ NOT_LOST = [
 TOLD: list[tuple[BaseException, type[Problem], str, bool]] = [
     (asyncpg.ConnectionDoesNotExistError(SECRET), Upstream, "database_unavailable", True),
     (OSError(SECRET), Upstream, "database_unavailable", True),
-    (asyncpg.DiskFullError(SECRET), Exhausted, "disk_full", True),
+    (asyncpg.DiskFullError(SECRET), StorageFull, "storage_full", True),
     (asyncpg.SerializationError(SECRET), Clash, "database_collision", True),
     (asyncpg.QueryCanceledError(SECRET), TimedOut, "database_slow", True),
     (asyncpg.InvalidPasswordError(SECRET), Invalid, "database_sign_in", False),

@@ -112,6 +112,7 @@ def build_api(
         lifespan=_lifespan(routers, on_close),
     )
     app.state.limits = rooms.limits
+    app.state.home = rooms.settings.home
     app.state.closing = asyncio.Event()
     app.state.requests = RequestTally()
     for made in (*routers, _description(app)):

@@ -73,7 +73,7 @@ def describe(app: FastAPI) -> dict[str, Any]:
     parts["securitySchemes"] = {"bearer": _BEARER}
     endpoints = _endpoints(app)
     for path, method, operation in operations(made):
-        _complete(operation, endpoints.get((path, method)))
+        _complete(operation, endpoints.get((path, method)), method)
         _lift_body(operation, schemas)
     return made
 
@@ -95,11 +95,14 @@ def _endpoints(app: FastAPI) -> dict[tuple[str, str], Callable[..., Any] | None]
     }
 
 
-def _complete(operation: dict[str, Any], endpoint: Callable[..., Any] | None) -> None:
+def _complete(operation: dict[str, Any], endpoint: Callable[..., Any] | None, method: str) -> None:
     """What holds for a route because of what it is."""
     is_open = is_public(endpoint)
     # The head of a request has its bounds, whichever address it is for.
     statuses = {422, 431, 500} if not is_open else {431, 500}
+    if method != "get" or not is_open:
+        # Also what only reads may keep a record of the call.
+        statuses.add(507)
     places = {entry["in"] for entry in operation.get("parameters", ())}
     if not is_open:
         operation["security"] = [{"bearer": []}]

@@ -18,8 +18,10 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 from starlette.routing import Route
 
-from mainspring.contracts.errors import KINDS, Fault, Invalid, Missing, Problem
+from mainspring.contracts.errors import KINDS, Fault, Invalid, Missing, Problem, storage_full
 from mainspring.definition.pointers import under
+from mainspring.store.outage import UNAVAILABLE, is_storage_full
+from mainspring.store.storage import has_no_room
 from mainspring.surfaces.rest.answers import as_json
 from mainspring.surfaces.rest.sentences import finding_of
 
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send
 
 MEDIA_TYPE: Final = "application/problem+json"
+# The database was away, or for so long that a webhook's call was not recorded.
+_AWAY: Final = frozenset({UNAVAILABLE, "not_recorded"})
 
 _logger = logging.getLogger(__name__)
 _TITLES: Final[Mapping[int, str]] = {
@@ -50,6 +54,9 @@ def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
 
 def problem_answer(problem: Problem, scope: Scope, status: int | None = None) -> Response:
     """The problem as an answer to the request of this scope."""
+    if problem.code in _AWAY and _is_out_of_space(scope):
+        # Postgres ends when it cannot write its log, and starts again once it can.
+        problem = storage_full()
     shown = {**problem.as_dict(), "instance": scope.get("path", "")}
     headers = {}
     if status is not None:
@@ -59,6 +66,11 @@ def problem_answer(problem: Problem, scope: Scope, status: int | None = None) ->
     if shown["status"] == 401:
         headers["WWW-Authenticate"] = "Bearer"
     return Response(as_json(shown), shown["status"], headers, MEDIA_TYPE)
+
+
+def _is_out_of_space(scope: Scope) -> bool:
+    home = getattr(getattr(scope.get("app"), "state", None), "home", None)
+    return home is not None and has_no_room(home)
 
 
 async def send_problem(problem: Problem, scope: Scope, receive: Receive, send: Send) -> None:
@@ -127,6 +139,8 @@ def _of_status(status: int) -> Problem:
 
 def unexpected(error: Exception, scope: Scope) -> Problem:
     """A foreign error: its own text stays in the log, which also has the id of the request."""
+    if is_storage_full(error):
+        return storage_full()
     # The path may hold a token; the template of the route does not.
     route = getattr(scope.get("route"), "path", "no route")
     _logger.error(

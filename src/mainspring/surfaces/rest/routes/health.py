@@ -1,9 +1,9 @@
 """Whether the server lives, whether all of it works, and its numbers.
 
 ``live`` says that this process answers. ``ready`` says that it can be sent requests: its
-database answers, has the tables that it knows, and nobody has told it to stop. ``health``
-looks at the whole house: it turns red when schedules, workers or the matcher stand still,
-and green again by itself.
+database answers, has the tables that it knows and space to write, and nobody has told it to
+stop. ``health`` looks at the whole house: it turns red when schedules, workers or the matcher
+stand still or nothing can be written, and green again by itself.
 """
 
 from __future__ import annotations
@@ -11,9 +11,10 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from datetime import timedelta
 from functools import cache
+from pathlib import Path
 from typing import Any, Final, Literal
 
 from fastapi import APIRouter, Depends, Request
@@ -23,10 +24,19 @@ from starlette.responses import Response
 from mainspring.contracts.ids import floor_id
 from mainspring.contracts.roles import Permission
 from mainspring.runs.fleet import read_signals
-from mainspring.runs.health import Check, Health, Vitals, judge, read_vitals, recent_runs
+from mainspring.runs.health import (
+    Check,
+    Health,
+    Status,
+    Vitals,
+    judge,
+    read_vitals,
+    recent_runs,
+)
 from mainspring.runs.numbers import EndedRuns, read_house
 from mainspring.store.database import Database
 from mainspring.store.migrate import PACKAGED, read_migrations, tables_version
+from mainspring.store.storage import has_no_room
 from mainspring.surfaces.rest import metrics
 from mainspring.surfaces.rest.answers import Answer
 from mainspring.surfaces.rest.door import Caller, SignedIn, admitted
@@ -42,6 +52,7 @@ _logger = logging.getLogger(__name__)
 LOOK_SECONDS: Final = 3.0
 # Anybody may ask; the database is asked once in this time, however many do.
 _FRESH_SECONDS: Final = 1.0
+_BAD: Final = ("ok", "degraded", "down").index
 
 
 class CheckAnswer(BaseModel):
@@ -92,30 +103,36 @@ _TEXT: Final[dict[int | str, dict[str, Any]]] = {
 class _Eyes:
     """Looks at the house, and remembers for a moment what it saw."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, home: Path) -> None:
         self._database = database
+        self._home = home
         self._one_at_a_time = asyncio.Lock()
-        self._seen: tuple[float, Health, int | None] | None = None
+        self._seen: tuple[float, Health, _Seen] | None = None
 
     async def health(self) -> Health:
         """All of it."""
-        return (await self._look())[1]
+        _, health, seen = await self._look()
+        storage = _storage(seen)
+        worse: Status = health.status if storage.ok else max(health.status, "degraded", key=_BAD)
+        return Health(worse, (*health.checks, storage))
 
     async def ready(self, request: Request) -> Health:
         """Whether this process can be sent requests."""
-        _, health, tables = await self._look()
+        _, health, seen = await self._look()
         closing = request.app.state.closing.is_set()
-        checks = (health.checks[0], _tables(tables), _staying(stays=not closing))
+        checks = (
+            health.checks[0], _tables(seen.tables), _storage(seen), _staying(stays=not closing)
+        )  # fmt: skip
         return Health("ok" if all(check.ok for check in checks) else "down", checks)
 
-    async def _look(self) -> tuple[float, Health, int | None]:
+    async def _look(self) -> tuple[float, Health, _Seen]:
         async with self._one_at_a_time:
             seen = self._seen
             if seen is None or time.monotonic() - seen[0] > _FRESH_SECONDS:
                 self._seen = seen = await self._fresh()
             return seen
 
-    async def _fresh(self) -> tuple[float, Health, int | None]:
+    async def _fresh(self) -> tuple[float, Health, _Seen]:
         """What there is to see now; the database is not waited for beyond its time."""
         looking = asyncio.create_task(self._vitals(), name="vitals")
         try:
@@ -123,19 +140,38 @@ class _Eyes:
         finally:
             # Called off, it still gives back what it holds; nobody waits for that.
             in_vain = looking.cancel()
-        vitals = tables = None
+        vitals, seen = None, _Seen()
         if in_vain:
             _logger.warning("The database was looked at for %g s in vain.", LOOK_SECONDS)
         elif (error := looking.exception()) is not None:
             _logger.warning("The database could not be looked at: %s", type(error).__name__)
         else:
-            vitals, tables = looking.result()
-        return time.monotonic(), judge(vitals), tables
+            vitals, seen = looking.result()
+        return time.monotonic(), judge(vitals), seen
 
-    async def _vitals(self) -> tuple[Vitals, int | None]:
-        tables = await tables_version(self._database)
+    async def _vitals(self) -> tuple[Vitals, _Seen]:
+        seen = _Seen(
+            await tables_version(self._database),
+            await self._database.storage.is_full(self._database) or has_no_room(self._home),
+        )
         async with self._database.acquire() as connection:
-            return await read_vitals(connection), tables
+            return await read_vitals(connection), seen
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """What a look shows besides the vitals; None is not known."""
+
+    tables: int | None = None
+    full: bool | None = None
+
+
+def _storage(seen: _Seen) -> Check:
+    if seen.full is None:
+        return Check("storage", False, "Whether there is space to write is not known.")
+    if seen.full:
+        return Check("storage", False, "There is no disk space left; nothing can be written.")
+    return Check("storage", True, "There is space to write.")
 
 
 @cache
@@ -177,7 +213,8 @@ class _Walls:
 
 def routes(rooms: Rooms) -> APIRouter:
     made = router("health")
-    eyes, walls, numbers = _Eyes(rooms.database), _Walls(), _Numbers(rooms)
+    eyes = _Eyes(rooms.database, rooms.settings.home)
+    walls, numbers = _Walls(), _Numbers(rooms)
 
     @made.get(
         "/health", summary="Does all of it work?", response_model=HealthAnswer, responses=_RED
@@ -222,7 +259,7 @@ def routes(rooms: Rooms) -> APIRouter:
 def probes(rooms: Rooms) -> APIRouter:
     """The three questions at the short addresses that those who run containers expect."""
     made = APIRouter(dependencies=[Depends(admitted)])
-    eyes = _Eyes(rooms.database)
+    eyes = _Eyes(rooms.database, rooms.settings.home)
 
     async def healthz() -> Response:
         return _shown(await eyes.health())
