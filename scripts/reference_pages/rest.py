@@ -52,7 +52,7 @@ _TAGS = {
 Row = tuple[str, str, str, str]
 
 # Any route may answer so; the page says it once.
-_EVERYWHERE = frozenset({"401", "403", "413", "415", "422", "500"})
+_EVERYWHERE = frozenset({"401", "403", "413", "415", "422", "500", "507"})
 
 
 def openapi_document() -> str:
@@ -77,7 +77,8 @@ def rest_page() -> str:
         "*open*. The answers are named besides those that any route may give: 401 for an "
         "unknown token, 403 for a [role](roles.md) that is not enough, 413 and 415 for a body "
         "that is too large or no JSON, 422 for anything else that cannot be right, 500 for an "
-        "error of ours. Every one from 400 on is a [problem document](errors.md).",
+        "error of ours, 507 when the disk of the server is full. Every one from 400 on is a "
+        "[problem document](errors.md).",
         *parts,
     )
 

@@ -8,31 +8,42 @@ from typing import Final
 
 from mainspring.store.database import Database
 
-_FILL: Final = """
-    CREATE FUNCTION no_space() RETURNS trigger LANGUAGE plpgsql AS $$
+_FULL: Final = """
+    CREATE OR REPLACE FUNCTION no_space() RETURNS trigger LANGUAGE plpgsql AS $$
     BEGIN
         RAISE 'could not extend file "base/5/16384": No space left on device'
             USING ERRCODE = '53100';
-    END $$;
+    END $$
+"""
+_ROOMY: Final = """
+    CREATE OR REPLACE FUNCTION no_space() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN RETURN NULL; END $$
+"""
+_INSTALL: Final = """
     DO $$
     DECLARE named text;
     BEGIN
         FOR named IN SELECT c.relname FROM pg_class c
             WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p')
         LOOP
-            EXECUTE format('CREATE TRIGGER no_space BEFORE INSERT OR UPDATE ON %I '
+            EXECUTE format('CREATE OR REPLACE TRIGGER no_space BEFORE INSERT OR UPDATE ON %I '
                            'FOR EACH STATEMENT EXECUTE FUNCTION no_space()', named);
         END LOOP;
-    END $$;
+    END $$
 """
-_FREE: Final = "DROP FUNCTION no_space() CASCADE"
+
+
+async def install_full_disk(database: Database) -> None:
+    """Makes it possible, while nobody works: this locks every table."""
+    await database.execute(_ROOMY)
+    await database.execute(_INSTALL)
 
 
 @asynccontextmanager
 async def full_disk(database: Database) -> AsyncIterator[None]:
-    """No table takes a row until the block ends; reads go on."""
-    await database.execute(_FILL)
+    """No table takes a row until the block ends; reads go on. Locks nothing."""
+    await database.execute(_FULL)
     try:
         yield
     finally:
-        await database.execute(_FREE)
+        await database.execute(_ROOMY)

@@ -117,12 +117,12 @@ async def require_tables(database: Database, folder: Path = PACKAGED) -> None:
             return
         async with database.acquire() as connection:
             in_use = await others_at_work(connection) > 0
-        before = "Stop every part of the older version first, then" if in_use else "Make a backup,"
+        before = "Stop every part of the older version, then" if in_use else "Make a backup, then"
         raise Clash(
             "The tables of this database are those of an older Mainspring: they end with migration "
             f"{missing[0].version - 1}, and this version needs {missing[-1].version}.",
             code="database_older",
-            suggestion=f"{before} run `mainspring migrate`, or start `mainspring up`, which "
+            suggestion=f"{before} run `mainspring migrate` or start `mainspring up`, which "
             "migrates too. Nothing was changed.",
         )
 

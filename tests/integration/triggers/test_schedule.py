@@ -22,7 +22,7 @@ from mainspring.triggers.scheduler import BATCH, Scheduler
 from mainspring.wiring import build_house, prepare
 from mainspring.workspace import schedules
 from mainspring.workspace.automations import set_state
-from tests.kit.full_disk import full_disk
+from tests.kit.full_disk import full_disk, install_full_disk
 from tests.kit.house import PATIENCE, Bench, document, step
 
 MINUTE = timedelta(minutes=1)
@@ -494,6 +494,7 @@ async def test_a_full_disk_puts_no_schedule_aside(
     await armed(bench, schedule())
     now = await due_of(bench)
     scheduler = scheduler_of(bench)
+    await install_full_disk(bench.house.database)
     async with full_disk(bench.house.database):
         with pytest.raises(StorageFull):
             await scheduler.once(now)

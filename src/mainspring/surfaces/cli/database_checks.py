@@ -127,7 +127,7 @@ def database_checks(seen: list[Seen], settings: Settings) -> list[tuple[str, Cal
     """The checks by name; ``seen`` is filled by the time they are asked."""
 
     def judged(name: str, judge: Callable[[Seen], Check]) -> tuple[str, Callable[[], Check]]:
-        unknown = Check(name, "doubtful", "Unknown, because the database is not there.")
+        unknown = Check(name, "doubtful", "Unknown, because the database was not opened.")
         return name, lambda: judge(seen[0]) if seen else unknown
 
     return [

@@ -22,6 +22,7 @@ from mainspring.surfaces.cli.database_checks import (
 from mainspring.surfaces.cli.desk import finish
 from mainspring.surfaces.cli.screen import Screen, clean
 from mainspring.surfaces.cli.settings_check import settings_file
+from mainspring.surfaces.cli.words import as_called_here
 
 if TYPE_CHECKING:
     from mainspring.settings import Settings
@@ -130,7 +131,7 @@ def _secrets(opened: list[Condition]) -> Check:
 
 
 def _unknown(name: str) -> Check:
-    return Check(name, "doubtful", "Unknown, because the database or the key is not there.")
+    return Check(name, "doubtful", "Unknown, because the database or the key was not opened.")
 
 
 async def _models(rooms: Rooms) -> Check:
@@ -154,7 +155,8 @@ def _scripts() -> Check:
 
 
 def _broken(name: str, problem: Problem) -> Check:
-    return Check(name, "wrong", problem.detail, problem.suggestion)
+    suggestion = problem.suggestion
+    return Check(name, "wrong", problem.detail, suggestion and as_called_here(suggestion))
 
 
 def _show(check: Check, screen: Screen) -> None:

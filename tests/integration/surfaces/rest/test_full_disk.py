@@ -16,7 +16,7 @@ from mainspring.surfaces.rest.answers import Answer
 from mainspring.surfaces.rest.ground import router
 from mainspring.surfaces.rest.marks import public
 from tests.kit.api import Api, served
-from tests.kit.full_disk import full_disk
+from tests.kit.full_disk import full_disk, install_full_disk
 from tests.kit.house import Bench, document, step
 from tests.kit.mcp import Wire
 from tests.kit.webhooks import hook
@@ -62,6 +62,7 @@ async def test_every_write_answers_507_and_readiness_follows(bench: Bench, api: 
         ("POST", "/secrets", {"name": "some_key", "value": "s"}),
     ]
     assert _storage(await _until(api, "/api/v1/health/ready", 200))
+    await install_full_disk(bench.house.database)
 
     async with full_disk(bench.house.database):
         for method, path, body in writes:
@@ -84,6 +85,7 @@ async def test_every_write_answers_507_and_readiness_follows(bench: Bench, api: 
 async def test_runs_under_way_wait_for_space_and_then_go_on(bench: Bench) -> None:
     """What a step has done is on record once there is space; it is not done again."""
     made = await bench.dispatch(document(step("a", "test.hang"), step("b", "test.note")))
+    await install_full_disk(bench.house.database)
     async with bench.worker(heartbeat_seconds=60.0, lease_seconds=120.0):
         await bench.outside.started.wait()
         async with full_disk(bench.house.database):
