@@ -91,6 +91,11 @@ def error_of(answer: httpx2.Response) -> Any:
     return message["error"]
 
 
+def problem_of(result: Mapping[str, Any]) -> Any:
+    """The problem of an error result, wherever its version of the protocol has it."""
+    return result.get("structuredContent") or result["_meta"]["mainspring/problem"]
+
+
 @asynccontextmanager
 async def connected(address: str, token: str, mode: str = "auto") -> AsyncIterator[Client]:
     """The official client over HTTP; the mode ``legacy`` begins with a handshake."""

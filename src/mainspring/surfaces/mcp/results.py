@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from mainspring.contracts.errors import Problem
 from mainspring.surfaces.rest.answers import as_json
+
+# Where a program finds the whole problem when an error has no structured content.
+PROBLEM_META_KEY: Final = "mainspring/problem"
 
 
 def result_of(value: Any, *, wrapped: bool) -> dict[str, Any]:
@@ -18,11 +21,18 @@ def result_of(value: Any, *, wrapped: bool) -> dict[str, Any]:
     }
 
 
-def failure_of(problem: Problem) -> dict[str, Any]:
-    """The problem so that a model can act on it: a sentence, its places, a way out."""
+def failure_of(problem: Problem, *, structured: bool) -> dict[str, Any]:
+    """The problem so that a model can act on it: a sentence, its places, a way out.
+
+    Clients of the handshake versions (up to 2025-11-25) validate any structured content against
+    the output schema, errors included, and show the mismatch instead of the error. For them the
+    problem travels in the metadata, which no client validates.
+    """
+    whole = problem.as_dict()
+    place = {"structuredContent": whole} if structured else {"_meta": {PROBLEM_META_KEY: whole}}
     return {
         "content": [{"type": "text", "text": "\n".join(_lines(problem))}],
-        "structuredContent": problem.as_dict(),
+        **place,
         "isError": True,
     }
 

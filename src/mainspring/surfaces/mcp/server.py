@@ -76,7 +76,10 @@ class Tools:
                 made = await self._list(visitor, version, given.get("cursor"))
             else:
                 arguments = given.get("arguments") or {}
-                made = await self._toolbox.call(visitor, given["name"], arguments)
+                made = await self._toolbox.call(
+                    visitor, given["name"], arguments,
+                    structured=version in MODERN_PROTOCOL_VERSIONS,
+                )  # fmt: skip
         except Problem as problem:
             code = INTERNAL_ERROR if isinstance(problem, Fault) else INVALID_PARAMS
             raise MCPError(code, problem.detail, problem.as_dict()) from None

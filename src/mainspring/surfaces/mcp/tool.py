@@ -7,11 +7,10 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from mainspring.contracts.capability import Capability, Effect
+from mainspring.definition.json_schema.published import flat, published
 
 PAGE: Final = 200
 
-# For people who mend our schemas, not for those who call by them.
-_OURS: Final = ("x-anti-examples", "x-mainspring-")
 # A change under one of these verbs only adds; any other may change or remove what is there.
 _ADDING: Final = frozenset({"add", "append", "create", "post", "publish", "save", "send"})
 # Doing one of these again changes nothing more.
@@ -28,13 +27,17 @@ _OTHERWISE: Final[Mapping[str, Any]] = {
 }
 
 
-def describe(capability: Capability, input_schema: Mapping[str, Any]) -> dict[str, Any]:
+def describe(
+    name: str, capability: Capability, input_schema: Mapping[str, Any]
+) -> dict[str, Any]:  # fmt: skip
     """A tool of the protocol; ``input_schema`` is the capability's own, or one with pins."""
+    schema, rule = flat(input_schema)
+    known_as = "" if name == capability.id else f"In an automation it is named {capability.id}."
     return {
-        "name": capability.id,
+        "name": name,
         "title": capability.label,
-        "description": capability.description,
-        "inputSchema": shown(input_schema),
+        "description": "\n\n".join(filter(None, (capability.description, rule, known_as))),
+        "inputSchema": schema,
         "outputSchema": _output(capability),
         "annotations": hints(capability),
     }
@@ -54,18 +57,13 @@ def hints(capability: Capability) -> dict[str, Any]:
     }
 
 
-def shown(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """A schema without what is only for us."""
-    return {key: value for key, value in schema.items() if not key.startswith(_OURS)}
-
-
 def wraps(capability: Capability) -> bool:
     """Whether its results are put into an object, which is all that a tool may answer."""
     return capability.output_schema.get("type") != "object"
 
 
 def _output(capability: Capability) -> dict[str, Any]:
-    declared = shown(capability.output_schema)
+    declared: dict[str, Any] = published(capability.output_schema)
     if wraps(capability):
         declared = _around(declared, lambda inner: {"properties": {"result": inner}})
         declared["required"] = ["result"]

@@ -9,10 +9,11 @@ from __future__ import annotations
 import base64
 import binascii
 from bisect import bisect_right
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from mainspring.contracts.errors import Finding, Invalid, Missing, Problem
+from mainspring.definition.tool_names import aliases
 from mainspring.surfaces.mcp.results import failure_of, result_of
 from mainspring.surfaces.mcp.tool import PAGE, describe, wraps
 
@@ -38,37 +39,52 @@ class Toolbox:
         self, visitor: Visitor, version: str, cursor: str | None
     ) -> tuple[list[dict[str, Any]], str | None]:
         """The tools after the cursor, and the cursor of the next page if there is one."""
-        offers = await self._gate.offers(visitor)
-        begin = 0 if cursor is None else _after(offers, cursor)
+        space = visitor.actor.workspace_id
+        alias_of = {known: alias for alias, known in aliases(await self._gate.names(space)).items()}
+        offers = sorted(
+            (
+                (alias_of.get(offer.capability.id, offer.capability.id), offer)
+                for offer in await self._gate.offers(visitor)
+            ),
+            key=_name,
+        )
+        begin = 0 if cursor is None else bisect_right(offers, _read_cursor(cursor), key=_name)
         shown = offers[begin : begin + PAGE]
         more = begin + PAGE < len(offers)
-        tools = [self._tool(offer, version) for offer in shown]
-        return tools, _cursor(shown[-1].capability.id) if more else None
+        tools = [self._tool(name, offer, version) for name, offer in shown]
+        return tools, _cursor(_name(shown[-1])) if more else None
 
     async def call(
-        self, visitor: Visitor, name: str, arguments: Mapping[str, Any]
+        self, visitor: Visitor, name: str, arguments: Mapping[str, Any], *, structured: bool
     ) -> dict[str, Any]:
-        """The result of a call, also when it failed; ``Missing`` for a tool that is not offered."""
-        found = await self._gate.find(visitor.actor.workspace_id, name)
+        """The result of a call, also when it failed; ``Missing`` for a tool that is not offered.
+
+        ``structured`` says whether an error may have structured content.
+        """
+        space = visitor.actor.workspace_id
+        capability, found = name, await self._gate.find(space, name)
+        if found is None:
+            capability = aliases(await self._gate.names(space)).get(name, name)
+            found = await self._gate.find(space, capability)
         try:
-            value = await self._gate.serve(visitor, name, arguments)
+            value = await self._gate.serve(visitor, capability, arguments)
         except Problem as problem:
             if found is None or not visitor.sees(found):
                 raise unknown_tool(name) from None
-            return failure_of(problem)
+            return failure_of(problem, structured=structured)
         # A tool that has come only while it was called is asked for anew.
-        found = found or await self._gate.find(visitor.actor.workspace_id, name)
+        found = found or await self._gate.find(space, capability)
         return result_of(value, wrapped=found is None or wraps(found))
 
-    def _tool(self, offer: Offer, version: str) -> dict[str, Any]:
+    def _tool(self, name: str, offer: Offer, version: str) -> dict[str, Any]:
         capability = offer.capability
         if offer.input_schema is not capability.input_schema:
-            return self._spell(version, describe(capability, offer.input_schema))
-        known, made = self._made.get((capability.id, version), (None, {}))
+            return self._spell(version, describe(name, capability, offer.input_schema))
+        known, made = self._made.get((name, version), (None, {}))
         # One name may mean another tool in another workspace, or a newer one in the same.
         if known is not capability:
-            made = self._spell(version, describe(capability, offer.input_schema))
-            self._made[capability.id, version] = (capability, made)
+            made = self._spell(version, describe(name, capability, offer.input_schema))
+            self._made[name, version] = (capability, made)
         return made
 
 
@@ -85,11 +101,14 @@ def _cursor(name: str) -> str:
     return base64.urlsafe_b64encode(name.encode()).decode()
 
 
-def _after(offers: Sequence[Offer], cursor: str) -> int:
-    """Where the page begins; a tool that is gone since then breaks nothing."""
+def _read_cursor(cursor: str) -> str:
+    """The last name of the page before; a tool that is gone since then breaks nothing."""
     try:
-        name = base64.b64decode(cursor, altchars=b"-_", validate=True).decode()
+        return base64.b64decode(cursor, altchars=b"-_", validate=True).decode()
     except (binascii.Error, ValueError):
         detail = "The cursor was not given out by this server."
         raise Invalid(detail, findings=[Finding("/cursor", detail, "cursor")]) from None
-    return bisect_right(offers, name, key=lambda offer: offer.capability.id)
+
+
+def _name(named: tuple[str, Offer]) -> str:
+    return named[0]

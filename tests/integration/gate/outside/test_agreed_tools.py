@@ -407,9 +407,9 @@ async def test_a_client_over_mcp_sees_and_calls_them(shop: Toolshop) -> None:
     await shop.connect("notes")
     async with connected(shop.api.address, shop.api.token) as client:
         listed = {one.name: one for one in (await client.list_tools()).tools}
-        found = await client.call_tool("notes.search_notes", {"text": "tax"})
+        found = await client.call_tool("notes_search_notes", {"text": "tax"})
 
-    hints = listed["notes.search_notes"].annotations
+    hints = listed["notes_search_notes"].annotations
     assert hints is not None
     assert hints.read_only_hint is True
     assert found.structured_content is not None

@@ -22,7 +22,7 @@ from mainspring.surfaces.mcp.server import message_limits
 from mainspring.wiring import House, build_house, build_registry
 from tests.kit.api import Api, served
 from tests.kit.house import Bench
-from tests.kit.mcp import NEW, OLD, VERSIONS, Wire, connected, error_of
+from tests.kit.mcp import NEW, OLD, VERSIONS, Wire, connected, error_of, problem_of
 
 PARSE, INVALID, UNKNOWN, PARAMS = -32700, -32600, -32601, -32602
 
@@ -31,7 +31,7 @@ async def test_each_tool_has_schemas_a_title_and_hints_in_every_version(wire: Wi
     for version in VERSIONS:
         tools = await replace(wire, version=version).tools()
 
-        assert {"test.echo", "publish_event", "send_email"} <= tools.keys()
+        assert {"test_echo", "publish_event", "send_email"} <= tools.keys()
         assert "http_fetch" not in tools  # for runs alone
         for name, tool in tools.items():
             assert validate_tool_name(name).is_valid, name
@@ -44,7 +44,7 @@ async def test_each_tool_has_schemas_a_title_and_hints_in_every_version(wire: Wi
             assert tool["annotations"].keys() >= {
                 "readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint",
             }  # fmt: skip
-        assert tools["test.echo"]["annotations"]["readOnlyHint"] is True
+        assert tools["test_echo"]["annotations"]["readOnlyHint"] is True
         assert tools["send_email"]["annotations"]["openWorldHint"] is True
         assert tools["publish_event"]["annotations"]["readOnlyHint"] is False
         assert tools["publish_event"]["annotations"]["openWorldHint"] is False
@@ -70,7 +70,7 @@ async def test_a_value_fits_the_schema_that_was_shown_for_it(wire: Wire) -> None
 
     assert jsonschema_rs.is_valid(tools["publish_event"]["outputSchema"], made["structuredContent"])
     assert held["structuredContent"]["kind"] == "draft"
-    assert jsonschema_rs.is_valid(tools["test.mail"]["outputSchema"], held["structuredContent"])
+    assert jsonschema_rs.is_valid(tools["test_mail"]["outputSchema"], held["structuredContent"])
 
 
 async def test_a_problem_is_an_error_result_that_says_where_and_what_to_do(wire: Wire) -> None:
@@ -81,14 +81,15 @@ async def test_a_problem_is_an_error_result_that_says_where_and_what_to_do(wire:
         never = await one.call("test.flaky", {"failures": 1, "permanent": True})
 
         assert wrong["isError"] is broken["isError"] is never["isError"] is True
-        problem = wrong["structuredContent"]
+        assert ("structuredContent" in wrong) is (version == NEW)
+        problem = problem_of(wrong)
         assert problem["status"] == 422
         assert problem["code"] == "arguments_invalid"
         assert "instance" not in problem
         assert {found["pointer"] for found in problem["errors"]} == {"/type", "/bogus"}
         assert "/bogus" in wrong["content"][0]["text"]
-        assert broken["structuredContent"]["code"] == "result_invalid"
-        assert never["structuredContent"]["code"] == "never"
+        assert problem_of(broken)["code"] == "result_invalid"
+        assert problem_of(never)["code"] == "never"
         assert never["content"][0]["text"].startswith("This can never work.")
 
 
@@ -235,10 +236,11 @@ async def test_the_official_client_lists_and_calls(api: Api, mode: str) -> None:
         assert client.server_info is not None
         assert client.server_info.name == "mainspring"
 
-    assert "test.echo" in {tool.name for tool in listed.tools}
+    assert "test_echo" in {tool.name for tool in listed.tools}
     assert made.structured_content == {"a": 1}
     assert wrong.is_error
-    assert wrong.structured_content["code"] == "arguments_invalid"
+    assert (wrong.structured_content is None) is (mode == "legacy")
+    assert problem_of(wrong.model_dump(by_alias=True))["code"] == "arguments_invalid"
 
 
 async def _said(ctx: CallContext, arguments: Mapping[str, Any]) -> Any:

@@ -23,7 +23,7 @@ from mainspring.workspace.automations import FIRST_MEMBER, ensure_workspace
 from mainspring.workspace.tokens import Bounds, make_token, revoke_token
 from tests.kit.api import served
 from tests.kit.house import Bench, document, step
-from tests.kit.mcp import NEW, OLD, Wire
+from tests.kit.mcp import NEW, OLD, Wire, problem_of
 from tests.kit.outside import answer, local_server
 
 ECHO = {"name": "test.echo", "arguments": {}}
@@ -108,7 +108,7 @@ async def test_a_limited_token_sees_and_calls_what_it_names_and_nothing_else(des
     limited = await desk.holder(Bounds(capabilities=("test.echo",)))
     for version in (OLD, NEW):
         one = replace(limited, version=version)
-        assert (await one.tools()).keys() == {"test.echo"}
+        assert (await one.tools()).keys() == {"test_echo"}
         assert (await one.call("test.echo", {"a": 1}))["structuredContent"] == {"a": 1}
         other = await one.error("tools/call", {"name": "publish_event", "arguments": {}})
         missing = await one.error("tools/call", {"name": "no_such_tool", "arguments": {}})
@@ -122,10 +122,10 @@ async def test_a_small_role_sees_what_it_may_call_and_is_told_no_for_the_rest(de
 
     assert tools
     assert all(tool["annotations"]["readOnlyHint"] for tool in tools.values())
-    assert "test.echo" in tools
+    assert "test_echo" in tools
     refused = await viewer.call("test.note", {})
     assert refused["isError"] is True
-    assert refused["structuredContent"]["code"] == "role_too_small"
+    assert problem_of(refused)["code"] == "role_too_small"
     assert not desk.bench.outside.keys
 
 
@@ -197,11 +197,11 @@ async def test_a_run_sees_its_grants_with_their_pins_and_its_token_dies_with_it(
         await going.end()
         late = await going.wire.send("tools/list")
 
-    assert tools.keys() == {"test.hang", "publish_event"}
+    assert tools.keys() == {"test_hang", "publish_event"}
     assert tools["publish_event"]["inputSchema"]["properties"]["type"]["const"] == "mcp.pinned"
     assert fits["isError"] is False, fits
     assert wider["isError"] is True
-    assert wider["structuredContent"]["status"] == 403
+    assert problem_of(wider)["status"] == 403
     assert other["message"] == "There is no tool called 'test.echo'."
     assert over_rest.status_code == late.status_code == 401
 

@@ -84,7 +84,7 @@ async def test_the_official_client_connects_by_itself(people: Api, ada: Browser,
 
     async with _client(address, provider) as client:
         tools = {tool.name for tool in (await client.list_tools()).tools}
-        assert "test.echo" in tools
+        assert "test_echo" in tools
         assert pocket.client is not None
         assert pocket.client.client_name == "Official"
         first = pocket.tokens

@@ -58,6 +58,20 @@ def test_a_problem_is_told_with_all_that_helps() -> None:
     assert told(Upstream("Busy.")) == "Busy."
 
 
+def test_a_model_is_offered_flat_schemas_because_providers_refuse_others() -> None:
+    schema = {
+        "type": "object",
+        "properties": {"q": {"type": "string", "x-mainspring-says": "x"}, "id": {"format": "ours"}},
+        "oneOf": [{"required": ["q"]}, {"required": ["id"]}],
+    }
+    [tool, *_] = lay([Tool("find", "Find", schema)], {}, None).tools
+
+    assert tool.input_schema == {
+        "type": "object", "properties": {"q": {"type": "string"}, "id": {}},
+    }  # fmt: skip
+    assert tool.description == "Find\n\nGive one of these: q; id."
+
+
 @given(st.lists(st.text(alphabet="ab._-", min_size=1, max_size=90), unique=True, max_size=20))
 def test_every_tool_has_a_name_of_its_own_that_providers_take(ids: list[str]) -> None:
     desk = lay([Tool(one, "", {"type": "object"}) for one in ids], {}, None)

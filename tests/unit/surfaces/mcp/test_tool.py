@@ -31,7 +31,9 @@ def _capability(
 
 
 def test_what_is_only_for_us_is_not_shown() -> None:
-    made = describe(_capability(), {"type": "object", "examples": [{}], "x-anti-examples": []})
+    made = describe(
+        "count", _capability(), {"type": "object", "examples": [{}], "x-anti-examples": []}
+    )
 
     assert made["inputSchema"] == {"type": "object", "examples": [{}]}
     assert made["outputSchema"] == {"type": "object", "required": ["n"]}
@@ -64,7 +66,7 @@ def test_hints_say_what_a_call_does(
 def test_a_list_is_put_into_an_object_and_its_definitions_are_still_found() -> None:
     listed = {"type": "array", "items": {"$ref": "#/$defs/n"}, "$defs": {"n": {"type": "integer"}}}
     for effect in Effect:
-        schema = describe(_capability(effect=effect, output=listed), {"type": "object"})[
+        schema = describe("count", _capability(effect=effect, output=listed), {"type": "object"})[
             "outputSchema"
         ]
 
@@ -82,7 +84,8 @@ def test_a_problem_is_told_with_its_places_and_the_way_out() -> None:
             "The arguments are not valid.",
             findings=[Finding("/limit", "At most 10.", "maximum", "Ask for fewer.")],
             suggestion="Read the schema.",
-        )
+        ),
+        structured=True,
     )
 
     assert made["isError"] is True
@@ -91,4 +94,20 @@ def test_a_problem_is_told_with_its_places_and_the_way_out() -> None:
         "The arguments are not valid.", "/limit: At most 10.", "/limit: Ask for fewer.",
         "Read the schema.",
     ]  # fmt: skip
-    assert failure_of(Exhausted("Later.", retry_after=3))["structuredContent"]["retry_after"] == 3
+
+
+def test_an_error_has_structured_content_only_for_clients_that_do_not_validate_it() -> None:
+    later = Exhausted("Later.", retry_after=3)
+    old, new = failure_of(later, structured=False), failure_of(later, structured=True)
+
+    assert "structuredContent" not in old
+    assert old["_meta"]["mainspring/problem"] == new["structuredContent"]
+    assert new["structuredContent"]["retry_after"] == 3
+    assert old["content"] == new["content"]
+
+
+def test_a_tool_under_an_alias_says_what_automations_call_it() -> None:
+    made = describe("kv_get", _capability("kv.get"), {"type": "object"})
+
+    assert made["name"] == "kv_get"
+    assert made["description"].endswith("In an automation it is named kv.get.")

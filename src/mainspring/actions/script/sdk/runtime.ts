@@ -116,8 +116,11 @@ function told(name: string, status: number, text: string): unknown {
     throw new BrainsError({ status, detail: message, ...data, code: data?.code ?? String(code) });
   }
   if (!body?.result) throw new BrainsError({ status, ...body });
-  const { isError, structuredContent } = body.result;
-  if (isError) throw new BrainsError(structuredContent ?? {});
+  const { isError, structuredContent, content, _meta } = body.result;
+  if (isError) {
+    const problem = _meta?.["mainspring/problem"] ?? structuredContent;
+    throw new BrainsError(problem ?? { detail: content?.[0]?.text });
+  }
   const instead = typeof structuredContent?.kind === "string" && !("result" in structuredContent);
   return WRAPPED.includes(name) && !instead ? structuredContent.result : structuredContent;
 }

@@ -1,0 +1,132 @@
+"""Schemas as other programs take them: without our annotations, and flat at the top.
+
+Model providers refuse a tool whose input schema has ``oneOf``, ``anyOf`` or ``allOf`` at its top
+level, and some clients drop such a tool without a message. The flat schema accepts whatever the
+full one accepts; the server still validates every call against the full one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from mainspring.definition.json_schema.keywords import SCHEMA, SCHEMA_LIST, SCHEMA_MAP
+
+_OURS: Final = ("x-anti-examples", "x-mainspring-")
+# What validators of other stacks check; they warn about any other format, or refuse the schema.
+_FORMATS: Final = frozenset(
+    {
+        "date", "date-time", "duration", "email", "hostname", "ipv4", "ipv6", "json-pointer",
+        "regex", "relative-json-pointer", "time", "uri", "uri-reference", "uri-template", "uuid",
+    }
+)  # fmt: skip
+_ALTERNATIVES: Final = ("oneOf", "anyOf")
+# Refused at the top level of a tool's input.
+_REFUSED: Final = frozenset({*_ALTERNATIVES, "allOf", "not", "enum", "const"})
+# A branch with nothing else can be told in a sentence.
+_TELLABLE: Final = frozenset({"required", "properties", "type", "title", "description"})
+
+
+def published(schema: Any) -> Any:
+    """The schema without our own keys and without formats that others do not know."""
+    if not isinstance(schema, Mapping):
+        return schema
+    return {
+        key: _published_under(key, value)
+        for key, value in schema.items()
+        if not key.startswith(_OURS) and not _is_foreign_format(key, value)
+    }
+
+
+def flat(schema: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
+    """A published input schema without composition at its top, and the lost rule in words."""
+    shown = published(schema)
+    kept = {key: value for key, value in shown.items() if key not in _REFUSED}
+    if len(kept) == len(shown):
+        return kept, ""
+    found = [list(_branches(shown, shown.get(key), 0)) for key in _ALTERNATIVES]
+    groups = [group for group in found if group]
+    always = list(_branches(shown, shown.get("allOf"), 0))
+    everywhere = [branch for group in (*groups, always) for branch in group]
+    properties = _merged(shown.get("properties", {}), everywhere)
+    required = list(shown.get("required", ()))
+    for names in (*map(_required, always), *(_in_all(group) for group in groups)):
+        required += [name for name in names if name not in required]
+    if properties:
+        kept["properties"] = properties
+    if required:
+        kept["required"] = required
+    rules = (_rule(shown.get(key)) for key in _ALTERNATIVES)
+    return {"type": "object", **kept}, " ".join(rule for rule in rules if rule)
+
+
+def _published_under(key: str, value: Any) -> Any:
+    if key in SCHEMA_MAP and isinstance(value, Mapping):
+        return {name: published(one) for name, one in value.items()}
+    if key in SCHEMA or key in SCHEMA_LIST:
+        return [published(one) for one in value] if isinstance(value, list) else published(value)
+    return value
+
+
+def _is_foreign_format(key: str, value: Any) -> bool:
+    return key == "format" and value not in _FORMATS
+
+
+def _branches(root: Mapping[str, Any], listed: Any, depth: int) -> Iterator[Mapping[str, Any]]:
+    """The object schemas of one composition, those composed of others included."""
+    for branch in listed if isinstance(listed, Sequence) and depth < 8 else ():
+        found = _followed(root, branch)
+        if isinstance(found, Mapping):
+            yield found
+            for key in (*_ALTERNATIVES, "allOf"):
+                inner = _branches(root, found.get(key), depth + 1)
+                # What one branch of a branch requires is not required by the whole.
+                yield from ({**one, "required": []} for one in inner)
+
+
+def _followed(root: Mapping[str, Any], branch: Any) -> Any:
+    reference = branch.get("$ref") if isinstance(branch, Mapping) else None
+    if not isinstance(reference, str):
+        return branch
+    _, _, name = reference.partition("#/$defs/")
+    return root.get("$defs", {}).get(name)
+
+
+def _merged(
+    base: Mapping[str, Any], branches: Sequence[Mapping[str, Any]]
+) -> dict[str, Any]:  # fmt: skip
+    """The base's properties and those that only branches have, each in any of their shapes."""
+    more: dict[str, list[Any]] = {}
+    for branch in branches:
+        for name, one in branch.get("properties", {}).items():
+            shapes = more.setdefault(name, [])
+            if name not in base and one is not False and one not in shapes:
+                shapes.append(one)
+    added = {
+        name: shapes[0] if len(shapes) == 1 else {"anyOf": shapes}
+        for name, shapes in more.items()
+        if shapes
+    }
+    return {**base, **added}
+
+
+def _required(branch: Mapping[str, Any]) -> Sequence[str]:
+    return list(branch.get("required", ()))
+
+
+def _in_all(group: Sequence[Mapping[str, Any]]) -> list[str]:
+    return [name for name in _required(group[0]) if all(name in _required(one) for one in group)]
+
+
+def _rule(branches: Any) -> str:
+    """Which arguments go together, where the branches say nothing else."""
+    if not isinstance(branches, list) or not all(_is_tellable(branch) for branch in branches):
+        return ""
+    groups = dict.fromkeys(" with ".join(branch["required"]) for branch in branches)
+    return f"Give one of these: {'; '.join(groups)}."
+
+
+def _is_tellable(branch: Any) -> bool:
+    return (
+        isinstance(branch, Mapping) and bool(branch.get("required")) and branch.keys() <= _TELLABLE
+    )

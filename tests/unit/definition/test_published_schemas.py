@@ -1,0 +1,94 @@
+"""Schemas as other programs take them: flat, and without our annotations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import jsonschema_rs
+import pytest
+
+from mainspring.contracts.capability import Capability
+from mainspring.contracts.limits import Limits
+from mainspring.definition.json_schema.keywords import subschemas
+from mainspring.definition.json_schema.published import flat, published
+from mainspring.wiring import build_registry
+
+COMPOSED = ("oneOf", "anyOf", "allOf", "not", "enum", "const")
+CAPABILITIES = tuple(build_registry(Limits()).capabilities.values())
+
+
+def _keys(schema: Any) -> Iterator[tuple[str, Any]]:
+    for _, node in subschemas(schema):
+        if isinstance(node, dict):
+            yield from node.items()
+
+
+@pytest.mark.parametrize("capability", CAPABILITIES, ids=lambda one: one.id)
+def test_a_flat_schema_takes_all_that_the_full_one_takes(capability: Capability) -> None:
+    made, _ = flat(capability.input_schema)
+
+    assert not [key for key in COMPOSED if key in made]
+    jsonschema_rs.meta.validate(made)
+    for example in capability.input_schema.get("examples", ()):
+        assert jsonschema_rs.is_valid(made, example), example
+    assert made["properties"].keys() == capability.input_schema.get("properties", {}).keys()
+
+
+@pytest.mark.parametrize("capability", CAPABILITIES, ids=lambda one: one.id)
+def test_our_own_keys_and_formats_stay_here(capability: Capability) -> None:
+    for schema in (flat(capability.input_schema)[0], published(capability.output_schema)):
+        for key, value in _keys(schema):
+            assert not key.startswith("x-"), key
+            assert key != "format" or value not in {"idn-email", "iana-timezone"}
+
+
+def test_a_value_that_looks_like_a_keyword_is_left_alone() -> None:
+    schema = {
+        "type": "object",
+        "properties": {"format": {"type": "string"}, "x-mainspring-says": {"type": "string"}},
+        "examples": [{"format": "mainspring.recipe", "x-mainspring-says": "x"}],
+        "default": {"format": "ours"},
+    }
+
+    assert published(schema) == schema
+
+
+def test_which_arguments_go_together_is_told_in_words() -> None:
+    alternatives = [{"required": ["slug"]}, {"required": ["id", "version"]}]
+    made, rule = flat(
+        {"type": "object", "properties": {"slug": {}, "id": {}}, "oneOf": alternatives}
+    )
+
+    assert rule == "Give one of these: slug; id with version."
+    assert made == {"type": "object", "properties": {"slug": {}, "id": {}}}
+
+
+def test_the_arguments_of_every_alternative_are_offered() -> None:
+    made, _ = flat(
+        {
+            "type": "object",
+            "$defs": {
+                "by_id": {"required": ["id", "kind"], "properties": {"id": {"type": "integer"}}}
+            },
+            "properties": {"kind": {"type": "string"}},
+            "anyOf": [
+                {"$ref": "#/$defs/by_id"},
+                {
+                    "required": ["kind", "name"],
+                    "properties": {"name": {"type": "string"}, "id": False},
+                },
+                {"required": ["kind"], "properties": {"id": {"type": "string"}}},
+            ],
+            "allOf": [{"required": ["space"], "properties": {"space": {"type": "string"}}}],
+        }
+    )
+
+    assert made["properties"] == {
+        "kind": {"type": "string"},
+        "id": {"anyOf": [{"type": "integer"}, {"type": "string"}]},
+        "name": {"type": "string"},
+        "space": {"type": "string"},
+    }
+    assert made["required"] == ["space", "kind"]
+    assert not [key for key in COMPOSED if key in made]

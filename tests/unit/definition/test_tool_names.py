@@ -1,0 +1,43 @@
+"""Names of capabilities as clients of other stacks take them."""
+
+from __future__ import annotations
+
+import re
+
+from mainspring.contracts.limits import Limits
+from mainspring.definition.tool_names import aliases
+from mainspring.wiring import build_registry
+
+
+def test_every_capability_has_one_name_that_clients_take() -> None:
+    names = set(build_registry(Limits()).capabilities)
+    found = aliases(names)
+    listed = {*found, *(names - set(found.values()))}
+
+    assert found["automation_kv_get"] == "automation_kv.get"
+    assert len(listed) == len(names)
+    assert not [name for name in listed if not re.fullmatch("[a-zA-Z0-9_-]{1,64}", name)]
+
+
+def test_a_name_that_two_tools_would_share_is_the_name_of_neither() -> None:
+    found = aliases(["notes_all.get", "notes.all_get", "plain"])
+
+    assert set(found.values()) == {"notes_all.get", "notes.all_get"}
+    assert "notes_all_get" not in found
+    assert "plain" not in found
+
+
+def test_a_capability_keeps_its_own_name_when_an_alias_would_be_the_same() -> None:
+    found = aliases(["notes_get", "notes.get"])
+
+    [alias] = found
+    assert alias != "notes_get"
+    assert found[alias] == "notes.get"
+
+
+def test_a_long_name_is_shortened_and_stays_unique() -> None:
+    long = ["x." + "a" * 80 + end for end in ("b", "c")]
+    found = aliases(long)
+
+    assert sorted(found.values()) == long
+    assert all(len(alias) <= 64 for alias in found)
