@@ -10,7 +10,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
+import pytest
+
+from mainspring.surfaces.mcp import server
 from tests.kit.api import Api, api
+from tests.kit.authoring import Desk
+from tests.kit.house import Bench
 from tests.kit.node_packages import NODE, PATIENCE, installed
 
 __all__ = ["api"]
@@ -84,3 +89,20 @@ async def test_every_tool_is_one_that_providers_and_clients_take(api: Api) -> No
     # The server validates the whole schema, whatever the client was shown.
     assert twice["result"]["isError"] is True
     assert "unknown format" not in told["stderr"]
+
+
+async def test_a_long_run_is_answered_in_time_and_found_again(
+    api: Api, bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server, "CLIENT_SECONDS", 1.0)
+    automation = await Desk(bench).save(source="return 1;")
+    asked = {"automation_id": automation, "wait_seconds": 300}
+    told = await _client(
+        api, [["run_automation_once", asked, {"progress": True}], ["run_automation_once", asked]]
+    )
+    first, again = told["answers"]
+
+    late = first["result"]["structuredContent"]
+    assert late["timed_out"] is True
+    assert late["run_id"] in first["progress"][0]["message"]
+    assert again["result"]["structuredContent"]["run_id"] == late["run_id"]

@@ -8,7 +8,16 @@ from decimal import Decimal
 
 from mainspring.actions.vocabulary import builtin_actions
 from mainspring.contracts.clock import Clock, SystemClock
-from mainspring.contracts.context import Account, Actor, Http, Mailbox, Mailer, RunRef, Transaction
+from mainspring.contracts.context import (
+    Account,
+    Actor,
+    ClientWait,
+    Http,
+    Mailbox,
+    Mailer,
+    RunRef,
+    Transaction,
+)
 from mainspring.contracts.errors import Fault
 from mainspring.contracts.model import ModelReply, ModelRequest
 from mainspring.contracts.registry import Registry
@@ -28,6 +37,7 @@ class Call:
         self.clock: Clock = SystemClock()
         self.key = f"{run.id}/{run.step}/1"
         self.tx = tx
+        self.client_wait: ClientWait | None = None
 
     @property
     def http(self) -> Http:

@@ -60,6 +60,14 @@ async def _say(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]
     return {"text": "This is a simple text response for testing."}
 
 
+async def _progress(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    del arguments
+    if ctx.client_wait is not None and ctx.client_wait.report is not None:
+        for message in ("begun", "half", "done"):
+            await ctx.client_wait.report(message)
+    return {"text": "done"}
+
+
 async def _fail(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
     raise Upstream("This tool intentionally returns an error for testing.")
 
@@ -68,6 +76,7 @@ CAPABILITIES = (
     Capability("test_simple_text", "Say something", _NOTHING, {"type": "object"}, _say),
     # It is asked to log nothing unless the client wants it, and it never does.
     Capability("test_logging_tool", "Log nothing", _NOTHING, {"type": "object"}, _say),
+    Capability("test_tool_with_progress", "Go on", _NOTHING, {"type": "object"}, _progress),
     Capability("test_error_handling", "Fail", _NOTHING, {"type": "object"}, _fail),
     Capability(
         "json_schema_2020_12_tool", "Have a long schema", _KEYWORDS, {"type": "object"}, _say

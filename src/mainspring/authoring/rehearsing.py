@@ -20,7 +20,7 @@ from mainspring.authoring.candidates import (
     kept_grants,
     may_ask_outside,
 )
-from mainspring.authoring.running import usual_wait, wait_for_end
+from mainspring.authoring.running import bounded_wait, usual_wait, wait_for_end
 from mainspring.authoring.studio import Studio
 from mainspring.contracts.errors import Finding, Invalid, Problem
 from mainspring.contracts.ids import new_id
@@ -42,7 +42,7 @@ from mainspring.workspace.automations import keep_content
 
 if TYPE_CHECKING:
     from mainspring.contracts.capability import CapabilityHandler
-    from mainspring.contracts.context import CallContext
+    from mainspring.contracts.context import CallContext, ClientWait
 
 USUAL_FIRINGS: Final = 5
 _MOST_SHOWN: Final = 50
@@ -76,8 +76,9 @@ def rehearse_handler(studio: Studio) -> CapabilityHandler:
         if begun is None:
             plan = await _planned(studio, ctx, automation_id, candidate, given, rehearsal_id)
             await _begin(studio, ctx, automation_id, candidate, now, plan, live=live)
-        seconds = given.get("wait_seconds") or usual_wait(candidate.definition.as_dict())
-        await _wait(studio, space, rehearsal_id, seconds)
+        usual = usual_wait(candidate.definition.as_dict())
+        seconds = bounded_wait(ctx, given.get("wait_seconds") or usual)
+        await _wait(studio, space, rehearsal_id, seconds, ctx.client_wait)
         return await _told(studio, space, rehearsal_id)
 
     return rehearse
@@ -204,7 +205,9 @@ def _placed(problem: Problem, place: str) -> Problem:
     return problem
 
 
-async def _wait(studio: Studio, space: UUID, rehearsal_id: UUID, seconds: float) -> None:
+async def _wait(
+    studio: Studio, space: UUID, rehearsal_id: UUID, seconds: float, wait: ClientWait | None
+) -> None:
     inside = studio.inside(space)
     async with inside.acquire() as tx:
         rehearsal = await read_rehearsal(tx, space, rehearsal_id)
@@ -212,7 +215,7 @@ async def _wait(studio: Studio, space: UUID, rehearsal_id: UUID, seconds: float)
     loop = asyncio.get_running_loop()
     deadline = loop.time() + seconds
     for run_id in there:
-        await wait_for_end(inside, space, run_id, max(deadline - loop.time(), 0))
+        await wait_for_end(inside, space, run_id, max(deadline - loop.time(), 0), wait)
 
 
 async def _told(studio: Studio, space: UUID, rehearsal_id: UUID) -> dict[str, Any]:

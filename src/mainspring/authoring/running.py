@@ -3,11 +3,15 @@
 Whoever waits holds nothing: no transaction and no connection, only a question every now and
 then. The wait has a bound, and a run that outlasts it goes on by itself; whoever names it may
 go on waiting for it, and starts no other.
+
+A client that lost the answer calls again. While the run of such a call is going, the same call by
+the same caller waits for that run; a second run at the same time needs an idempotency key.
 """
 
 from __future__ import annotations
 
 import asyncio
+import hashlib
 from collections.abc import Mapping
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
@@ -18,7 +22,7 @@ from mainspring.authoring.studio import Studio
 from mainspring.authoring.told_run import Waited, tell_run
 from mainspring.contracts.errors import Clash, Finding, Invalid, Missing
 from mainspring.gate.policy import mode_of
-from mainspring.runs.arrivals import Request
+from mainspring.runs.arrivals import Request, release_key
 from mainspring.runs.history import read_run
 from mainspring.runs.output import read_output
 from mainspring.runs.rows import FINAL
@@ -26,19 +30,27 @@ from mainspring.workspace.automations import no_automation
 
 if TYPE_CHECKING:
     from mainspring.contracts.capability import CapabilityHandler
-    from mainspring.contracts.context import CallContext
+    from mainspring.contracts.context import CallContext, ClientWait
     from mainspring.store.walls import Walled
 
+_FOUND: Final = (
+    "An earlier call with the same arguments has started this run, so none was started now; for "
+    "another run beside it, give an idempotency_key that was not used before. "
+)
 LEAST_WAIT: Final = 10
 MOST_WAIT: Final = 360
 # On top of what a run may take: it may stand in line, and its record is written.
 _ROOM: Final = 90
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 0.25
 _KEY_LIFETIME: Final = timedelta(hours=24)
-_MODES: Final = ("dry_run", "verify_mode")
+# What only a new run can be given.
+_OF_NEW: Final = ("dry_run", "verify_mode", "idempotency_key")
+# How often a client that wants progress hears of it.
+_REPORT_SECONDS: Final = 5.0
+_OVER: Final = FINAL | {"gone"}
 
 _DOCUMENT = """
-    SELECT d.document FROM automations a
+    SELECT d.document, a.version FROM automations a
     JOIN automation_versions v ON v.workspace_id = a.workspace_id
         AND v.automation_id = a.id AND v.version = a.version
     JOIN definitions d ON d.workspace_id = v.workspace_id AND d.hash = v.definition_hash
@@ -68,13 +80,16 @@ def run_handler(studio: Studio) -> CapabilityHandler:
             raise no_automation()
         if ctx.run is not None:
             await _check_not_above(inside, space, ctx.run.id, automation_id)
-        seconds = given.get("wait_seconds") or usual_wait(row["document"])
+        seconds = bounded_wait(ctx, given.get("wait_seconds") or usual_wait(row["document"]))
+        existed = False
         if "run_id" in given:
             run_id = await _under_way(inside, space, automation_id, given)
         else:
-            run_id = (await studio.dispatcher.dispatch(_request(ctx, automation_id, given))).run_id
-        await wait_for_end(inside, space, run_id, seconds)
-        return await _told(studio, inside, space, run_id, seconds)
+            request = _request(ctx, automation_id, row["version"], given)
+            run_id, existed = await _dispatched(studio, ctx, given, request)
+        await wait_for_end(inside, space, run_id, seconds, ctx.client_wait)
+        told = await _told(studio, inside, space, run_id, seconds)
+        return {**told, "next_step": _FOUND + told["next_step"]} if existed else told
 
     return run_once
 
@@ -105,7 +120,9 @@ async def _under_way(
     """The run that was named, if it is one of this automation and nothing new is asked of it."""
     detail = "The run that run_id names has begun as it is, so this cannot be chosen any more."
     way = "Leave it out, or leave out run_id to start another run."
-    findings = [Finding(f"/{name}", detail, "with_run_id", way) for name in _MODES if name in given]
+    findings = [
+        Finding(f"/{name}", detail, "with_run_id", way) for name in _OF_NEW if name in given
+    ]
     if findings:
         raise Invalid(detail, code="with_run_id", findings=findings, suggestion=way)
     run_id = UUID(given["run_id"])
@@ -119,15 +136,46 @@ def usual_wait(document: Mapping[str, Any]) -> int:
     return max(LEAST_WAIT, min(MOST_WAIT, wall_seconds(document) + _ROOM))
 
 
-def _request(ctx: CallContext, automation_id: UUID, given: Mapping[str, Any]) -> Request:
+def bounded_wait(ctx: CallContext, seconds: int) -> int:
+    """How long to wait, at most as long as the client does."""
+    return seconds if ctx.client_wait is None else min(seconds, int(ctx.client_wait.seconds))
+
+
+def _request(
+    ctx: CallContext, automation_id: UUID, version: int, given: Mapping[str, Any]
+) -> Request:
     mode = mode_of(dry_run=given.get("dry_run", True), verify=given.get("verify_mode", False))
-    if ctx.run is None:
-        return Request(ctx.actor.workspace_id, automation_id, mode=mode)
-    # A step that is taken over asks again, and finds the run that it has started.
+    if "idempotency_key" in given:
+        key = f"key:{given['idempotency_key']}"
+    elif ctx.run is not None:
+        # A step that is taken over asks again, and finds the run that it has started.
+        key = f"call:{ctx.key}"
+    else:
+        # A changed automation is another one to run.
+        key = f"again:{ctx.actor.id}:{ctx.actor.token_id}:{mode}:{version}"
     return Request(
-        ctx.actor.workspace_id, automation_id, mode=mode, parent_id=ctx.run.id,
-        key=f"call:{ctx.key}", key_expires_at=ctx.clock.now() + _KEY_LIFETIME,
+        ctx.actor.workspace_id, automation_id, mode=mode,
+        parent_id=None if ctx.run is None else ctx.run.id,
+        key=key, key_expires_at=ctx.clock.now() + _KEY_LIFETIME,
+        body_hash=hashlib.sha256(mode.encode()).digest(),
     )  # fmt: skip
+
+
+async def _dispatched(
+    studio: Studio, ctx: CallContext, given: Mapping[str, Any], request: Request
+) -> tuple[UUID, bool]:
+    """The run of a request, and whether an earlier call has started it."""
+    named = "idempotency_key" in given or ctx.run is not None
+    while True:
+        try:
+            made = await studio.dispatcher.dispatch(request)
+        except Invalid as problem:
+            raise _other_mode(problem) from None
+        if named or not made.existed or made.status not in _OVER:
+            return made.run_id, made.existed and ctx.run is None
+        # The run of the earlier call is over, so this call asks for another one.
+        async with studio.database.transaction() as tx:
+            await release_key(tx, request, made.run_id)
 
 
 async def _check_not_above(inside: Walled, space: UUID, run_id: UUID, automation_id: UUID) -> None:
@@ -141,14 +189,30 @@ async def _check_not_above(inside: Walled, space: UUID, run_id: UUID, automation
         )
 
 
-async def wait_for_end(inside: Walled, space: UUID, run_id: UUID, seconds: float) -> str:
+def _other_mode(problem: Invalid) -> Invalid:
+    if problem.code != "idempotency_mismatch":
+        return problem
+    detail = "This idempotency key was used before for a run in another mode."
+    way = "Give another key, or the dry_run and verify_mode of the first call."
+    found = Finding("/idempotency_key", detail, problem.code, way)
+    return Invalid(detail, code=problem.code, findings=[found], suggestion=way)
+
+
+async def wait_for_end(
+    inside: Walled, space: UUID, run_id: UUID, seconds: float, wait: ClientWait | None = None
+) -> str:
     """The status of the run, once it has ended or the time is up."""
     loop = asyncio.get_running_loop()
-    deadline, pause = loop.time() + seconds, _FIRST_PAUSE
+    began, pause = loop.time(), _FIRST_PAUSE
+    deadline, report_at = began + seconds, began
     while True:
         status = str(await inside.fetchval(_STATUS, space, run_id))
-        left = deadline - loop.time()
+        now = loop.time()
+        left = deadline - now
         if status in FINAL or left <= 0:
             return status
+        if wait is not None and wait.report is not None and now >= report_at:
+            await wait.report(f"Run {run_id} is {status} after {now - began:.0f} s.")
+            report_at = now + _REPORT_SECONDS
         await asyncio.sleep(min(pause, left))
         pause = min(pause * 1.5, _LONGEST_PAUSE)

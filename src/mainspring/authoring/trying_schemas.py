@@ -48,8 +48,16 @@ RUN: Final = asked(
             "dry_run and verify_mode are left out then.",
             **ID,
         },
+        "idempotency_key": {
+            "description": "For 24 hours, calls with the same key find the same run. Without one, "
+            "the same call finds its run while that is going.",
+            "type": "string",
+            "minLength": 1,
+            "maxLength": 200,
+        },
         "wait_seconds": {
-            "description": "How long to wait for its end; left out, what it may take and 90 s.",
+            "description": "How long to wait for its end; left out, what it may take and 90 s. "
+            "An MCP client is answered after 45 s at the latest, while the run goes on.",
             "type": "integer",
             "minimum": LEAST_WAIT,
             "maximum": MOST_WAIT,
@@ -60,6 +68,7 @@ RUN: Final = asked(
         {"automation_id": SOME_AUTOMATION},
         {"automation_id": SOME_AUTOMATION, "dry_run": False, "wait_seconds": 120},
         {"automation_id": SOME_AUTOMATION, "run_id": SOME_RUN},
+        {"automation_id": SOME_AUTOMATION, "idempotency_key": "second try"},
     ],
     ({}, "which automation?"),
     ({"automation_id": SOME_AUTOMATION, "wait_seconds": 5}, "too short to tell anything"),

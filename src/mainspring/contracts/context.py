@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from datetime import date, datetime
@@ -202,8 +202,22 @@ class Account:
     scopes: frozenset[str] = frozenset()
 
 
+@dataclass(frozen=True, slots=True)
+class ClientWait:
+    """How long the client of a call waits for the answer, and how it hears of progress."""
+
+    seconds: float
+    # Takes a sentence; None: the client asked for no progress.
+    report: Callable[[str], Awaitable[None]] | None = None
+
+
 class CallContext(Protocol):
     """Given to a capability's handler."""
+
+    @property
+    def client_wait(self) -> ClientWait | None:
+        """Set when the client gives up on a late answer; None: it waits for as long as it takes."""
+        ...
 
     @property
     def account(self) -> Account | None:

@@ -14,7 +14,7 @@ from uuid import UUID
 import orjson
 
 from mainspring.contracts.capability import Capability
-from mainspring.contracts.context import Actor, RunRef
+from mainspring.contracts.context import Actor, ClientWait, RunRef
 from mainspring.contracts.errors import Finding, Invalid, Problem
 from mainspring.contracts.secret import SecretRef, SecretText, SpeltSecrets
 from mainspring.definition.words import nearest
@@ -76,6 +76,8 @@ class Ask:
     token: bytes | None = None
     # What an earlier run was answered, for a run that rehearses it.
     memory: Memory | None = None
+    # How long the client waits for the answer; None: for as long as it takes.
+    client_wait: ClientWait | None = None
 
     @property
     def drawer(self) -> Drawer:

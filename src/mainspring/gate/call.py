@@ -137,8 +137,9 @@ class Gate:
             seen = {n: c for n, c in words.capabilities.items() if visitor.sees(c)}
             raise unknown(capability, seen)
         ask = Ask(
-            capability, arguments, visitor.actor, None, 1, Posture(()), Purse(ENDLESS), id=new_id()
-        )
+            capability, arguments, visitor.actor, None, 1, Posture(()), Purse(ENDLESS),
+            id=new_id(), client_wait=visitor.client_wait,
+        )  # fmt: skip
         refusal = visitor.refusal(found)
         if refusal is not None:
             return await self._told(ask, self._pipeline.turned_away(ask, found, refusal))

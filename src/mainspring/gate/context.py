@@ -15,6 +15,7 @@ from mainspring.contracts.clock import Clock
 from mainspring.contracts.context import (
     Account,
     Actor,
+    ClientWait,
     Http,
     Mailbox,
     Mailer,
@@ -87,6 +88,7 @@ class GateContext:
     agency: Agency | None = None
     # How its run was meant: live, verify or dry_run.
     mode: str = "live"
+    client_wait: ClientWait | None = None
     spent: Decimal = field(default=Decimal(0))
 
     @property

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
 from mainspring.contracts.capability import Audience, Capability
-from mainspring.contracts.context import Actor
+from mainspring.contracts.context import Actor, ClientWait
 from mainspring.contracts.errors import Missing, Problem
 from mainspring.contracts.roles import role_too_small
 from mainspring.gate.record import CallRecord, RecordedCall, dumps
@@ -68,6 +68,8 @@ class Visitor:
     capabilities: frozenset[str] | None = None
     # Set for a program that shows the token of a run: it calls as that run.
     held: RunPass | None = None
+    # How long its client waits for an answer; None: for as long as it takes.
+    client_wait: ClientWait | None = None
 
     def sees(self, capability: Capability) -> bool:
         """Whether it exists at all for this visitor."""

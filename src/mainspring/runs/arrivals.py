@@ -114,6 +114,11 @@ _KEYS = """
     RETURNING run_id
 """
 
+_RELEASE = """
+    UPDATE firings SET expires_at = '-infinity'
+    WHERE workspace_id = $1 AND source_id = $2 AND key = $3 AND run_id = $4
+"""
+
 _KNOWN = """
     SELECT f.source_id, f.key, f.run_id, f.body_hash, r.reason,
         coalesce(r.status, 'gone') AS status
@@ -181,6 +186,11 @@ async def take_keys(tx: Transaction, runs: Sequence[NewRun]) -> dict[UUID, Mappi
         for run in keyed
         if run.id not in fresh
     }
+
+
+async def release_key(tx: Transaction, request: Request, run_id: UUID) -> None:
+    """Makes the key of a request free again, if it is still the key of this run."""
+    await tx.execute(_RELEASE, request.workspace_id, request.source_id, request.key, run_id)
 
 
 async def insert_runs(tx: Transaction, runs: Sequence[NewRun]) -> list[NewRun]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
 import pytest
 
 from mainspring.authoring.running import wait_for_end
+from mainspring.contracts.context import ClientWait
 from mainspring.contracts.errors import Denied, Invalid, Missing
 from mainspring.contracts.roles import Role
 from mainspring.runs.arrivals import Request
@@ -220,9 +222,12 @@ async def test_any_number_may_wait_because_whoever_waits_holds_nothing(bench: Be
     asked = 60
     waiting = [
         asyncio.create_task(
-            desk.call("run_automation_once", {"automation_id": one, "wait_seconds": 60})
+            desk.call(
+                "run_automation_once",
+                {"automation_id": one, "wait_seconds": 60, "idempotency_key": f"no {number}"},
+            )
         )
-        for one in (ids * asked)[:asked]
+        for number, one in enumerate((ids * asked)[:asked])
     ]
     async with asyncio.timeout(30):
         while await bench.house.database.fetchval("SELECT count(*) FROM runs") < asked:
@@ -236,6 +241,87 @@ async def test_any_number_may_wait_because_whoever_waits_holds_nothing(bench: Be
     ends = await asyncio.gather(*waiting, return_exceptions=True)
     assert all(isinstance(end, asyncio.CancelledError) for end in ends)
     assert await bench.house.database.fetchval("SELECT count(*) FROM runs") == asked
+
+
+def _client(bench: Bench, desk: Desk, told: list[str] | None = None) -> Desk:
+    """The member as a client that gives up soon, and hears of progress if it wants to."""
+
+    async def report(message: str) -> None:
+        if told is not None:
+            told.append(message)
+
+    wait = ClientWait(1.0, None if told is None else report)
+    return Desk(bench, replace(desk.visitor, client_wait=wait))
+
+
+async def test_a_client_that_gives_up_soon_hears_which_run_goes_on(bench: Bench) -> None:
+    desk, told = Desk(bench), list[str]()
+    client = _client(bench, desk, told)
+    one = await desk.save(source="return 1;")
+    late = await client.call("run_automation_once", {"automation_id": one, "wait_seconds": 300})
+
+    assert (late["terminal"], late["timed_out"]) == (False, True)
+    assert f"run_id {late['run_id']}" in late["next_step"]
+    assert told
+    assert late["run_id"] in told[0]
+    async with bench.worker():
+        named = {"automation_id": one, "run_id": late["run_id"]}
+        ended = await desk.call("run_automation_once", named)
+    assert (ended["run_id"], ended["status"]) == (late["run_id"], "succeeded")
+
+
+async def test_the_same_call_finds_its_run_while_that_is_going(bench: Bench) -> None:
+    desk = Desk(bench)
+    client = _client(bench, desk)
+    one = await desk.save(source="return 1;")
+    asked = {"automation_id": one}
+    first = await client.call("run_automation_once", asked)
+    again = await asyncio.gather(
+        *(client.call("run_automation_once", {**asked, "wait_seconds": 20}) for _ in range(3))
+    )
+    assert {told["run_id"] for told in again} == {first["run_id"]}
+    assert all(told["next_step"].startswith("An earlier call") for told in again)
+    assert not first["next_step"].startswith("An earlier call")
+
+    other_mode = await client.call("run_automation_once", {**asked, "dry_run": False})
+    operator = Desk(bench, await member(bench.house.database, desk.space, Role.OPERATOR))
+    somebody = await _client(bench, operator).call("run_automation_once", asked)
+    await desk.call("update_automation", {"automation_id": one, "source": "return 2;"})
+    changed = await client.call("run_automation_once", asked)
+    meant = await client.call("run_automation_once", {**asked, "idempotency_key": "another"})
+    others = {told["run_id"] for told in (first, other_mode, somebody, changed, meant)}
+    assert len(others) == 5
+
+
+async def test_the_same_call_starts_another_run_once_the_first_is_over(bench: Bench) -> None:
+    desk = Desk(bench)
+    one = await desk.save(source="return 1;")
+    async with bench.worker():
+        told = [await desk.call("run_automation_once", {"automation_id": one}) for _ in range(3)]
+        waiting = [desk.call("run_automation_once", {"automation_id": one}) for _ in range(5)]
+        at_once = await asyncio.gather(*waiting)
+
+    assert len({one["run_id"] for one in told}) == 3
+    assert {one["status"] for one in (*told, *at_once)} == {"succeeded"}
+    count = await bench.house.database.fetchval("SELECT count(*) FROM runs")
+    assert count == len({one["run_id"] for one in (*told, *at_once)})
+
+
+async def test_an_idempotency_key_finds_its_run_also_when_that_is_over(bench: Bench) -> None:
+    desk = Desk(bench)
+    one = await desk.save(source="return 1;")
+    keyed = {"automation_id": one, "idempotency_key": "import of Monday"}
+    async with bench.worker():
+        told = [await desk.call("run_automation_once", keyed) for _ in range(2)]
+    assert told[0]["run_id"] == told[1]["run_id"]
+    with pytest.raises(Invalid) as refused:
+        await desk.call("run_automation_once", {**keyed, "dry_run": False})
+    [found] = refused.value.findings
+    assert (found.pointer, found.code) == ("/idempotency_key", "idempotency_mismatch")
+    with pytest.raises(Invalid) as refused:
+        await desk.call("run_automation_once", {**keyed, "run_id": told[0]["run_id"]})
+    assert refused.value.code == "with_run_id"
+    assert await bench.house.database.fetchval("SELECT count(*) FROM runs") == 1
 
 
 async def test_a_run_may_start_another_and_never_waits_for_itself(bench: Bench) -> None:

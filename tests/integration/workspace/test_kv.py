@@ -15,7 +15,16 @@ import pytest
 import pytest_asyncio
 
 from mainspring.contracts.clock import Clock, SystemClock
-from mainspring.contracts.context import Account, Actor, Http, Mailbox, Mailer, RunRef, Transaction
+from mainspring.contracts.context import (
+    Account,
+    Actor,
+    ClientWait,
+    Http,
+    Mailbox,
+    Mailer,
+    RunRef,
+    Transaction,
+)
 from mainspring.contracts.errors import Exhausted, Fault, Invalid
 from mainspring.contracts.ids import new_id
 from mainspring.contracts.limits import Limits
@@ -34,6 +43,7 @@ class Context:
     tx: Transaction
     clock: Clock = field(default_factory=SystemClock)
     key: str = "run/step/1"
+    client_wait: ClientWait | None = None
 
     @property
     def http(self) -> Http:

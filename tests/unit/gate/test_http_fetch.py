@@ -19,6 +19,7 @@ from mainspring.contracts.context import (
     Account,
     Actor,
     CallContext,
+    ClientWait,
     HttpRequest,
     HttpResponse,
     Mailbox,
@@ -65,6 +66,7 @@ class Context:
 
     http: Upstreams
     key: str = "run/step/1"
+    client_wait: ClientWait | None = None
     actor: Actor = field(default_factory=lambda: Actor(UUID(int=1), "run", UUID(int=2)))
     run: RunRef | None = None
     clock: Clock = field(default_factory=Noon)

@@ -18,6 +18,7 @@ from mainspring.contracts.context import (
     Account,
     Actor,
     CallContext,
+    ClientWait,
     Http,
     Mailbox,
     Mailer,
@@ -56,6 +57,7 @@ class Context:
     actor: Actor = field(default_factory=lambda: Actor(UUID(int=1), "member", UUID(int=2)))
     clock: Clock = field(default_factory=SystemClock)
     key: str = "k"
+    client_wait: ClientWait | None = None
     tx: Transaction = field(default_factory=NoDatabase)
 
     @property

@@ -1,5 +1,7 @@
 """One HTTP exchange of the protocol: a message comes as a POST, its answer goes back as JSON.
 
+A client that asks for progress is answered with a stream as soon as there is any.
+
 Nothing is remembered between two of them, so any process may answer any of them. The
 library's own transport starts tasks and queues for each request, which costs more than the
 request itself; here a message about tools is answered at once, and any other one goes
@@ -8,7 +10,8 @@ straight to the library's kernel.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import asyncio
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
@@ -38,19 +41,23 @@ from mcp_types import (
 )
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from pydantic import ValidationError
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 
 from mainspring.contracts.errors import Invalid, TooLarge, Unsupported
 from mainspring.surfaces.mcp.server import (
     METHODS,
     Context,
+    Report,
     Tools,
     build_server,
     message_limits,
+    progress_token,
 )
 from mainspring.surfaces.rest.answers import as_json
 from mainspring.surfaces.rest.bodies import read_json_body
 from mainspring.surfaces.rest.problems import problem_answer
+from mainspring.surfaces.rest.sse import HEADERS as STREAM_HEADERS
+from mainspring.surfaces.rest.sse import MEDIA_TYPE
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -105,6 +112,8 @@ class Exchange:
         # Nobody asks it about tools, so it need not know who is asking.
         self._server = build_server(self._tools, _nobody)
         self._limits = message_limits(rooms.limits, rooms.registry)
+        # Calls whose clients may have gone; the loop itself holds no task.
+        self._serving: set[asyncio.Task[dict[str, Any]]] = set()
 
     async def answer(self, caller: Caller, request: Request) -> Response:
         """The answer to whatever came."""
@@ -129,22 +138,59 @@ class Exchange:
             asked = _request(message)
             message_id = asked.id
             sender = _sender(request, message, version, modern=modern)
+            if check_accept_headers(request)[1] and progress_token(asked.params) is not None:
+                return await self._streamed(caller, asked, sender, modern=modern)
             told = {"result": await self._served(caller, asked, sender)}
         except _Refused as refused:
             told = {"error": refused.error}
-        # Earlier versions say in the body alone that a request failed.
-        by_status = "error" in told and (modern or message_id is None)
-        status = ERROR_CODE_HTTP_STATUS.get(told["error"]["code"], 200) if by_status else 200
-        content = as_json({"jsonrpc": "2.0", "id": message_id, **told})
-        return Response(content, status, media_type="application/json")
+        return _answered(message_id, told, modern=modern)
+
+    async def _streamed(
+        self, caller: Caller, asked: JSONRPCRequest, sender: InboundModernRoute, *, modern: bool
+    ) -> Response:
+        """One document for what is answered at once; a stream from the first progress on."""
+        progress: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+        token = progress_token(asked.params)
+
+        async def report(seconds: float, message: str) -> None:
+            told = {"progressToken": token, "progress": seconds, "message": message}
+            progress.put_nowait(told)
+
+        # A client that goes away does not end the call, whose record is still written.
+        serving = asyncio.create_task(self._told(caller, asked, sender, report))
+        self._serving.add(serving)
+        serving.add_done_callback(self._serving.discard)
+        first = await _next(progress, serving)
+        if first is None:
+            return _answered(asked.id, await serving, modern=modern)
+
+        async def events() -> AsyncIterator[bytes]:
+            told: dict[str, Any] | None = first
+            while told is not None:
+                yield _event({"method": "notifications/progress", "params": told})
+                told = await _next(progress, serving)
+            yield _event({"id": asked.id, **await serving})
+
+        return StreamingResponse(events(), headers=STREAM_HEADERS, media_type=MEDIA_TYPE)
+
+    async def _told(
+        self, caller: Caller, asked: JSONRPCRequest, sender: InboundModernRoute, report: Report
+    ) -> dict[str, Any]:
+        try:
+            return {"result": await self._served(caller, asked, sender, report)}
+        except _Refused as refused:
+            return {"error": refused.error}
 
     async def _served(
-        self, caller: Caller, asked: JSONRPCRequest, sender: InboundModernRoute
-    ) -> dict[str, Any]:
+        self, caller: Caller, asked: JSONRPCRequest, sender: InboundModernRoute,
+        report: Report | None = None,
+    ) -> dict[str, Any]:  # fmt: skip
         version = sender.protocol_version
         try:
             if asked.method in METHODS:
-                return await self._tools.answer(caller.visitor, asked.method, version, asked.params)
+                return await self._tools.answer(
+                    caller.visitor, asked.method, version, asked.params, report
+                )
             connection = Connection.from_envelope(
                 version, sender.client_info, sender.client_capabilities
             )
@@ -156,6 +202,31 @@ class Exchange:
             # The library's words for its own errors; anything else is logged and not shown.
             told = modern_error_data(error)
             raise _Refused(told.code, told.message, told.data) from None
+
+
+async def _next(
+    progress: asyncio.Queue[dict[str, Any]], serving: asyncio.Task[dict[str, Any]]
+) -> dict[str, Any] | None:
+    """The next progress; None once the call has its answer and all progress is told."""
+    if progress.empty():
+        coming = asyncio.ensure_future(progress.get())
+        await asyncio.wait({coming, serving}, return_when=asyncio.FIRST_COMPLETED)
+        if coming.done():
+            return coming.result()
+        coming.cancel()
+    return None if progress.empty() else progress.get_nowait()
+
+
+def _event(message: Mapping[str, Any]) -> bytes:
+    return b"event: message\ndata: " + as_json({"jsonrpc": "2.0", **message}) + b"\n\n"
+
+
+def _answered(message_id: RequestId | None, told: dict[str, Any], *, modern: bool) -> Response:
+    # Earlier versions say in the body alone that a request failed.
+    by_status = "error" in told and (modern or message_id is None)
+    status = ERROR_CODE_HTTP_STATUS.get(told["error"]["code"], 200) if by_status else 200
+    content = as_json({"jsonrpc": "2.0", "id": message_id, **told})
+    return Response(content, status, media_type="application/json")
 
 
 async def _nobody(ctx: Context) -> Visitor:

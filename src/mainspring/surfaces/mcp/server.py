@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
+from time import monotonic
 from typing import TYPE_CHECKING, Any, Final
 
 from mcp.server.caching import CacheHint
@@ -27,6 +28,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
 from mainspring import __version__
+from mainspring.contracts.context import ClientWait
 from mainspring.contracts.errors import Fault, Problem
 from mainspring.surfaces.mcp.toolbox import Toolbox
 
@@ -40,6 +42,11 @@ Context = ServerRequestContext[Any, Any]
 # Says who sent a message: by what it came with, or always the same.
 Who = Callable[[Context], Awaitable["Visitor"]]
 
+# Sends progress: the seconds since the call came, and a sentence.
+Report = Callable[[float, str], Awaitable[None]]
+
+# Clients give up after 60 seconds; a call that can be answered earlier is.
+CLIENT_SECONDS: Final = 45.0
 METHODS: Final = frozenset({"tools/list", "tools/call"})
 NAME: Final = "mainspring"
 TITLE: Final = "Mainspring"
@@ -65,9 +72,13 @@ class Tools:
         self._stamp = {SERVER_INFO_META_KEY: {"name": NAME, "title": TITLE, "version": __version__}}
 
     async def answer(
-        self, visitor: Visitor, method: str, version: str, params: Mapping[str, Any] | None
-    ) -> dict[str, Any]:
-        """The result; errors of the protocol are raised as the library's."""
+        self, visitor: Visitor, method: str, version: str, params: Mapping[str, Any] | None,
+        report: Report | None = None,
+    ) -> dict[str, Any]:  # fmt: skip
+        """The result; errors of the protocol are raised as the library's.
+
+        ``report`` sends progress to the client while the call goes on.
+        """
         given = params or {}
         # Raises what the library makes an error for wrong parameters of.
         validate_client_request(method, version, given)
@@ -77,7 +88,7 @@ class Tools:
             else:
                 arguments = given.get("arguments") or {}
                 made = await self._toolbox.call(
-                    visitor, given["name"], arguments,
+                    _waited_for(visitor, report), given["name"], arguments,
                     structured=version in MODERN_PROTOCOL_VERSIONS,
                 )  # fmt: skip
         except Problem as problem:
@@ -97,6 +108,29 @@ class Tools:
         return made
 
 
+def _waited_for(visitor: Visitor, report: Report | None) -> Visitor:
+    """The visitor as one who waits as long as MCP clients do; a run waits as long as it takes."""
+    if visitor.held is not None:
+        return visitor
+    began, last = monotonic(), 0.0
+
+    async def tell(message: str) -> None:
+        nonlocal last
+        assert report is not None
+        # Each progress of a request is larger than the one before.
+        last = round(max(monotonic() - began, last + 0.1), 1)
+        await report(last, message)
+
+    told = None if report is None else tell
+    return replace(visitor, client_wait=ClientWait(CLIENT_SECONDS, told))
+
+
+def progress_token(params: Mapping[str, Any] | None) -> str | int | None:
+    """By what the client tells the progress of this request; None: it asked for none."""
+    token: str | int | None = ((params or {}).get("_meta") or {}).get("progressToken")
+    return token
+
+
 def message_limits(limits: Limits, vocabulary: Vocabulary) -> Limits:
     """Room for the largest arguments that any capability takes, and for what is around them.
 
@@ -113,7 +147,12 @@ def build_server(tools: Tools, who: Who) -> Server[Any]:
     async def answer(ctx: Context, call_next: CallNext) -> HandlerResult:
         if ctx.method not in METHODS or ctx.request_id is None:
             return await call_next(ctx)
-        return await tools.answer(await who(ctx), ctx.method, ctx.protocol_version, ctx.params)
+
+        async def report(seconds: float, message: str) -> None:
+            await ctx.session.report_progress(seconds, message=message)
+
+        visitor = await who(ctx)
+        return await tools.answer(visitor, ctx.method, ctx.protocol_version, ctx.params, report)
 
     made: Server[Any] = Server(
         NAME, version=__version__, title=TITLE, instructions=INSTRUCTIONS,
