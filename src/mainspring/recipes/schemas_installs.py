@@ -87,7 +87,11 @@ CHECK_ANSWERS: Final = asked(
             "description": "The bundle that it is upgraded with; null when it stands alone.",
             "type": ["object", "null"],
         },
-        "members": {"description": "Of a bundle: each member by itself.", "type": "array"},
+        "members": {
+            "description": "Of a bundle: each member by itself.",
+            "type": "array",
+            "items": {"type": "object"},
+        },
     },
     ["installed", "latest", "has_upgrade", "has_user_changes", "change_summary", "asks_for",
      "bundle"],
@@ -138,7 +142,11 @@ UPGRADE_ANSWERS: Final = asked(
         "dependencies_used": {"type": "array", "items": INSTALLED},
         "recovered": {"type": "array", "items": INSTALLED},
         "cascade_installed": {"type": "array", "items": INSTALLED},
-        "members": {"description": "Of a bundle: each member by itself.", "type": "array"},
+        "members": {
+            "description": "Of a bundle: each member by itself.",
+            "type": "array",
+            "items": {"type": "object"},
+        },
         "left_behind": {
             "description": "Members that the bundle does not have any more; they stand alone.",
             "type": "array",

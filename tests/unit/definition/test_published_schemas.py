@@ -11,7 +11,7 @@ import pytest
 from mainspring.contracts.capability import Capability
 from mainspring.contracts.limits import Limits
 from mainspring.definition.json_schema.keywords import subschemas
-from mainspring.definition.json_schema.published import flat, published
+from mainspring.definition.json_schema.published import flat, opened, published
 from mainspring.wiring import build_registry
 
 COMPOSED = ("oneOf", "anyOf", "allOf", "not", "enum", "const")
@@ -92,3 +92,25 @@ def test_the_arguments_of_every_alternative_are_offered() -> None:
     }
     assert made["required"] == ["space", "kind"]
     assert not [key for key in COMPOSED if key in made]
+
+
+def test_an_object_that_takes_any_member_says_so() -> None:
+    made = opened(
+        {
+            "type": "object",
+            "properties": {
+                "any": {"type": ["object", "null"]},
+                "none": {"type": "object", "additionalProperties": False},
+                "type": {"type": "string"},
+                "list": {"type": "array", "items": {"type": "object"}},
+            },
+        }
+    )
+
+    assert made["properties"] == {
+        "any": {"type": ["object", "null"], "additionalProperties": True},
+        "none": {"type": "object", "additionalProperties": False},
+        "type": {"type": "string"},
+        "list": {"type": "array", "items": {"type": "object", "additionalProperties": True}},
+    }
+    assert "additionalProperties" not in made

@@ -3689,6 +3689,43 @@ export interface components {
             halted: string | null;
         };
         /**
+         * CallShape
+         * @description One call of a capability, secrets redacted.
+         */
+        CallShape: {
+            /** Step */
+            step: string;
+            /** Item */
+            item: string;
+            /** Attempt */
+            attempt: number;
+            /** Call */
+            call: number;
+            /** Capability */
+            capability: string;
+            /** Outcome */
+            outcome: string;
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /** Ms */
+            ms: number;
+            /** Cost Usd */
+            cost_usd: number;
+            /** Arguments */
+            arguments: unknown;
+            /** Result */
+            result: unknown;
+            /** Result Id */
+            result_id: string | null;
+            /** Error */
+            error: {
+                [key: string]: unknown;
+            } | null;
+        };
+        /**
          * CapabilityDetail
          * @description One capability, and what it has cost so far.
          */
@@ -4964,6 +5001,57 @@ export interface components {
              */
             existed: boolean;
         };
+        /**
+         * RecordedCallShape
+         * @description A call that a person or a client made, without a run.
+         */
+        RecordedCallShape: {
+            /**
+             * Id
+             * Format: uuid
+             * @description The one that an entry of the audit log has as detail.call.
+             */
+            id: string;
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /**
+             * Actor Kind
+             * @enum {string}
+             */
+            actor_kind: "member" | "client" | "run";
+            /**
+             * Actor Id
+             * Format: uuid
+             */
+            actor_id: string;
+            /** Token Id */
+            token_id: string | null;
+            /** Capability */
+            capability: string;
+            /**
+             * Outcome
+             * @description What it came to: kept, sent, held, read, denied or failed.
+             */
+            outcome: string;
+            /**
+             * Arguments
+             * @description With nothing in it that must not be shown.
+             */
+            arguments: unknown;
+            /** Result */
+            result: unknown;
+            /** Error */
+            error: {
+                [key: string]: unknown;
+            } | null;
+            /** Cost Usd */
+            cost_usd: number | string;
+            /** Ms */
+            ms: number;
+        };
         /** RedirectShape */
         RedirectShape: {
             /**
@@ -5076,7 +5164,7 @@ export interface components {
             /** Steps */
             steps: components["schemas"]["StepShape"][];
             /** Calls */
-            calls: components["schemas"]["mainspring__surfaces__rest__shapes__CallShape"][];
+            calls: components["schemas"]["CallShape"][];
             /**
              * Usage
              * @description What it asked of models, by step and model.
@@ -5882,94 +5970,6 @@ export interface components {
         WorkspaceList: {
             /** Workspaces */
             workspaces: components["schemas"]["OwnWorkspaceShape"][];
-        };
-        /**
-         * CallShape
-         * @description A call that a person or a client made, without a run.
-         */
-        mainspring__surfaces__rest__routes__audit__CallShape: {
-            /**
-             * Id
-             * Format: uuid
-             * @description The one that an entry of the audit log has as detail.call.
-             */
-            id: string;
-            /**
-             * At
-             * Format: date-time
-             */
-            at: string;
-            /**
-             * Actor Kind
-             * @enum {string}
-             */
-            actor_kind: "member" | "client" | "run";
-            /**
-             * Actor Id
-             * Format: uuid
-             */
-            actor_id: string;
-            /** Token Id */
-            token_id: string | null;
-            /** Capability */
-            capability: string;
-            /**
-             * Outcome
-             * @description What it came to: kept, sent, held, read, denied or failed.
-             */
-            outcome: string;
-            /**
-             * Arguments
-             * @description With nothing in it that must not be shown.
-             */
-            arguments: unknown;
-            /** Result */
-            result: unknown;
-            /** Error */
-            error: {
-                [key: string]: unknown;
-            } | null;
-            /** Cost Usd */
-            cost_usd: number | string;
-            /** Ms */
-            ms: number;
-        };
-        /**
-         * CallShape
-         * @description One call of a capability, secrets redacted.
-         */
-        mainspring__surfaces__rest__shapes__CallShape: {
-            /** Step */
-            step: string;
-            /** Item */
-            item: string;
-            /** Attempt */
-            attempt: number;
-            /** Call */
-            call: number;
-            /** Capability */
-            capability: string;
-            /** Outcome */
-            outcome: string;
-            /**
-             * At
-             * Format: date-time
-             */
-            at: string;
-            /** Ms */
-            ms: number;
-            /** Cost Usd */
-            cost_usd: number;
-            /** Arguments */
-            arguments: unknown;
-            /** Result */
-            result: unknown;
-            /** Result Id */
-            result_id: string | null;
-            /** Error */
-            error: {
-                [key: string]: unknown;
-            } | null;
         };
         /** @description What did not work, so that a person or a program can act on it (RFC 9457). */
         Problem: {
@@ -7809,7 +7809,9 @@ export interface operations {
             content: {
                 "application/json": {
                     /** @description New values of fields that the draft lists as editable; null takes a field away. Any other field is refused. */
-                    edits?: Record<string, never>;
+                    edits?: {
+                        [key: string]: unknown;
+                    };
                     /** @description Of all that a person is shown of a draft, as it is told with the draft. */
                     hash?: string;
                 };
@@ -7844,7 +7846,9 @@ export interface operations {
                         /** @description What the capability answered. */
                         result?: unknown;
                         /** @description Why it failed. */
-                        error?: Record<string, never>;
+                        error?: {
+                            [key: string]: unknown;
+                        };
                         /** @description How many have agreed so far. */
                         approvals?: number;
                         /** @description How many must. */
@@ -7867,7 +7871,9 @@ export interface operations {
             content: {
                 "application/json": {
                     /** @description New values of fields that the draft lists as editable; null takes a field away. Any other field is refused. */
-                    edits: Record<string, never>;
+                    edits: {
+                        [key: string]: unknown;
+                    };
                     /** @description Of all that a person is shown of a draft, as it is told with the draft. */
                     hash?: string;
                 };
@@ -7888,7 +7894,9 @@ export interface operations {
                         action: string;
                         /** @description What would happen now, in a sentence. */
                         preview: string;
-                        payload: Record<string, never>;
+                        payload: {
+                            [key: string]: unknown;
+                        };
                         /** Format: date-time */
                         expires_at: string;
                         /** @description 1 is the wording that it was made with. */
@@ -7983,7 +7991,9 @@ export interface operations {
                         /** @enum {unknown} */
                         outcome: "sent" | "not_sent" | "unknown" | null;
                         /** @description What would leave; empty for whoever may not answer another's own call. */
-                        payload: Record<string, never>;
+                        payload: {
+                            [key: string]: unknown;
+                        };
                         editable: string[];
                         /** @description How many have agreed to this wording. */
                         approvals: number;
@@ -8053,7 +8063,9 @@ export interface operations {
                             /** @description What the capability answered. */
                             result?: unknown;
                             /** @description Why it failed. */
-                            error?: Record<string, never>;
+                            error?: {
+                                [key: string]: unknown;
+                            };
                             /** @description How many have agreed so far. */
                             approvals?: number;
                             /** @description How many must. */
@@ -8094,7 +8106,9 @@ export interface operations {
                             draft_id: string;
                             /** @enum {unknown} */
                             status: "discarded" | "failed";
-                            error?: Record<string, never>;
+                            error?: {
+                                [key: string]: unknown;
+                            };
                         }[];
                     };
                 };
@@ -8246,7 +8260,9 @@ export interface operations {
                             status: "pending" | "approved" | "declined" | "expired";
                             title: string;
                             message?: string;
-                            form: Record<string, never> | null;
+                            form: {
+                                [key: string]: unknown;
+                            } | null;
                             /** @description The answer when nobody gives one in time. */
                             default?: unknown;
                             roles?: string[] | null;
@@ -8338,7 +8354,9 @@ export interface operations {
                             version?: number;
                             capability: string;
                             /** @description What must be exactly so; only wording may differ. */
-                            pattern: Record<string, never>;
+                            pattern: {
+                                [key: string]: unknown;
+                            };
                             /** @enum {unknown} */
                             status: "proposed" | "active" | "declined" | "withdrawn";
                             /** @description Confirmed drafts that it was proposed for. */
@@ -8394,7 +8412,9 @@ export interface operations {
                         version?: number;
                         capability: string;
                         /** @description What must be exactly so; only wording may differ. */
-                        pattern: Record<string, never>;
+                        pattern: {
+                            [key: string]: unknown;
+                        };
                         /** @enum {unknown} */
                         status: "proposed" | "active" | "declined" | "withdrawn";
                         /** @description Confirmed drafts that it was proposed for. */
@@ -8446,7 +8466,9 @@ export interface operations {
                         version?: number;
                         capability: string;
                         /** @description What must be exactly so; only wording may differ. */
-                        pattern: Record<string, never>;
+                        pattern: {
+                            [key: string]: unknown;
+                        };
                         /** @enum {unknown} */
                         status: "proposed" | "active" | "declined" | "withdrawn";
                         /** @description Confirmed drafts that it was proposed for. */
@@ -8670,7 +8692,9 @@ export interface operations {
                         data: {
                             datasets: {
                                 [key: string]: {
-                                    rows: Record<string, never>[];
+                                    rows: {
+                                        [key: string]: unknown;
+                                    }[];
                                     schema: {
                                         name: string;
                                         columns: {
@@ -8725,7 +8749,9 @@ export interface operations {
                             /** Format: uuid */
                             board_id: string;
                             kind: string;
-                            ref: Record<string, never>;
+                            ref: {
+                                [key: string]: unknown;
+                            };
                             display_name: string;
                             integration_provider: string | null;
                             /**
@@ -8746,7 +8772,9 @@ export interface operations {
                                 board_id: string;
                                 dataset_name: string;
                                 adapter_op: string;
-                                params: Record<string, never>;
+                                params: {
+                                    [key: string]: unknown;
+                                };
                                 /** @description In UTC; null: refreshed by hand. */
                                 refresh_cron: string | null;
                                 dedupe_key_field: string | null;
@@ -8762,7 +8790,9 @@ export interface operations {
                                 /** Format: date-time */
                                 last_failed_at: string | null;
                                 /** @description The problem of the last refresh: why it failed, or which rows it left out. */
-                                last_error: Record<string, never> | null;
+                                last_error: {
+                                    [key: string]: unknown;
+                                } | null;
                                 failures_in_row: number;
                                 /** Format: uuid */
                                 created_by: string;
@@ -8961,7 +8991,9 @@ export interface operations {
                         data: {
                             datasets: {
                                 [key: string]: {
-                                    rows: Record<string, never>[];
+                                    rows: {
+                                        [key: string]: unknown;
+                                    }[];
                                     schema: {
                                         name: string;
                                         columns: {
@@ -9016,7 +9048,9 @@ export interface operations {
                             /** Format: uuid */
                             board_id: string;
                             kind: string;
-                            ref: Record<string, never>;
+                            ref: {
+                                [key: string]: unknown;
+                            };
                             display_name: string;
                             integration_provider: string | null;
                             /**
@@ -9037,7 +9071,9 @@ export interface operations {
                                 board_id: string;
                                 dataset_name: string;
                                 adapter_op: string;
-                                params: Record<string, never>;
+                                params: {
+                                    [key: string]: unknown;
+                                };
                                 /** @description In UTC; null: refreshed by hand. */
                                 refresh_cron: string | null;
                                 dedupe_key_field: string | null;
@@ -9053,7 +9089,9 @@ export interface operations {
                                 /** Format: date-time */
                                 last_failed_at: string | null;
                                 /** @description The problem of the last refresh: why it failed, or which rows it left out. */
-                                last_error: Record<string, never> | null;
+                                last_error: {
+                                    [key: string]: unknown;
+                                } | null;
                                 failures_in_row: number;
                                 /** Format: uuid */
                                 created_by: string;
@@ -9083,7 +9121,9 @@ export interface operations {
                      * @default default
                      */
                     dataset?: string;
-                    rows: Record<string, never>[];
+                    rows: {
+                        [key: string]: unknown;
+                    }[];
                     /** @description Skip rows whose value of this field is there already. */
                     dedupe_key_field?: string;
                 };
@@ -9344,7 +9384,9 @@ export interface operations {
                             /** @description The capabilities it may call. */
                             allowed_tools?: string[];
                             /** @description A JSON Schema of what it is given. */
-                            inputs_schema?: Record<string, never>;
+                            inputs_schema?: {
+                                [key: string]: unknown;
+                            };
                         }[];
                     };
                 };
@@ -9369,7 +9411,9 @@ export interface operations {
                     /** @description The capabilities it may call. */
                     allowed_tools?: string[];
                     /** @description A JSON Schema of what it is given. */
-                    inputs_schema?: Record<string, never>;
+                    inputs_schema?: {
+                        [key: string]: unknown;
+                    };
                 };
             };
         };
@@ -9725,7 +9769,9 @@ export interface operations {
                             /** Format: uuid */
                             board_id: string;
                             kind: string;
-                            ref: Record<string, never>;
+                            ref: {
+                                [key: string]: unknown;
+                            };
                             display_name: string;
                             integration_provider: string | null;
                             /**
@@ -9746,7 +9792,9 @@ export interface operations {
                                 board_id: string;
                                 dataset_name: string;
                                 adapter_op: string;
-                                params: Record<string, never>;
+                                params: {
+                                    [key: string]: unknown;
+                                };
                                 /** @description In UTC; null: refreshed by hand. */
                                 refresh_cron: string | null;
                                 dedupe_key_field: string | null;
@@ -9762,7 +9810,9 @@ export interface operations {
                                 /** Format: date-time */
                                 last_failed_at: string | null;
                                 /** @description The problem of the last refresh: why it failed, or which rows it left out. */
-                                last_error: Record<string, never> | null;
+                                last_error: {
+                                    [key: string]: unknown;
+                                } | null;
                                 failures_in_row: number;
                                 /** Format: uuid */
                                 created_by: string;
@@ -9790,7 +9840,9 @@ export interface operations {
                     /** @description The adapter: coinmarketcap, github, http_json, ics, monday, rss. */
                     kind: string;
                     /** @description What is read, in the words of the adapter: a url, or owner and repo. */
-                    ref: Record<string, never>;
+                    ref: {
+                        [key: string]: unknown;
+                    };
                     display_name: string;
                     /** @description The connection that must be used, such as github. */
                     integration_provider?: string;
@@ -9815,7 +9867,9 @@ export interface operations {
                         /** Format: uuid */
                         board_id: string;
                         kind: string;
-                        ref: Record<string, never>;
+                        ref: {
+                            [key: string]: unknown;
+                        };
                         display_name: string;
                         integration_provider: string | null;
                         /**
@@ -9879,7 +9933,9 @@ export interface operations {
                     /** @description Such as github.list_open_prs. */
                     adapter_op: string;
                     /** @description The arguments of the operation. */
-                    params?: Record<string, never> | null;
+                    params?: {
+                        [key: string]: unknown;
+                    } | null;
                     /** @description When to refresh, in UTC. Left out or null: by hand alone. */
                     refresh_cron?: string | null;
                     /** @description The field over there that tells one row from another. Left out: the operation's own. */
@@ -9905,7 +9961,9 @@ export interface operations {
                         board_id: string;
                         dataset_name: string;
                         adapter_op: string;
-                        params: Record<string, never>;
+                        params: {
+                            [key: string]: unknown;
+                        };
                         /** @description In UTC; null: refreshed by hand. */
                         refresh_cron: string | null;
                         dedupe_key_field: string | null;
@@ -9921,7 +9979,9 @@ export interface operations {
                         /** Format: date-time */
                         last_failed_at: string | null;
                         /** @description The problem of the last refresh: why it failed, or which rows it left out. */
-                        last_error: Record<string, never> | null;
+                        last_error: {
+                            [key: string]: unknown;
+                        } | null;
                         failures_in_row: number;
                         /** Format: uuid */
                         created_by: string;
@@ -10032,9 +10092,13 @@ export interface operations {
                     /** @description One of its operations. */
                     op: string;
                     /** @description What is read, in the words of the adapter. */
-                    ref?: Record<string, never> | null;
+                    ref?: {
+                        [key: string]: unknown;
+                    } | null;
                     /** @description The arguments of the operation. */
-                    params?: Record<string, never> | null;
+                    params?: {
+                        [key: string]: unknown;
+                    } | null;
                 };
             };
         };
@@ -10048,7 +10112,9 @@ export interface operations {
                     "application/json": {
                         kind: string;
                         op: string;
-                        rows: Record<string, never>[];
+                        rows: {
+                            [key: string]: unknown;
+                        }[];
                         /** @description How many there are. */
                         count: number;
                         /** @description Whether rows hold only the first. */
@@ -10152,17 +10218,16 @@ export interface operations {
                     /** @description The whole text; its front matter may hold slug, type, title and source_ref too. */
                     markdown?: string;
                     /** @description Values beside the text. */
-                    frontmatter?: Record<string, never>;
+                    frontmatter?: {
+                        [key: string]: unknown;
+                    };
                     /** @description What it is made from; the same one never makes a second page. */
                     source_ref?: string;
                     /** @description Where it came from, in your own words. */
-                    provenance?: Record<string, never>;
-                } & ({
-                    markdown?: never;
-                } | {
-                    body?: never;
-                    frontmatter?: never;
-                });
+                    provenance?: {
+                        [key: string]: unknown;
+                    };
+                };
             };
         };
         responses: {
@@ -10223,8 +10288,12 @@ export interface operations {
                         markdown?: string;
                         /** @description The text without front matter. */
                         body?: string;
-                        frontmatter: Record<string, never>;
-                        provenance: Record<string, never>;
+                        frontmatter: {
+                            [key: string]: unknown;
+                        };
+                        provenance: {
+                            [key: string]: unknown;
+                        };
                         content_hash: string;
                         /** Format: uuid */
                         created_by: string;
@@ -10240,7 +10309,9 @@ export interface operations {
                             /** Format: uuid */
                             actor_id: string;
                             run_id: string | null;
-                            detail: Record<string, never>;
+                            detail: {
+                                [key: string]: unknown;
+                            };
                         }[];
                     };
                 };
@@ -10295,10 +10366,12 @@ export interface operations {
                     type?: string;
                     body?: string;
                     /** @description All values anew; those left out are gone. */
-                    frontmatter?: Record<string, never>;
+                    frontmatter?: {
+                        [key: string]: unknown;
+                    };
                     /** @description The content that is changed; refused when it is another by now. */
                     content_hash?: string;
-                } & (unknown | unknown);
+                };
             };
         };
         responses: {
@@ -10334,7 +10407,7 @@ export interface operations {
                 "application/json": {
                     /** Format: uuid */
                     id?: string;
-                } & (unknown | unknown);
+                };
             };
         };
         responses: {
@@ -10388,7 +10461,9 @@ export interface operations {
                             /** Format: uuid */
                             actor_id: string;
                             run_id: string | null;
-                            detail: Record<string, never>;
+                            detail: {
+                                [key: string]: unknown;
+                            };
                         }[];
                     };
                 };
@@ -10434,7 +10509,9 @@ export interface operations {
                             /** Format: date-time */
                             start: string;
                             end: string | null;
-                            frontmatter: Record<string, never>;
+                            frontmatter: {
+                                [key: string]: unknown;
+                            };
                         }[];
                         /** @description The cursor of what comes next; null at the end. */
                         next: string | null;
@@ -10573,7 +10650,7 @@ export interface operations {
                     type?: string;
                     /** @default 20 */
                     limit?: number;
-                } & (unknown | unknown | unknown);
+                };
             };
         };
         responses: {
@@ -10673,7 +10750,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["mainspring__surfaces__rest__routes__audit__CallShape"];
+                    "application/json": components["schemas"]["RecordedCallShape"];
                 };
             };
         };
@@ -11047,7 +11124,9 @@ export interface operations {
                             /** @description READS, WRITES, DELETES and USER_VISIBLE. */
                             side_effects: string[];
                             /** @description What the server says of it: readOnlyHint, destructiveHint and others. */
-                            hints: Record<string, never>;
+                            hints: {
+                                [key: string]: unknown;
+                            };
                             /** @description As it was shown: what has changed since then is not agreed to. */
                             hash: string;
                             /** @description What is otherwise than what was agreed to; of many tools that changed it is told for the first ones, and for each that is asked for by itself. */
@@ -11060,8 +11139,12 @@ export interface operations {
                             agreed_at: string | null;
                             /** Format: uuid */
                             agreed_by: string | null;
-                            input_schema: Record<string, never> | null;
-                            output_schema: Record<string, never> | null;
+                            input_schema: {
+                                [key: string]: unknown;
+                            } | null;
+                            output_schema: {
+                                [key: string]: unknown;
+                            } | null;
                         }[];
                         /** @description Where to sign in first; its tools are looked at after that. */
                         sign_in_url: string | null;
@@ -11151,7 +11234,9 @@ export interface operations {
                             /** @description READS, WRITES, DELETES and USER_VISIBLE. */
                             side_effects: string[];
                             /** @description What the server says of it: readOnlyHint, destructiveHint and others. */
-                            hints: Record<string, never>;
+                            hints: {
+                                [key: string]: unknown;
+                            };
                             /** @description As it was shown: what has changed since then is not agreed to. */
                             hash: string;
                             /** @description What is otherwise than what was agreed to; of many tools that changed it is told for the first ones, and for each that is asked for by itself. */
@@ -11164,8 +11249,12 @@ export interface operations {
                             agreed_at: string | null;
                             /** Format: uuid */
                             agreed_by: string | null;
-                            input_schema: Record<string, never> | null;
-                            output_schema: Record<string, never> | null;
+                            input_schema: {
+                                [key: string]: unknown;
+                            } | null;
+                            output_schema: {
+                                [key: string]: unknown;
+                            } | null;
                         }[];
                     };
                 };
@@ -11277,7 +11366,9 @@ export interface operations {
                             /** @description READS, WRITES, DELETES and USER_VISIBLE. */
                             side_effects: string[];
                             /** @description What the server says of it: readOnlyHint, destructiveHint and others. */
-                            hints: Record<string, never>;
+                            hints: {
+                                [key: string]: unknown;
+                            };
                             /** @description As it was shown: what has changed since then is not agreed to. */
                             hash: string;
                             /** @description What is otherwise than what was agreed to; of many tools that changed it is told for the first ones, and for each that is asked for by itself. */
@@ -11290,8 +11381,12 @@ export interface operations {
                             agreed_at: string | null;
                             /** Format: uuid */
                             agreed_by: string | null;
-                            input_schema: Record<string, never> | null;
-                            output_schema: Record<string, never> | null;
+                            input_schema: {
+                                [key: string]: unknown;
+                            } | null;
+                            output_schema: {
+                                [key: string]: unknown;
+                            } | null;
                         }[];
                     };
                 };
@@ -11385,7 +11480,9 @@ export interface operations {
                             /** @description READS, WRITES, DELETES and USER_VISIBLE. */
                             side_effects: string[];
                             /** @description What the server says of it: readOnlyHint, destructiveHint and others. */
-                            hints: Record<string, never>;
+                            hints: {
+                                [key: string]: unknown;
+                            };
                             /** @description As it was shown: what has changed since then is not agreed to. */
                             hash: string;
                             /** @description What is otherwise than what was agreed to; of many tools that changed it is told for the first ones, and for each that is asked for by itself. */
@@ -11398,8 +11495,12 @@ export interface operations {
                             agreed_at: string | null;
                             /** Format: uuid */
                             agreed_by: string | null;
-                            input_schema: Record<string, never> | null;
-                            output_schema: Record<string, never> | null;
+                            input_schema: {
+                                [key: string]: unknown;
+                            } | null;
+                            output_schema: {
+                                [key: string]: unknown;
+                            } | null;
                         }[];
                     };
                 };
@@ -11489,7 +11590,9 @@ export interface operations {
                             /** @description READS, WRITES, DELETES and USER_VISIBLE. */
                             side_effects: string[];
                             /** @description What the server says of it: readOnlyHint, destructiveHint and others. */
-                            hints: Record<string, never>;
+                            hints: {
+                                [key: string]: unknown;
+                            };
                             /** @description As it was shown: what has changed since then is not agreed to. */
                             hash: string;
                             /** @description What is otherwise than what was agreed to; of many tools that changed it is told for the first ones, and for each that is asked for by itself. */
@@ -11502,8 +11605,12 @@ export interface operations {
                             agreed_at: string | null;
                             /** Format: uuid */
                             agreed_by: string | null;
-                            input_schema: Record<string, never> | null;
-                            output_schema: Record<string, never> | null;
+                            input_schema: {
+                                [key: string]: unknown;
+                            } | null;
+                            output_schema: {
+                                [key: string]: unknown;
+                            } | null;
                         }[];
                     };
                 };
@@ -11598,7 +11705,9 @@ export interface operations {
                             /** @description READS, WRITES, DELETES and USER_VISIBLE. */
                             side_effects: string[];
                             /** @description What the server says of it: readOnlyHint, destructiveHint and others. */
-                            hints: Record<string, never>;
+                            hints: {
+                                [key: string]: unknown;
+                            };
                             /** @description As it was shown: what has changed since then is not agreed to. */
                             hash: string;
                             /** @description What is otherwise than what was agreed to; of many tools that changed it is told for the first ones, and for each that is asked for by itself. */
@@ -11611,8 +11720,12 @@ export interface operations {
                             agreed_at: string | null;
                             /** Format: uuid */
                             agreed_by: string | null;
-                            input_schema: Record<string, never> | null;
-                            output_schema: Record<string, never> | null;
+                            input_schema: {
+                                [key: string]: unknown;
+                            } | null;
+                            output_schema: {
+                                [key: string]: unknown;
+                            } | null;
                         }[];
                     };
                 };
@@ -11702,7 +11815,9 @@ export interface operations {
                             /** @description READS, WRITES, DELETES and USER_VISIBLE. */
                             side_effects: string[];
                             /** @description What the server says of it: readOnlyHint, destructiveHint and others. */
-                            hints: Record<string, never>;
+                            hints: {
+                                [key: string]: unknown;
+                            };
                             /** @description As it was shown: what has changed since then is not agreed to. */
                             hash: string;
                             /** @description What is otherwise than what was agreed to; of many tools that changed it is told for the first ones, and for each that is asked for by itself. */
@@ -11715,8 +11830,12 @@ export interface operations {
                             agreed_at: string | null;
                             /** Format: uuid */
                             agreed_by: string | null;
-                            input_schema: Record<string, never> | null;
-                            output_schema: Record<string, never> | null;
+                            input_schema: {
+                                [key: string]: unknown;
+                            } | null;
+                            output_schema: {
+                                [key: string]: unknown;
+                            } | null;
                         }[];
                     };
                 };
@@ -11830,7 +11949,9 @@ export interface operations {
                                     suggestion?: string | null;
                                 } | null;
                                 scopes: string[];
-                                settings: Record<string, never>;
+                                settings: {
+                                    [key: string]: unknown;
+                                };
                                 /**
                                  * Format: date-time
                                  * @description It is renewed before that by itself.
@@ -11939,7 +12060,9 @@ export interface operations {
                                     suggestion?: string | null;
                                 } | null;
                                 scopes: string[];
-                                settings: Record<string, never>;
+                                settings: {
+                                    [key: string]: unknown;
+                                };
                                 /**
                                  * Format: date-time
                                  * @description It is renewed before that by itself.
@@ -12080,7 +12203,9 @@ export interface operations {
                                     suggestion?: string | null;
                                 } | null;
                                 scopes: string[];
-                                settings: Record<string, never>;
+                                settings: {
+                                    [key: string]: unknown;
+                                };
                                 /**
                                  * Format: date-time
                                  * @description It is renewed before that by itself.
@@ -12366,7 +12491,9 @@ export interface operations {
             content: {
                 "application/json": {
                     /** @description The recipe: the object that recipe.json holds. */
-                    package: Record<string, never>;
+                    package: {
+                        [key: string]: unknown;
+                    };
                     /** @description Whether every workspace of this installation sees it. Left out: as before, and at first no. */
                     shared?: boolean;
                 };
@@ -12441,7 +12568,9 @@ export interface operations {
                             installed: number;
                             /** @description Whether an install here is older than this version. */
                             update_available: boolean;
-                            template: Record<string, never>;
+                            template: {
+                                [key: string]: unknown;
+                            };
                             versions: string[];
                             installs: {
                                 /** @enum {unknown} */
@@ -12491,11 +12620,15 @@ export interface operations {
                         /** @description Of the workflow. */
                         charter?: string;
                         /** @description Who works on the workflow, and as what. */
-                        roster?: Record<string, never>[];
+                        roster?: {
+                            [key: string]: unknown;
+                        }[];
                         /** @description What that which the recipe makes is called here. */
                         name?: string;
                         /** @description The settings that the recipe declares, by their names. */
-                        settings?: Record<string, never>;
+                        settings?: {
+                            [key: string]: unknown;
+                        };
                     };
                 };
             };
@@ -12667,7 +12800,9 @@ export interface operations {
                             latest_version: string | null;
                             update_available: boolean;
                             /** @description The bundle that it is upgraded with; null when it stands alone. */
-                            bundle: Record<string, never> | null;
+                            bundle: {
+                                [key: string]: unknown;
+                            } | null;
                             orphaned_datasets: string[];
                             /** Format: date-time */
                             installed_at: string;
@@ -12738,11 +12873,17 @@ export interface operations {
                             says: string;
                         }[];
                         /** @description What an automation would be: give it to rehearse_automation as its candidate's definition. Null where there is no newer version, or where it needs something first: another recipe, or the value of a setting. */
-                        definition?: Record<string, never> | null;
+                        definition?: {
+                            [key: string]: unknown;
+                        } | null;
                         /** @description The bundle that it is upgraded with; null when it stands alone. */
-                        bundle: Record<string, never> | null;
+                        bundle: {
+                            [key: string]: unknown;
+                        } | null;
                         /** @description Of a bundle: each member by itself. */
-                        members?: unknown[];
+                        members?: {
+                            [key: string]: unknown;
+                        }[];
                     };
                 };
             };
@@ -12771,7 +12912,9 @@ export interface operations {
                      */
                     force?: boolean;
                     /** @description Values of settings that the newer version has; the others stay. */
-                    settings?: Record<string, never>;
+                    settings?: {
+                        [key: string]: unknown;
+                    };
                 };
             };
         };
@@ -12840,7 +12983,9 @@ export interface operations {
                             source_recipe_version: string;
                         }[];
                         /** @description Of a bundle: each member by itself. */
-                        members?: unknown[];
+                        members?: {
+                            [key: string]: unknown;
+                        }[];
                         /** @description Members that the bundle does not have any more; they stand alone. */
                         left_behind?: {
                             /** @enum {unknown} */
@@ -12851,7 +12996,9 @@ export interface operations {
                             source_recipe_slug: string;
                             source_recipe_version: string;
                         }[];
-                        warnings?: Record<string, never>[];
+                        warnings?: {
+                            [key: string]: unknown;
+                        }[];
                     };
                 };
             };
@@ -14707,7 +14854,9 @@ export interface operations {
                                     output_usd_per_million: string;
                                     cached_usd_per_million?: string;
                                     stored_usd_per_million?: string;
-                                    above?: Record<string, never>;
+                                    above?: {
+                                        [key: string]: unknown;
+                                    };
                                 };
                             } | null;
                             /** @enum {unknown} */
@@ -15089,10 +15238,7 @@ export interface operations {
                 "application/json": {
                     /** @description What should happen by itself, and when, in words. */
                     text: string;
-                    /**
-                     * Format: iana-timezone
-                     * @description Where the words name no zone.
-                     */
+                    /** @description Where the words name no zone. */
                     timezone?: string;
                     /**
                      * Format: uuid
@@ -15145,7 +15291,9 @@ export interface operations {
                         /** Format: uuid */
                         saved_as: string | null;
                         /** @description What would be saved; where a question is open, its value is missing. */
-                        definition: Record<string, never>;
+                        definition: {
+                            [key: string]: unknown;
+                        };
                         questions: {
                             id: string;
                             /**
@@ -15157,7 +15305,9 @@ export interface operations {
                             question: string;
                             why: string;
                             /** @description JSON Schema of the answer. */
-                            schema: Record<string, never>;
+                            schema: {
+                                [key: string]: unknown;
+                            };
                             choices: {
                                 label: string;
                                 value: unknown;
@@ -15229,7 +15379,9 @@ export interface operations {
                                     /** @enum {unknown} */
                                     effect: "read" | "keep" | "send";
                                     /** @description The bounds on its arguments. */
-                                    params: Record<string, never>;
+                                    params: {
+                                        [key: string]: unknown;
+                                    };
                                     waits_for_person: boolean;
                                 }[];
                                 keeps: {
@@ -15335,11 +15487,15 @@ export interface operations {
                             };
                             /** @description What is different from what it changes; null: it is new. */
                             change: {
-                                changes: Record<string, never>[];
+                                changes: {
+                                    [key: string]: unknown;
+                                }[];
                                 in_words: string[];
                                 widened: {
                                     capability: string;
-                                    params: Record<string, never>;
+                                    params: {
+                                        [key: string]: unknown;
+                                    };
                                 }[];
                             } | null;
                             reviewed_by: {
@@ -15352,7 +15508,9 @@ export interface operations {
                         /** @description The call that shows what it would have done with what came before; null: it is new, or what it changes has not fired yet. */
                         rehearsal: {
                             tool: string;
-                            arguments: Record<string, never>;
+                            arguments: {
+                                [key: string]: unknown;
+                            };
                         } | null;
                     };
                 };
@@ -15403,7 +15561,9 @@ export interface operations {
                         /** Format: uuid */
                         saved_as: string | null;
                         /** @description What would be saved; where a question is open, its value is missing. */
-                        definition: Record<string, never>;
+                        definition: {
+                            [key: string]: unknown;
+                        };
                         questions: {
                             id: string;
                             /**
@@ -15415,7 +15575,9 @@ export interface operations {
                             question: string;
                             why: string;
                             /** @description JSON Schema of the answer. */
-                            schema: Record<string, never>;
+                            schema: {
+                                [key: string]: unknown;
+                            };
                             choices: {
                                 label: string;
                                 value: unknown;
@@ -15487,7 +15649,9 @@ export interface operations {
                                     /** @enum {unknown} */
                                     effect: "read" | "keep" | "send";
                                     /** @description The bounds on its arguments. */
-                                    params: Record<string, never>;
+                                    params: {
+                                        [key: string]: unknown;
+                                    };
                                     waits_for_person: boolean;
                                 }[];
                                 keeps: {
@@ -15593,11 +15757,15 @@ export interface operations {
                             };
                             /** @description What is different from what it changes; null: it is new. */
                             change: {
-                                changes: Record<string, never>[];
+                                changes: {
+                                    [key: string]: unknown;
+                                }[];
                                 in_words: string[];
                                 widened: {
                                     capability: string;
-                                    params: Record<string, never>;
+                                    params: {
+                                        [key: string]: unknown;
+                                    };
                                 }[];
                             } | null;
                             reviewed_by: {
@@ -15610,7 +15778,9 @@ export interface operations {
                         /** @description The call that shows what it would have done with what came before; null: it is new, or what it changes has not fired yet. */
                         rehearsal: {
                             tool: string;
-                            arguments: Record<string, never>;
+                            arguments: {
+                                [key: string]: unknown;
+                            };
                         } | null;
                     };
                 };
@@ -15659,7 +15829,9 @@ export interface operations {
                     /** @description The revision that was read; refused when it is another by now. */
                     revision?: number;
                     /** @description Answers to open questions, by their ids. */
-                    answers?: Record<string, never>;
+                    answers?: {
+                        [key: string]: unknown;
+                    };
                     /** @description Values put into the definition, or taken out of it, at places. */
                     edits?: ({
                         pointer: string;
@@ -15668,7 +15840,9 @@ export interface operations {
                         remove?: true;
                     } & (unknown | unknown))[];
                     /** @description The whole definition instead. */
-                    definition?: Record<string, never>;
+                    definition?: {
+                        [key: string]: unknown;
+                    };
                     /** @description What should be different, in words. */
                     instruction?: string;
                     /**
@@ -15717,7 +15891,9 @@ export interface operations {
                         /** Format: uuid */
                         saved_as: string | null;
                         /** @description What would be saved; where a question is open, its value is missing. */
-                        definition: Record<string, never>;
+                        definition: {
+                            [key: string]: unknown;
+                        };
                         questions: {
                             id: string;
                             /**
@@ -15729,7 +15905,9 @@ export interface operations {
                             question: string;
                             why: string;
                             /** @description JSON Schema of the answer. */
-                            schema: Record<string, never>;
+                            schema: {
+                                [key: string]: unknown;
+                            };
                             choices: {
                                 label: string;
                                 value: unknown;
@@ -15801,7 +15979,9 @@ export interface operations {
                                     /** @enum {unknown} */
                                     effect: "read" | "keep" | "send";
                                     /** @description The bounds on its arguments. */
-                                    params: Record<string, never>;
+                                    params: {
+                                        [key: string]: unknown;
+                                    };
                                     waits_for_person: boolean;
                                 }[];
                                 keeps: {
@@ -15907,11 +16087,15 @@ export interface operations {
                             };
                             /** @description What is different from what it changes; null: it is new. */
                             change: {
-                                changes: Record<string, never>[];
+                                changes: {
+                                    [key: string]: unknown;
+                                }[];
                                 in_words: string[];
                                 widened: {
                                     capability: string;
-                                    params: Record<string, never>;
+                                    params: {
+                                        [key: string]: unknown;
+                                    };
                                 }[];
                             } | null;
                             reviewed_by: {
@@ -15924,7 +16108,9 @@ export interface operations {
                         /** @description The call that shows what it would have done with what came before; null: it is new, or what it changes has not fired yet. */
                         rehearsal: {
                             tool: string;
-                            arguments: Record<string, never>;
+                            arguments: {
+                                [key: string]: unknown;
+                            };
                         } | null;
                     };
                 };
@@ -15970,7 +16156,9 @@ export interface operations {
                         /** @description What runs may call now and might not before. */
                         widened: {
                             capability: string;
-                            params: Record<string, never>;
+                            params: {
+                                [key: string]: unknown;
+                            };
                         }[];
                         warnings: {
                             pointer: string;
@@ -15998,7 +16186,9 @@ export interface operations {
                      * @description What is reviewed; with a definition, what that would change.
                      */
                     automation_id?: string;
-                    definition?: Record<string, never>;
+                    definition?: {
+                        [key: string]: unknown;
+                    };
                     /** @description What it is for, in the person's words. */
                     request?: string;
                     /**
@@ -16033,7 +16223,9 @@ export interface operations {
                             question: string;
                             why: string;
                             /** @description JSON Schema of the answer. */
-                            schema: Record<string, never>;
+                            schema: {
+                                [key: string]: unknown;
+                            };
                             choices: {
                                 label: string;
                                 value: unknown;
@@ -16090,7 +16282,9 @@ export interface operations {
                                     /** @enum {unknown} */
                                     effect: "read" | "keep" | "send";
                                     /** @description The bounds on its arguments. */
-                                    params: Record<string, never>;
+                                    params: {
+                                        [key: string]: unknown;
+                                    };
                                     waits_for_person: boolean;
                                 }[];
                                 keeps: {
@@ -16196,11 +16390,15 @@ export interface operations {
                             };
                             /** @description What is different from what it changes; null: it is new. */
                             change: {
-                                changes: Record<string, never>[];
+                                changes: {
+                                    [key: string]: unknown;
+                                }[];
                                 in_words: string[];
                                 widened: {
                                     capability: string;
-                                    params: Record<string, never>;
+                                    params: {
+                                        [key: string]: unknown;
+                                    };
                                 }[];
                             } | null;
                             reviewed_by: {
@@ -16521,7 +16719,9 @@ export interface operations {
                     /** @description What is tried; left out, the version in force. */
                     candidate?: {
                         /** @description A whole definition. */
-                        definition?: Record<string, never>;
+                        definition?: {
+                            [key: string]: unknown;
+                        };
                         /** @description A version of the automation, by its number. */
                         version?: number;
                         /**
@@ -16543,7 +16743,9 @@ export interface operations {
                     /** @description Over these instead of what has fired; the version in force is tried over them as well, to compare. */
                     samples?: {
                         /** @description Inputs, as for a run that is started by hand. */
-                        inputs?: Record<string, never>;
+                        inputs?: {
+                            [key: string]: unknown;
+                        };
                         /** @description What a trigger would bring: any JSON value. */
                         payload?: unknown;
                     }[];

@@ -7,10 +7,12 @@ full one accepts; the server still validates every call against the full one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from mainspring.definition.json_schema.keywords import SCHEMA, SCHEMA_LIST, SCHEMA_MAP
+
+Change = Callable[[Mapping[str, Any]], Mapping[str, Any]]
 
 _OURS: Final = ("x-anti-examples", "x-mainspring-")
 # What validators of other stacks check; they warn about any other format, or refuse the schema.
@@ -18,6 +20,13 @@ _FORMATS: Final = frozenset(
     {
         "date", "date-time", "duration", "email", "hostname", "ipv4", "ipv6", "json-pointer",
         "regex", "relative-json-pointer", "time", "uri", "uri-reference", "uri-template", "uuid",
+    }
+)  # fmt: skip
+# An object with one of these says which members it has.
+_SAYS_MEMBERS: Final = frozenset(
+    {
+        "$ref", "additionalProperties", "allOf", "anyOf", "const", "enum", "oneOf",
+        "patternProperties", "properties", "unevaluatedProperties",
     }
 )  # fmt: skip
 _ALTERNATIVES: Final = ("oneOf", "anyOf")
@@ -29,13 +38,15 @@ _TELLABLE: Final = frozenset({"required", "properties", "type", "title", "descri
 
 def published(schema: Any) -> Any:
     """The schema without our own keys and without formats that others do not know."""
-    if not isinstance(schema, Mapping):
-        return schema
-    return {
-        key: _published_under(key, value)
-        for key, value in schema.items()
-        if not key.startswith(_OURS) and not _is_foreign_format(key, value)
-    }
+    return _changed(schema, _without_ours)
+
+
+def opened(schema: Any) -> Any:
+    """The schema with every object that takes any member saying so.
+
+    Generators of clients read an object without properties as one that has no members.
+    """
+    return _changed(schema, _open_object)
 
 
 def flat(schema: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
@@ -60,16 +71,37 @@ def flat(schema: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
     return {"type": "object", **kept}, " ".join(rule for rule in rules if rule)
 
 
-def _published_under(key: str, value: Any) -> Any:
+def _changed(schema: Any, change: Change) -> Any:
+    """The schema with every object schema in it changed."""
+    if not isinstance(schema, Mapping):
+        return schema
+    return {key: _changed_under(key, value, change) for key, value in change(schema).items()}
+
+
+def _changed_under(key: str, value: Any, change: Change) -> Any:
     if key in SCHEMA_MAP and isinstance(value, Mapping):
-        return {name: published(one) for name, one in value.items()}
-    if key in SCHEMA or key in SCHEMA_LIST:
-        return [published(one) for one in value] if isinstance(value, list) else published(value)
-    return value
+        return {name: _changed(one, change) for name, one in value.items()}
+    if (key in SCHEMA or key in SCHEMA_LIST) and isinstance(value, list):
+        return [_changed(one, change) for one in value]
+    return _changed(value, change) if key in SCHEMA else value
 
 
-def _is_foreign_format(key: str, value: Any) -> bool:
-    return key == "format" and value not in _FORMATS
+def _without_ours(schema: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        key: value
+        for key, value in schema.items()
+        if not key.startswith(_OURS) and not (key == "format" and value not in _FORMATS)
+    }
+
+
+def _open_object(schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    kinds = schema.get("type", ())
+    if (
+        "object" not in ([kinds] if isinstance(kinds, str) else kinds)
+        or _SAYS_MEMBERS & schema.keys()
+    ):
+        return schema
+    return {**schema, "additionalProperties": True}
 
 
 def _branches(root: Mapping[str, Any], listed: Any, depth: int) -> Iterator[Mapping[str, Any]]:

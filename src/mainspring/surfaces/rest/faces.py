@@ -16,6 +16,7 @@ from fastapi import APIRouter, Request
 
 from mainspring.contracts.capability import Capability
 from mainspring.contracts.errors import Fault, Finding, Invalid
+from mainspring.definition.json_schema.published import flat
 from mainspring.definition.pointers import under
 from mainspring.surfaces.rest.answers import Answer
 from mainspring.surfaces.rest.bodies import limits_for, read_json_body, takes_schema
@@ -164,9 +165,11 @@ def _described(face: Face, capability: Capability, asked: Mapping[str, Any]) -> 
             for name, schema in asked.items()
         ]
         return {"parameters": parameters}
-    schema = {**_plain(capability.input_schema), "properties": dict(asked), "required": required}
-    for key in ("examples", "x-anti-examples"):
-        schema.pop(key, None)
+    # Generators of clients make one class of a body, with the fields that it has at its top.
+    whole, _ = flat(_plain(capability.input_schema))
+    shown = {name: schema for name, schema in whole["properties"].items() if name in asked}
+    schema = {**whole, "properties": shown, "required": required}
+    schema.pop("examples", None)
     body = takes_schema(schema)["requestBody"]
     return {"parameters": parameters, "requestBody": {**body, "required": bool(required)}}
 

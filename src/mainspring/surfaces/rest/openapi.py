@@ -14,6 +14,7 @@ from fastapi.openapi.utils import get_openapi
 from fastapi.routing import APIRoute, iter_route_contexts
 
 from mainspring.contracts.errors import Fault
+from mainspring.definition.json_schema.published import opened
 from mainspring.surfaces.rest.marks import asked_of, is_public
 from mainspring.surfaces.rest.problems import documented
 
@@ -75,6 +76,8 @@ def describe(app: FastAPI) -> dict[str, Any]:
     for path, method, operation in operations(made):
         _complete(operation, endpoints.get((path, method)), method)
         _lift_body(operation, schemas)
+        _open_objects(operation)
+    parts["schemas"] = {name: opened(schema) for name, schema in schemas.items()}
     return made
 
 
@@ -119,6 +122,17 @@ def _complete(operation: dict[str, Any], endpoint: Callable[..., Any] | None, me
         del responses["422"]
         statuses.add(422)
     operation["responses"] = documented(sorted(statuses), responses)
+
+
+def _open_objects(operation: dict[str, Any]) -> None:
+    """Says of each object without properties that it may have any."""
+    answers = operation["responses"].values()
+    bodies = (operation.get("requestBody", {}), *answers)
+    places: list[dict[str, Any]] = list(operation.get("parameters", ()))
+    places += [content for body in bodies for content in body.get("content", {}).values()]
+    for place in places:
+        if "schema" in place:
+            place["schema"] = opened(place["schema"])
 
 
 def _lift_body(operation: dict[str, Any], schemas: dict[str, Any]) -> None:

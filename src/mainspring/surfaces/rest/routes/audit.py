@@ -42,7 +42,7 @@ class AuditEntry(BaseModel):
     detail: dict[str, Any]
 
 
-class CallShape(BaseModel):
+class RecordedCallShape(BaseModel):
     """A call that a person or a client made, without a run."""
 
     model_config = ConfigDict(extra="forbid")
@@ -73,7 +73,7 @@ def _calls(made: APIRouter) -> None:
     @made.get(
         "/calls/{call_id}",
         summary="Read the record of a call that no run made, while it is kept",
-        response_model=CallShape,
+        response_model=RecordedCallShape,
     )
     @needs(Permission.AUDIT)
     async def get_call(call_id: UUID, caller: SignedIn) -> Answer:
