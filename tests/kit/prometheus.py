@@ -55,9 +55,9 @@ def read_metrics(text: str) -> Mapping[str, Read]:
     return families
 
 
-def value(families: Mapping[str, Read], name: str, **labels: str) -> float:
-    """One number."""
-    return families[name].samples[name, tuple(sorted(labels.items()))]
+def value(families: Mapping[str, Read], name: str, /, of: str = "", **labels: str) -> float:
+    """One number; ``of`` is the ending of a histogram's sample."""
+    return families[name].samples[f"{name}{of}", tuple(sorted(labels.items()))]
 
 
 def _check_histogram(name: str, family: Read) -> None:

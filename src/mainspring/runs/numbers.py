@@ -40,6 +40,34 @@ _ENDED = """
     WHERE xid >= $1::text::xid8 AND xid < $2::text::xid8 AND type = ANY($3::text[])
     GROUP BY 1, 2
 """
+# How long those runs and their steps took: how many bounds are exceeded, how often, and seconds.
+_LASTED = """
+    WITH ended AS MATERIALIZED (
+        SELECT workspace_id, (payload ->> 'run_id')::uuid AS run_id FROM events
+        WHERE xid >= $1::text::xid8 AND xid < $2::text::xid8 AND type = ANY($3::text[])
+    ), lasted AS (
+        SELECT 'run' AS what, e.workspace_id,
+            extract(epoch FROM r.finished_at - r.started_at)::float8 AS seconds
+        FROM ended e JOIN runs r ON r.workspace_id = e.workspace_id AND r.id = e.run_id
+        WHERE r.started_at IS NOT NULL AND r.finished_at IS NOT NULL
+        UNION ALL
+        SELECT 'step', e.workspace_id, s.ms / 1000.0::float8
+        FROM ended e JOIN steps s ON s.workspace_id = e.workspace_id AND s.run_id = e.run_id
+        WHERE s.status IN ('succeeded', 'failed', 'retrying')
+    )
+    SELECT what, workspace_id, count(*) AS number, sum(seconds) AS seconds,
+        (SELECT count(*) FROM unnest($4::float8[]) AS bound WHERE bound < lasted.seconds) AS above
+    FROM lasted GROUP BY what, workspace_id, above
+"""
+# Of one workspace, or of all of them; days and months are those of UTC, as for the caps.
+_SPENT = """
+    SELECT coalesce(sum(usd), 0) AS month,
+        coalesce(sum(usd) FILTER (WHERE day = (now() AT TIME ZONE 'UTC')::date), 0) AS day
+    FROM spend
+    WHERE day >= date_trunc('month', now() AT TIME ZONE 'UTC')::date
+      AND ($1::uuid IS NULL OR workspace_id = $1)
+"""
+BOUNDS: Final = (0.1, 0.5, 1.0, 5.0, 15.0, 60.0, 300.0, 900.0, 3600.0)
 _TYPES: Final = ("automation.run.succeeded", "automation.run.failed", "automation.run.cancelled")
 ENDS: Final = ("succeeded", "failed", "timed_out", "cancelled", "dead")
 
@@ -73,6 +101,24 @@ async def read_house(tx: Transaction) -> HouseNumbers:
     )
 
 
+async def read_spent(tx: Transaction, workspace_id: UUID | None) -> dict[str, float]:
+    """What was spent today and in this month."""
+    row = await tx.fetchrow(_SPENT, workspace_id)
+    return {"day": float(row["day"]), "month": float(row["month"])}
+
+
+@dataclass(slots=True)
+class Lasted:
+    """How often something took how long: a number for each bound, and one for all above."""
+
+    counts: list[int] = field(default_factory=lambda: [0] * (len(BOUNDS) + 1))
+    seconds: float = 0.0
+
+    def add(self, other: Lasted) -> None:
+        self.counts = [mine + more for mine, more in zip(self.counts, other.counts, strict=True)]
+        self.seconds += other.seconds
+
+
 @dataclass(slots=True)
 class EndedRuns:
     """Counts runs that have ended since it first looked, from the log of events.
@@ -82,13 +128,26 @@ class EndedRuns:
 
     _from: str | None = None
     _counts: Counter[tuple[UUID, str]] = field(default_factory=Counter)
+    _lasted: dict[tuple[UUID, str], Lasted] = field(default_factory=dict)
 
     async def look(self, tx: Transaction) -> None:
         until = (await tx.fetchrow(_SETTLED))["xid"]
         if self._from is not None:
             for row in await tx.fetch(_ENDED, self._from, until, list(_TYPES)):
                 self._counts[row["workspace_id"], row["status"]] += row["runs"]
+            for row in await tx.fetch(_LASTED, self._from, until, list(_TYPES), list(BOUNDS)):
+                lasted = self._lasted.setdefault((row["workspace_id"], row["what"]), Lasted())
+                lasted.counts[row["above"]] += row["number"]
+                lasted.seconds += row["seconds"]
         self._from = until
+
+    def lasted(self, what: str, workspace_id: UUID | None) -> Lasted:
+        """How long the runs or steps of one workspace, or of all, took."""
+        found = Lasted()
+        for (space, kind), one in self._lasted.items():
+            if kind == what and workspace_id in (None, space):
+                found.add(one)
+        return found
 
     def by_status(self, workspace_id: UUID | None) -> dict[str, float]:
         """The counts of one workspace, or of all."""

@@ -22,6 +22,17 @@ WALK = step(
 )  # fmt: skip
 
 
+async def test_an_mcp_request_is_a_span_of_its_route(bench: Bench) -> None:
+    with collecting() as collector:
+        house = replace(bench.house, telemetry=TelemetryLine(collector.address))
+        async with served(house, own_app=True) as api:
+            await api.client.post("/mcp", json={"jsonrpc": "2.0", "id": 1, "method": "ping"})
+        await house.telemetry.aclose()
+
+    (asked,) = [one for one in collector.spans if one.name.startswith("POST")]
+    assert (asked.name, attributes(asked)["http.route"]) == ("POST /mcp", "/mcp")
+
+
 async def test_a_request_and_its_run_are_told_as_spans_that_point_to_each_other(
     bench: Bench,
 ) -> None:

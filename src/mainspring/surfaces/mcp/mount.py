@@ -10,6 +10,7 @@ import asyncio
 import importlib
 from typing import TYPE_CHECKING, Protocol
 
+from starlette.background import BackgroundTask
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
@@ -17,10 +18,11 @@ from starlette.responses import Response
 
 from mainspring.contracts.errors import Invalid, Problem, Unauthenticated
 from mainspring.surfaces.mcp.addresses import PATH, check_address
-from mainspring.surfaces.rest.door import Caller, caller_of
+from mainspring.surfaces.rest.door import Caller, caller_of, note_use
 from mainspring.surfaces.rest.own_name import RESOURCE_PATH, own_name
 from mainspring.surfaces.rest.problems import problem_answer
 from mainspring.workspace.holders import Holders
+from mainspring.workspace.oauth.scopes import LEAST
 
 if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send
@@ -71,7 +73,10 @@ class McpMount:
         except Unauthenticated as problem:
             return _who_are_you(problem, request, self._rooms.settings, shown=bool(shown))
         exchange = self._exchange or await self._load()
-        return await exchange.answer(caller, request)
+        made = await exchange.answer(caller, request)
+        # Once the answer is out: nobody waits for this.
+        made.background = BackgroundTask(note_use, self._rooms.database, caller)
+        return made
 
     async def _load(self) -> Answering:
         async with self._one_at_a_time:
@@ -83,9 +88,12 @@ class McpMount:
 def _who_are_you(
     problem: Problem, request: Request, settings: Settings, *, shown: bool
 ) -> Response:
-    """A refusal that also says where a client can ask for a token (RFC 9728)."""
+    """A refusal that also says where a client can ask for a token (RFC 9728), and for which."""
     made = problem_answer(problem, request.scope)
-    where = f'Bearer resource_metadata="{own_name(request, settings)}{RESOURCE_PATH}{PATH}"'
+    where = (
+        f'Bearer resource_metadata="{own_name(request, settings)}{RESOURCE_PATH}{PATH}", '
+        f'scope="{LEAST}"'
+    )
     made.headers["WWW-Authenticate"] = f'{where}, error="invalid_token"' if shown else where
     return made
 

@@ -7,10 +7,18 @@ of what they speak.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
+
+
+@dataclass(frozen=True, slots=True)
+class SurfaceRoute:
+    """What stands for a route where another surface answers."""
+
+    path: str
 
 
 class Beside:
@@ -22,4 +30,7 @@ class Beside:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         there = self._surfaces.get(scope["path"]) if scope["type"] == "http" else None
+        if there is not None:
+            # Requests are counted and traced by the route that they came to.
+            scope["route"] = SurfaceRoute(scope["path"])
         await (there or self._app)(scope, receive, send)

@@ -298,9 +298,8 @@ class Door:
     async def _write_down(self, scope: Scope) -> None:
         """That a token or a session is in use, once its answer is out: nobody waits for it."""
         caller = scope.get("state", {}).get(_CALLER)
-        if isinstance(caller, Caller) and caller.stale:
-            with contextlib.suppress(Problem):
-                await _touch(self._database, caller)
+        if isinstance(caller, Caller):
+            await note_use(self._database, caller)
 
     async def _admit(self, scope: Scope) -> None:
         if not _among(self._open, scope):
@@ -341,6 +340,14 @@ def _check_shown(scope: Scope, headers: Headers, caller: Caller) -> None:
         shown += QueryParams(scope["query_string"]).getlist("workspace")
     if any(one != str(caller.workspace_id) for one in shown):
         raise other_workspace()
+
+
+async def note_use(database: Database, caller: Caller) -> None:
+    """Writes down that a token or a session is in use, where that was not done just now."""
+    if not caller.stale:
+        return
+    with contextlib.suppress(Problem):
+        await _touch(database, caller)
 
 
 async def _touch(database: Database, caller: Caller) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import Final, Literal
 
 MEDIA_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
@@ -53,6 +54,18 @@ def by_label(
     """A family with one label, a sample for each of its values."""
     samples = tuple(Sample(value, {label: shown}) for shown, value in values.items())
     return Family(name, sentence, samples, kind)
+
+
+def histogram(
+    name: str, sentence: str, bounds: Sequence[float], counts: Sequence[float], total: float
+) -> Family:
+    """A family of how often a value was within each bound; the last count is of those above all."""
+    within = accumulate(counts)
+    named = [*(str(bound) for bound in bounds), "+Inf"]
+    samples = [Sample(count, {"le": bound}, "_bucket")
+               for bound, count in zip(named, within, strict=True)]  # fmt: skip
+    samples += [Sample(total, ending="_sum"), Sample(sum(counts), ending="_count")]
+    return Family(name, sentence, samples, "histogram")
 
 
 def written(families: Iterable[Family]) -> str:

@@ -167,8 +167,8 @@ def _described(face: Face, capability: Capability, asked: Mapping[str, Any]) -> 
         return {"parameters": parameters}
     # Generators of clients make one class of a body, with the fields that it has at its top.
     whole, _ = flat(_plain(capability.input_schema))
-    shown = {name: schema for name, schema in whole["properties"].items() if name in asked}
-    schema = {**whole, "properties": shown, "required": required}
+    fields = {name: schema for name, schema in whole["properties"].items() if name in asked}
+    schema = {**whole, "properties": fields, "required": required}
     schema.pop("examples", None)
     body = takes_schema(schema)["requestBody"]
     return {"parameters": parameters, "requestBody": {**body, "required": bool(required)}}

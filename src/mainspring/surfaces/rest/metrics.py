@@ -18,10 +18,10 @@ from typing import Final
 from mainspring import __version__
 from mainspring.runs.fleet import MEANINGS, QueueSignals
 from mainspring.runs.health import Vitals
-from mainspring.runs.numbers import HouseNumbers
+from mainspring.runs.numbers import BOUNDS, HouseNumbers, Lasted
 from mainspring.runs.rows import FINAL
 from mainspring.store.database import PoolUse
-from mainspring.surfaces.rest.exposition import Family, Sample, by_label, gauge
+from mainspring.surfaces.rest.exposition import Family, Sample, by_label, gauge, histogram
 
 _STATUSES: Final = ("pending", "running", "waiting", *sorted(FINAL))
 _STARTED: Final = time.time()
@@ -37,6 +37,20 @@ def of_runs(recent: Mapping[str, int], ended: Mapping[str, float]) -> Iterator[F
         "status",
         ended,
         "counter",
+    )
+
+
+def of_work(runs: Lasted, steps: Lasted, spent: Mapping[str, float]) -> Iterator[Family]:
+    """How long runs and their steps took, and what was spent; of whom, as for ended runs."""
+    for name, sentence, lasted in (
+        ("run", "How long runs took that have ended since this process was first asked.", runs),
+        ("step", "How long the steps of these runs took, each try by itself.", steps),
+    ):
+        yield histogram(
+            f"mainspring_{name}_seconds", sentence, BOUNDS, lasted.counts, lasted.seconds
+        )
+    yield by_label(
+        "mainspring_spend_usd", "What was spent in this day and month (UTC).", "period", spent
     )
 
 

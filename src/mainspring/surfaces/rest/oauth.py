@@ -9,6 +9,7 @@ the standards give them, since clients of others read them.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import Final
 
 from fastapi import APIRouter, Depends, Request
@@ -41,7 +42,7 @@ from mainspring.workspace.oauth.exchange import Given, Shown, exchange_code, giv
 from mainspring.workspace.oauth.redirects import is_registered, with_answer
 from mainspring.workspace.oauth.refusals import Refusal
 from mainspring.workspace.oauth.requests import check_resource, keep_request, read_asked
-from mainspring.workspace.oauth.scopes import ROLES
+from mainspring.workspace.oauth.scopes import ROLES, within_registration
 from mainspring.workspace.people.signing_in import address_key
 
 # From one address: twenty registrations at once, and then one in a minute.
@@ -150,6 +151,7 @@ def _add_asking(made: APIRouter, rooms: Rooms) -> None:
             if twice:
                 raise Refusal("invalid_request", "A parameter is there twice, or is too long.")
             asked = read_asked(given, resources(request, rooms.settings))
+            asked = replace(asked, role=within_registration(asked.role, client.most))
             await _count(rooms, request, "authorize", REQUESTS)
         except Refusal as refusal:
             # A client that nobody has agreed to could be made to send people anywhere.

@@ -16,9 +16,11 @@ from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
 from mainspring.contracts.ids import new_id
+from mainspring.contracts.roles import Role
 from mainspring.store.audit import INSTALLATION, Entry, append_audit
 from mainspring.workspace.oauth.redirects import MOST, are_of_one, fault_of, place_of
 from mainspring.workspace.oauth.refusals import Refusal
+from mainspring.workspace.oauth.scopes import ROLES, role_registered, scope_of
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
@@ -47,6 +49,7 @@ MOST_UNUSED: Final = 2_000
 LONGEST_NAME: Final = 100
 METHODS: Final = ("none", "client_secret_post", "client_secret_basic")
 GRANT_TYPES: Final = ("authorization_code", "refresh_token")
+_SCOPES: Final = {role: word for word, role in ROLES.items()}
 _METADATA: Final = "invalid_client_metadata"
 
 
@@ -58,6 +61,8 @@ class Described:
     redirect_uris: tuple[str, ...]
     auth_method: str
     renews: bool
+    # The most that it will ask for; None: it did not say.
+    most: Role | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +76,16 @@ class Client:
     secret_hash: bytes | None
     renews: bool
     created_at: datetime
+    # The most that it may ask for, as it said when it registered; None: it did not say.
+    most: Role | None = None
+
+    @property
+    def client_id(self) -> str:
+        """What it calls itself. The scope of its registration is a part of that.
+
+        A client could as well register without one, so nothing has to keep it from leaving it out.
+        """
+        return str(self.id) if self.most is None else f"{self.id}.{_SCOPES[self.most]}"
 
 
 def read_description(given: Any) -> Described:
@@ -87,13 +102,13 @@ def read_description(given: Any) -> Described:
     if given.get("response_types", ["code"]) != ["code"]:
         raise Refusal(_METADATA, "The only response type is code.")
     return Described(_name(given.get("client_name"), uris[0]), uris, method,
-                     "refresh_token" in types)  # fmt: skip
+                     "refresh_token" in types, role_registered(given.get("scope")))  # fmt: skip
 
 
 def as_registered(client: Client, secret: str | None) -> dict[str, Any]:
     """The answer to a registration; the secret is shown once."""
     shown = {
-        "client_id": str(client.id),
+        "client_id": client.client_id,
         "client_id_issued_at": int(client.created_at.timestamp()),
         "client_name": client.name,
         "redirect_uris": list(client.redirect_uris),
@@ -101,6 +116,8 @@ def as_registered(client: Client, secret: str | None) -> dict[str, Any]:
         "grant_types": list(GRANT_TYPES if client.renews else GRANT_TYPES[:1]),
         "response_types": ["code"],
     }
+    if client.most is not None:
+        shown["scope"] = scope_of(client.most)
     if secret is not None:
         shown |= {"client_secret": secret, "client_secret_expires_at": 0}
     return shown
@@ -119,7 +136,7 @@ async def register(
         _ADD, new_id(), described.name, list(described.redirect_uris), described.auth_method,
         None if secret is None else hash_of(secret), described.renews,
     )  # fmt: skip
-    client = _client(row)
+    client = _client(row, described.most)
     if told:
         detail = {"name": client.name, "redirect": place_of(client.redirect_uris[0]).name}
         entry = Entry(INSTALLATION, "stranger", None, "client_registered", str(client.id), detail)
@@ -129,13 +146,16 @@ async def register(
 
 async def find_client(tx: Transaction, client_id: str | None) -> Client | None:
     """The client that calls itself so."""
+    plain, parted, scope = (client_id or "").partition(".")
+    most = ROLES.get(scope)
     try:
-        named = UUID(client_id or "")
+        named = UUID(plain)
     except ValueError:
         return None
     # An id has one spelling here, as every other text that is compared.
-    row = await tx.fetchrow(_FIND, named) if str(named) == client_id else None
-    return None if row is None else _client(row)
+    known = str(named) == plain and (most is not None or not parted)
+    row = await tx.fetchrow(_FIND, named) if known else None
+    return None if row is None else _client(row, most)
 
 
 async def note_use(tx: Transaction, client_id: UUID) -> None:
@@ -176,5 +196,5 @@ def _name(given: Any, first: str) -> str:
     return shown[:LONGEST_NAME] or place_of(first).name
 
 
-def _client(row: Any) -> Client:
-    return Client(**{**dict(row), "redirect_uris": tuple(row["redirect_uris"])})
+def _client(row: Any, most: Role | None) -> Client:
+    return Client(**{**dict(row), "redirect_uris": tuple(row["redirect_uris"])}, most=most)

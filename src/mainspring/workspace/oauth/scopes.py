@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Final
+from typing import Any, Final
 
 from mainspring.contracts.roles import Permission, Role, lesser
 from mainspring.workspace.oauth.refusals import Refusal
@@ -16,6 +16,8 @@ from mainspring.workspace.oauth.refusals import Refusal
 ROLES: Final[Mapping[str, Role]] = MappingProxyType(
     {"read": Role.VIEWER, "operate": Role.OPERATOR, "edit": Role.EDITOR}
 )
+# What the 401 of the MCP server names, so that no client asks for everything by default.
+LEAST: Final = "read"
 # Clients that want to be renewed may say so; whether they are was said when they registered.
 _OF_NO_ACCOUNT: Final = frozenset({"offline_access"})
 _LONGEST: Final = 1_000
@@ -30,6 +32,23 @@ def role_asked(scope: str | None) -> Role | None:
     if any(word not in ROLES for word in named):
         raise Refusal("invalid_scope", f"A scope is made of {', '.join(ROLES)}.")
     return max((ROLES[word] for word in named), key=lambda role: role.rank)
+
+
+def role_registered(scope: Any) -> Role | None:
+    """The role of the scope that a client registers with; words of other servers do not count."""
+    words = scope[:_LONGEST].split(" ") if isinstance(scope, str) else []
+    named = [ROLES[word] for word in words if word in ROLES]
+    return max(named, key=lambda role: role.rank) if named else None
+
+
+def within_registration(asked: Role | None, registered: Role | None) -> Role | None:
+    """What a request asks for, at most what its client registered for; None: the person chooses.
+
+    Clients register and ask for what the 401 names, so the least scope is no limit that they
+    chose: it is preselected, and the person may give more.
+    """
+    role = asked if registered is None else lesser(asked or registered, registered)
+    return None if role is ROLES[LEAST] else role
 
 
 def scope_of(role: Role) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from dataclasses import replace
 from urllib.parse import urlencode, urlsplit
 
 from mainspring.contracts.roles import Role
@@ -103,9 +105,12 @@ async def test_a_person_reads_what_is_asked_and_gives_no_more_than_they_have(
     assert not any(tool["role"] in {"admin", "owner"} for tool in tools.values())
 
     # Nothing that was tampered with is taken, and the question is still there afterwards.
+    # The 401 names read, so asking for it leaves more to the person, who is offered the least.
     viewer = await read_request(ada, await guest.ask(scope="read"))
-    assert [choice["role"] for choice in viewer["choices"]] == ["viewer"]
-    small = await guest.ask(scope="read")
+    assert (viewer["suggested"], len(viewer["choices"])) == ("viewer", 3)
+    operator = await read_request(ada, await guest.ask(scope="operate"))
+    assert [choice["role"] for choice in operator["choices"]] == ["viewer", "operator"]
+    small = await guest.ask(scope="operate")
     await read_request(ada, small)
     for asked, role, status in (
         (request_id, "owner", 403), (request_id, "admin", 403), (request_id, None, 422),
@@ -203,6 +208,36 @@ async def test_agreement_holds_for_the_address_it_was_given_for_and_for_no_other
     assert not await passes(LOOPBACK)
 
 
+async def _last_use(browser: Browser) -> str | None:
+    """When the client was last used; it is written down once the answer is out."""
+    async with asyncio.timeout(10):
+        while True:
+            [one] = (await browser.ask("GET", "/oauth/clients")).json()["clients"]
+            used: str | None = one["last_used_at"]
+            if used is not None:
+                return used
+            await asyncio.sleep(0.02)
+
+
+async def test_the_scope_of_a_registration_is_kept_and_bounds_what_is_asked(
+    people: Api, ada: Browser
+) -> None:
+    guest = await register(people, scope="read operate offline_access profile")
+    assert guest.known["scope"] == "read operate"
+    # Nothing asked, and everything that the server has: both mean what it registered for.
+    for scope in (None, "read operate edit"):
+        shown = await read_request(ada, await guest.ask(scope=scope))
+        assert (shown["asked"], shown["suggested"]) == ("operator", "operator")
+        assert [choice["role"] for choice in shown["choices"]] == ["viewer", "operator"]
+    given = await guest.connect(ada, Role.OPERATOR)
+    assert given["scope"] == "read operate"
+    least = await register(people, scope="read")
+    shown = await read_request(ada, await least.ask(scope=None))
+    assert shown["suggested"] == "viewer"
+    unknown = replace(guest, known={"client_id": f"{guest.id}.edit"})
+    assert (await unknown.authorize()).status_code == 400
+
+
 async def test_agreement_is_remembered_a_wider_request_asks_again_and_less_applies_at_once(
     people: Api, ada: Browser
 ) -> None:
@@ -222,21 +257,23 @@ async def test_agreement_is_remembered_a_wider_request_asks_again_and_less_appli
     assert (wider["passes"], wider["suggested"]) == (False, "editor")
     # On somebody's own machine any program may say that it is this client.
     local = await read_request(ada, await guest.ask(scope="read"))
-    assert (local["passes"], local["suggested"]) == (False, "viewer")
+    assert (local["passes"], local["suggested"]) == (False, "operator")
 
     listed = (await ada.ask("GET", "/oauth/clients")).json()
     assert listed["address"] == f"{people.address}/mcp"
     assert [(one["name"], one["role"], one["active"]) for one in listed["clients"]] == [
         ("Assistant", "operator", True)
     ]
+    assert listed["clients"][0]["last_used_at"] is None
     wire = Wire(people.stranger, people.address, given["access_token"])
     before = (await wire.tools()).keys()
+    assert (await _last_use(ada)) is not None
     # A client that asks for less on another day keeps what it holds.
-    await agreed(ada, await guest.ask(scope="read"), Role.VIEWER)
+    await agreed(ada, await guest.ask(scope="read"), Role.OPERATOR)
     assert (await wire.tools()).keys() == before
     await agreed(ada, await guest.ask(), Role.VIEWER)
     assert (await wire.tools()).keys() < before
     actions = await people.house.database.fetch(
         "SELECT action, detail FROM audit_log WHERE action = 'answer_client_request' ORDER BY id"
     )
-    assert [row["detail"]["role"] for row in actions] == ["operator", "viewer", "viewer"]
+    assert [row["detail"]["role"] for row in actions] == ["operator", "operator", "viewer"]

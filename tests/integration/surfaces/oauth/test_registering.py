@@ -55,6 +55,7 @@ async def test_a_client_is_told_where_to_go_under_the_name_it_used(people: Api) 
     stale = {"authorization": "Bearer msk_" + "A" * 43}
     unknown = await people.stranger.post("/mcp", json={}, headers=stale)
     where = f'resource_metadata="{people.address}/.well-known/oauth-protected-resource/mcp"'
+    where += ', scope="read"'
     assert (nobody.status_code, unknown.status_code) == (401, 401)
     assert nobody.headers["www-authenticate"] == f"Bearer {where}"
     assert unknown.headers["www-authenticate"] == f'Bearer {where}, error="invalid_token"'

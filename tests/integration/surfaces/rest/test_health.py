@@ -139,6 +139,48 @@ async def test_the_numbers_are_in_the_text_format_of_prometheus(bench: Bench, ap
         assert secret not in theirs
 
 
+async def test_metrics_say_how_long_runs_and_steps_took_and_what_was_spent(
+    bench: Bench, api: Api
+) -> None:
+    await api.client.get("/api/v1/metrics")
+    run = await bench.run(document(PLAN))
+    await bench.house.database.execute(
+        "INSERT INTO spend (workspace_id, automation_id, day, usd)"
+        " VALUES ($1, $2, (now() AT TIME ZONE 'UTC')::date, 1.25)",
+        bench.house.workspace_id, run["automation_id"],
+    )  # fmt: skip
+    user = await make_person(
+        bench.house.database, "eve@example.org", workspace_id=bench.house.workspace_id
+    )
+    known = await token_of(bench.house.database, bench.house.workspace_id, user.id)
+
+    for headers in ({}, known):
+        client = api.stranger if headers else api.client
+        found = read_metrics((await client.get("/api/v1/metrics", headers=headers)).text)
+        for name in ("run", "step"):
+            counted = value(found, f"mainspring_{name}_seconds", of="_count")
+            assert counted == 1
+            assert value(found, f"mainspring_{name}_seconds", of="_bucket", le="+Inf") == 1
+            assert value(found, f"mainspring_{name}_seconds", of="_sum") < 60
+        assert value(found, "mainspring_spend_usd", period="day") == 1.25
+        assert value(found, "mainspring_spend_usd", period="month") == 1.25
+    took = (run["finished_at"] - run["started_at"]).total_seconds()
+    assert value(found, "mainspring_run_seconds", of="_sum") == pytest.approx(took, abs=0.001)
+
+
+async def test_mcp_requests_are_counted_by_their_route(api: Api) -> None:
+    ping = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+    assert (await api.client.post("/mcp", json=ping)).status_code == 200
+    assert (await api.stranger.post("/mcp", json=ping)).status_code == 401
+
+    found = read_metrics((await api.client.get("/api/v1/metrics")).text)
+    for status in ("200", "401"):
+        asked = {"method": "POST", "route": "/mcp", "status": status}
+        assert value(found, "mainspring_http_requests_total", **asked) == 1
+    counted = found["mainspring_http_requests_total"].samples
+    assert not [labels for _, labels in counted if ("route", "none") in labels]
+
+
 async def test_who_is_about_to_stop_says_so_before_it_does(bench: Bench, api: Api) -> None:
     assert (await api.stranger.get("/readyz")).json()["status"] == "ok"
     assert (await api.stranger.get("/livez")).json() == {"status": "ok"}

@@ -33,7 +33,7 @@ from mainspring.runs.health import (
     read_vitals,
     recent_runs,
 )
-from mainspring.runs.numbers import EndedRuns, read_house
+from mainspring.runs.numbers import EndedRuns, read_house, read_spent
 from mainspring.store.database import Database
 from mainspring.store.migrate import PACKAGED, read_migrations, tables_version
 from mainspring.store.storage import has_no_room
@@ -293,9 +293,15 @@ class _Numbers:
             recent = await recent_runs(connection, caller.workspace_id, hour)
             queues = await read_signals(connection)
             await self._ended.look(connection)
+            spent = await read_spent(connection, None if looks_after else caller.workspace_id)
             house = await read_house(connection) if looks_after else None
-        ended = self._ended.by_status(None if looks_after else caller.workspace_id)
-        found = [*metrics.of_runs(recent, ended), *metrics.of_house(vitals, queues, took)]
+        of_whom = None if looks_after else caller.workspace_id
+        runs, steps = (self._ended.lasted(what, of_whom) for what in ("run", "step"))
+        found = [
+            *metrics.of_runs(recent, self._ended.by_status(of_whom)),
+            *metrics.of_work(runs, steps, spent),
+            *metrics.of_house(vitals, queues, took),
+        ]
         # What the machine has is for those who look after it, not for every workspace on it.
         if house is not None:
             found += metrics.of_machine(house, rooms.database.in_use(), rooms.settings.home)
