@@ -1,138 +1,105 @@
-// One stream per tab: what happens in the workspace, told as it happens.
+// What happens in the workspace, told as it happens.
 //
-// The shell keeps it open. A screen that wants to hear of one run names it, and the stream is
-// opened again for that run too. The browser comes back by itself after a short break, with the
-// id of the last event that it heard; after a refusal, or when the tab has slept, it is opened
-// anew, each time a little later until it works.
+// The tabs of a browser share one stream, which a worker holds open; see stream.ts. The shell
+// follows the workspace, and a screen that shows one run names it. A browser without shared workers
+// (most phones) opens a stream for the tab that is in front, and closes it when the tab is hidden.
 
-import { useEffect, useRef, useSyncExternalStore } from "react";
+import { useEffect, useRef, useState, useSyncExternalStore } from "react";
 import { refresh } from "./client";
+import { type Asking, type Heard, StreamHub, type Telling } from "./stream";
 
-export type Heard = { kind: string; data: Record<string, unknown> };
+export type { Heard } from "./stream";
 type Listener = (heard: Heard) => void;
+type State = "opening" | "open" | "refused" | "lost";
 
-const KINDS = ["run", "inbox", "step", "output", "end", "problem", "watched"] as const;
-const FIRST_PAUSE = 1_000;
-const LONGEST_PAUSE = 30_000;
-// A tab that was not run for so long has slept, and its connection is likely gone without a word.
-const TICK = 15_000;
-const SLEPT = 60_000;
+// Told of the runs that are named alone, and only to the screen that shows the run.
+const OF_ONE_RUN = new Set(["step", "output", "watched", "end"]);
+// A shorter break is not worth a word.
+const LOST_FOR = 1_000;
 
-const listeners = new Set<Listener>();
+const listeners = new Map<Listener, string | undefined>();
 const watchers = new Set<() => void>();
-let wanted = false;
-// The workspace that this page shows.
-let shown = "";
-let source: EventSource | null = null;
+/** The workspace that this page shows; null while nobody is signed in. */
+let shown: string | null = null;
 let watched: string | null = null;
 let told: Heard | null = null;
-let connected = false;
-let failures = 0;
-// Something may have happened that nobody was told of.
-let missed = false;
-let again: ReturnType<typeof setTimeout> | undefined;
+let state: State = "opening";
+let link: ((asking: Asking) => void) | null = null;
+let shared = typeof SharedWorker !== "undefined";
 
-function tellConnected(value: boolean) {
-  if (connected === value) return;
-  connected = value;
+function setState(value: State) {
+  if (state === value) return;
+  state = value;
   for (const watcher of watchers) watcher();
 }
 
-function close() {
-  clearTimeout(again);
-  source?.close();
-  source = null;
-}
-
-/** How long to wait before the stream is opened once more, in milliseconds. */
-export function pause(failed: number): number {
-  return Math.min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** Math.min(failed, 5));
-}
-
-/** What the stream is asked for: it is refused when the session looks at another workspace. */
-const asked = (workspace: string, run: string | null): Record<string, string> =>
-  run ? { workspace, run_id: run } : { workspace };
-
-function open() {
-  close();
-  if (!wanted) return;
-  const mine = new EventSource(`/api/v1/stream?${new URLSearchParams(asked(shown, watched))}`);
-  source = mine;
-  mine.onopen = () => {
-    failures = 0;
-    tellConnected(true);
-    if (missed) void refresh("/api/v1/");
-    missed = false;
-  };
-  mine.onerror = () => {
-    if (mine !== source) return;
-    tellConnected(false);
-    // The browser tries again by itself unless it was refused: then somebody has to.
-    if (mine.readyState === EventSource.CLOSED) openRefused();
-  };
-  for (const kind of KINDS) {
-    mine.addEventListener(kind, (event) => {
-      if (mine === source) hear(kind, event as MessageEvent<string>);
-    });
+function hear(telling: Telling) {
+  if (telling.type === "heard") {
+    const { heard } = telling;
+    if (heard.kind === "inbox") told = heard;
+    for (const [listener, run] of [...listeners]) {
+      if (!OF_ONE_RUN.has(heard.kind) || run === heard.data.run_id) listener(heard);
+    }
+  } else if (telling.type === "open") {
+    setState("open");
+    if (telling.missed) void refresh("/api/v1/");
+  } else {
+    setState(telling.refused ? "refused" : "lost");
+    // A stream is refused when nobody is signed in any longer, or not to this workspace: then who is?
+    if (telling.refused) void refresh("/api/v1/session");
   }
 }
 
-function openLater() {
-  missed = true;
-  clearTimeout(again);
-  again = setTimeout(open, pause(failures));
-  failures += 1;
+function linkToWorker(): (asking: Asking) => void {
+  const worker = new SharedWorker(new URL("./stream.worker.ts", import.meta.url), {
+    type: "module",
+    name: "mainspring-stream",
+  });
+  worker.port.onmessage = ({ data }: MessageEvent<Telling>) => hear(data);
+  worker.onerror = () => {
+    // It could not be loaded: then this tab has a stream of its own.
+    shared = false;
+    link = null;
+    follow();
+  };
+  return (asking) => worker.port.postMessage(asking);
 }
 
-function openAnew() {
-  missed = true;
-  open();
+function linkOfThisTab(): (asking: Asking) => void {
+  const hub = new StreamHub();
+  const reader = { postMessage: hear };
+  return (asking) => hub.ask(reader, asking);
 }
 
-function hear(kind: string, event: MessageEvent<string>) {
-  const heard = { kind, data: JSON.parse(event.data) as Record<string, unknown> };
-  if (kind === "inbox") told = heard;
-  for (const listener of [...listeners]) listener(heard);
-  // The last word of a stream that the server has ended.
-  if (kind === "problem") {
-    close();
-    tellConnected(false);
-    openRefused();
-  }
+function follow() {
+  if (shown === null || (!shared && document.hidden)) return leave();
+  link ??= shared ? linkToWorker() : linkOfThisTab();
+  link({ type: "follow", workspace: shown, run: watched });
 }
 
-/** A stream is refused when nobody is signed in any longer, or not to this workspace: then who is? */
-function openRefused() {
-  openLater();
-  void refresh("/api/v1/session");
+function leave() {
+  link?.({ type: "leave" });
 }
 
-/** Opens the stream of a workspace for as long as somebody is signed in. */
+/** Follows a workspace for as long as somebody is signed in. */
 export function useLiveStream(workspace: string): void {
   useEffect(() => {
-    wanted = true;
     shown = workspace;
     told = null;
-    open();
-    let looked = Date.now();
-    const wake = () => {
-      const slept = Date.now() - looked > SLEPT;
-      looked = Date.now();
-      if (slept || (!connected && !document.hidden)) openAnew();
-    };
-    const timer = setInterval(() => {
-      if (Date.now() - looked > SLEPT) openAnew();
-      looked = Date.now();
-    }, TICK);
-    document.addEventListener("visibilitychange", wake);
-    addEventListener("online", wake);
+    follow();
+    // Whoever comes back to a tab does not wait until it is the stream's time to be opened again.
+    document.addEventListener("visibilitychange", follow);
+    addEventListener("online", follow);
+    addEventListener("pageshow", follow);
+    addEventListener("pagehide", leave);
     return () => {
-      wanted = false;
-      clearInterval(timer);
-      document.removeEventListener("visibilitychange", wake);
-      removeEventListener("online", wake);
-      close();
-      tellConnected(false);
+      shown = null;
+      document.removeEventListener("visibilitychange", follow);
+      removeEventListener("online", follow);
+      removeEventListener("pageshow", follow);
+      removeEventListener("pagehide", leave);
+      leave();
+      setState("opening");
     };
   }, [workspace]);
 }
@@ -145,31 +112,49 @@ export function useLive(listener: Listener, runId?: string): void {
   });
   useEffect(() => {
     const hearing: Listener = (heard) => latest.current(heard);
-    listeners.add(hearing);
+    listeners.set(hearing, runId);
     // Whoever comes later is told the numbers too: the stream tells them only when they change.
     if (told) hearing(told);
     if (runId && watched !== runId) {
       watched = runId;
-      open();
+      follow();
     }
     return () => {
       listeners.delete(hearing);
       if (runId && watched === runId) {
         watched = null;
         // Unless another run is named at once, nobody wants to hear of this one any longer.
-        queueMicrotask(() => watched ?? open());
+        queueMicrotask(() => watched ?? follow());
       }
     };
   }, [runId]);
 }
 
-/** Whether the stream is open now. */
-export function useConnected(): boolean {
+function useStreamState(): State {
   return useSyncExternalStore(
     (watcher) => {
       watchers.add(watcher);
       return () => watchers.delete(watcher);
     },
-    () => connected,
+    () => state,
   );
+}
+
+/** Whether the stream is open now. */
+export function useConnected(): boolean {
+  const now = useStreamState();
+  return now === "open";
+}
+
+/** Whether the server has not answered for a while. */
+export function useLost(): boolean {
+  const now = useStreamState();
+  const lost = now === "lost";
+  const [long, setLong] = useState(false);
+  useEffect(() => {
+    if (!lost) return setLong(false);
+    const timer = setTimeout(() => setLong(true), LOST_FOR);
+    return () => clearTimeout(timer);
+  }, [lost]);
+  return lost && long;
 }

@@ -28,6 +28,8 @@ _APART: Final = {
 # The question itself gives its opener nothing: it hears no messages and stands in no frame.
 _ANSWERED: Final = "/oauth/consent/{request_id}"
 _BESIDE: Final = {**_APART, "Cross-Origin-Opener-Policy": "unsafe-none"}
+# A worker that the page starts has the policy of its own script, not that of the document.
+_WORKER: Final = "default-src 'none'; script-src 'self'; connect-src 'self'; frame-ancestors 'none'"
 # A file whose name holds its content's digest never changes.
 _FOREVER: Final = "public, max-age=31536000, immutable"
 
@@ -82,6 +84,8 @@ def _file(page: Page, name: str, encodings: str) -> Response:
         "Vary": "Accept-Encoding",
         **_APART,
     }
+    if name.endswith(".js"):
+        headers["Content-Security-Policy"] = _WORKER
     if asset.squeezed is not None and "gzip" in encodings:
         headers["Content-Encoding"] = "gzip"
         return Response(asset.squeezed, 200, headers, asset.media_type)

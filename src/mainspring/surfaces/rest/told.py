@@ -7,6 +7,7 @@ part is looked at as often as it must be: a run under way many times a second, n
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
@@ -30,7 +31,11 @@ _NOTHING: Final = Mark()
 
 @dataclass(frozen=True, slots=True)
 class PageMark:
-    """How far a page has been told: of all runs by time, of its one run by a mark."""
+    """How far a page has been told: of all runs by time, of its one run by a mark.
+
+    With several runs only the time is kept: a stream that goes on tells of each of them from its
+    beginning, and the reader knows by the numbers of the pieces what it has already.
+    """
 
     moment: datetime | None = None
     run: Mark = _NOTHING
@@ -82,21 +87,22 @@ class WatchedRun:
 
 
 class WatchedPage:
-    """A workspace as one page shows it, and perhaps one run of it closely."""
+    """A workspace as one page shows it, and perhaps some runs of it closely."""
 
-    def __init__(self, side: Walled, reader: Actor, run_id: UUID | None, mark: PageMark) -> None:
+    def __init__(
+        self, side: Walled, reader: Actor, run_ids: Sequence[UUID], mark: PageMark
+    ) -> None:
         self._side = side
         self._reader = reader
         space = reader.workspace_id
         self._runs = WorkspaceWatch(space, since=mark.moment)
-        self._run = None if run_id is None else WatchedRun(side, space, run_id, mark.run)
-        self._mark = mark
+        self._alone = len(run_ids) == 1
+        begun = mark.run if self._alone else _NOTHING
+        self._closely = [_Followed(WatchedRun(side, space, one, begun), one) for one in run_ids]
+        self._mark = replace(mark, run=begun)
         self._waiting: dict[str, Any] | None = None
         self._runs_due = _Due(RUNS_SECONDS)
         self._waiting_due = _Due(WAITING_SECONDS)
-        # Somebody may go on with a run that is over: it is looked at again, but not so often.
-        self._run_due = _Due(RUNS_SECONDS)
-        self._over = False
 
     def read_as(self, reader: Actor) -> None:
         """From here on for the same reader, who may have another role now."""
@@ -106,25 +112,27 @@ class WatchedPage:
         told: list[Told] = []
         async with self._side.acquire() as connection:
             # What somebody looks at closely is told first.
-            if self._run is not None and (not self._over or self._run_due.now()):
-                told += await self._of_the_run(connection, self._run)
+            for run in self._closely:
+                if not run.over or run.due.now():
+                    told += await self._of_one_run(connection, run)
             if self._runs_due.now():
                 told += await self._of_runs(connection)
             if self._waiting_due.now():
                 told += await self._of_waiting(connection)
         return Look(told)
 
-    async def _of_the_run(self, tx: Transaction, run: WatchedRun) -> list[Told]:
+    async def _of_one_run(self, tx: Transaction, run: _Followed) -> list[Told]:
         before, told = self._mark, []
-        found = await run.look_over(tx)
+        found = await run.watched.look_over(tx)
         for one in found.told:
-            mark = None if one.id is None else Mark.read(one.id)
+            mark = Mark.read(one.id) if self._alone and one.id is not None else None
             self._mark = replace(self._mark, run=mark or before.run)
             # Every run has its event "run"; the changes of this one have a name of their own.
             kind = "watched" if one.kind == "run" else one.kind
-            told.append(Told(kind, one.data, self._mark.write() or None))
+            data = {**one.data, "run_id": run.run_id}
+            told.append(Told(kind, data, self._mark.write() or None))
         if found.told:
-            self._over = found.over
+            run.over = found.over
         return told
 
     async def _of_runs(self, tx: Transaction) -> list[Told]:
@@ -137,7 +145,19 @@ class WatchedPage:
         if now == self._waiting:
             return []
         self._waiting = now
-        return [Told("inbox", now)]
+        # It is told at every opening, so that each reader has an id to come back with.
+        return [Told("inbox", now, self._mark.write() or None)]
+
+
+class _Followed:
+    """One of the runs that a page is told of closely."""
+
+    def __init__(self, watched: WatchedRun, run_id: UUID) -> None:
+        self.watched = watched
+        self.run_id = run_id
+        self.over = False
+        # Somebody may go on with a run that is over: it is looked at again, but not so often.
+        self.due = _Due(RUNS_SECONDS)
 
 
 class _Due:

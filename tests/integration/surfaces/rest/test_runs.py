@@ -215,6 +215,42 @@ async def test_a_page_hears_of_everything_over_one_stream(api: Api, bench: Bench
     assert missing.status_code == 404
 
 
+async def test_a_page_follows_several_runs_over_one_stream(api: Api, bench: Bench) -> None:
+    made = [str((await bench.dispatch(ONE)).run_id) for _ in range(2)]
+    path = f"/api/v1/stream?run_id={made[0]}&run_id={made[1]}&run_id={made[0]}"
+
+    def is_end(of: str) -> Callable[[dict[str, Any]], bool]:
+        return lambda event: event["event"] == "end" and event["data"]["run_id"] == of
+
+    async with asyncio.timeout(PATIENCE), bench.worker():
+        before = await _until(api, path, *map(is_end, made))
+        # With several runs, and with the part of an id that says nothing of them, from the start.
+        last = before[-1]["id"]
+        again = await _until(api, path, *map(is_end, made), after=last)
+        one = f"/api/v1/stream?run_id={made[0]}"
+        alone = await _until(api, one, is_end(made[0]), after=last.partition("~")[0])
+    for heard, runs in ((before, made), (again, made), (alone, made[:1])):
+        steps = [event["data"]["run_id"] for event in heard if event["event"] == "step"]
+        assert sorted(steps) == sorted(runs)
+    many = "&".join(f"run_id={new_id()}" for _ in range(5))
+    refused = await api.client.get(f"/api/v1/stream?{many}")
+    assert refused.status_code == 422, refused.text
+
+
+async def test_the_first_event_of_a_page_has_an_id_to_come_back_with(
+    api: Api, bench: Bench
+) -> None:
+    async with asyncio.timeout(PATIENCE), bench.worker():
+        (opening,) = await _until(api, "/api/v1/stream", lambda event: event["event"] == "inbox")
+        # It begins and ends while nobody is connected, and is told of all the same.
+        made = await bench.dispatch(ONE)
+        await bench.until(made.run_id, "succeeded")
+        await _until(
+            api, "/api/v1/stream", lambda event: event["data"].get("id") == str(made.run_id),
+            after=opening["id"],
+        )  # fmt: skip
+
+
 async def _until(
     api: Api, path: str, *wanted: Callable[[dict[str, Any]], bool], after: str | None = None
 ) -> list[dict[str, Any]]:
@@ -222,7 +258,7 @@ async def _until(
     headers = {} if after is None else {"Last-Event-ID": after}
     seen: list[dict[str, Any]] = []
     async with api.client.stream("GET", path, headers=headers) as answer:
-        assert answer.status_code == 200
+        assert answer.status_code == 200, await answer.aread()
         async for event in told(answer):
             seen.append(event)
             if all(any(map(one, seen)) for one in wanted):
@@ -237,7 +273,7 @@ async def test_a_stream_ends_when_the_token_that_opened_it_is_revoked(api: Api) 
         asyncio.timeout(20),
         api.stranger.stream("GET", "/api/v1/stream", headers=headers) as answer,
     ):
-        assert answer.status_code == 200
+        assert answer.status_code == 200, await answer.aread()
         revoked = await api.client.delete(f"/api/v1/tokens/{made.json()['token']['id']}")
         assert revoked.status_code == 200, revoked.text
         events = [event async for event in told(answer)]
@@ -258,7 +294,7 @@ async def test_a_stream_ends_when_its_reader_is_in_the_workspace_no_longer(
         assert (await eve.ask("POST", "/session/workspace", json=here)).status_code == 200
         path = f"/api/v1/stream?workspace={house.workspace_id}"
         async with eve.client.stream("GET", path) as answer:
-            assert answer.status_code == 200
+            assert answer.status_code == 200, await answer.aread()
             if removed:
                 gone = await api.client.delete(f"/api/v1/members/{user.id}")
             else:

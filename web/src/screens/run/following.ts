@@ -71,8 +71,10 @@ export function useFollowing(runId: string) {
     setNews(NO_NEWS);
   }, [runId]);
   const hear = useCallback((one: Heard) => {
-    if (!["step", "output", "watched", "end"].includes(one.kind)) return;
-    heard.current.push(one);
+    const isOfThisRun = ["step", "output", "watched", "end"].includes(one.kind);
+    // Of a run that too many tabs beside this one follow, only its changes are told.
+    if (!isOfThisRun && (one.kind !== "run" || one.data.id !== runId)) return;
+    if (isOfThisRun) heard.current.push(one);
     flush.current ??= setTimeout(() => {
       const all = heard.current;
       heard.current = [];
@@ -85,7 +87,7 @@ export function useFollowing(runId: string) {
       readAgain.current = undefined;
       void refresh("/api/v1/runs/{run_id}");
     }, READ_AGAIN);
-  }, []);
+  }, [runId]);
   useLive(hear, asked.data?.id);
   const run = useMemo(
     () => asked.data ? merged(asked.data, asked.dataUpdatedAt, news) : undefined,

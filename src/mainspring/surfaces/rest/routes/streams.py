@@ -2,7 +2,7 @@
 
 ``/runs/{run_id}/stream`` tells of one run and ends with it. ``/stream`` tells a whole page all that
 it needs, over one connection, until the reader leaves: every run of the workspace, what waits for
-the reader, and the steps of one run if it is named.
+the reader, and the steps of those runs that are named.
 """
 
 from __future__ import annotations
@@ -29,15 +29,19 @@ from mainspring.surfaces.rooms import Rooms
 
 RUN_SECONDS: Final = 0.15
 WORKSPACE_SECONDS: Final = 0.4
+# Each run that is watched closely costs a look at the tables several times a second.
+MOST_WATCHED: Final = 4
 # How long a stream goes on for somebody who was shut out meanwhile.
 ASK_AGAIN_SECONDS: Final = 1.0
 
 _PAGE_EVENTS: Final = (
     "Events: run, for each run that is new or has changed, as in a list of runs; inbox, with the "
     "numbers drafts, approvals, consents, failures and unread, at the opening and whenever they "
-    "change. With run_id also, of that run: step, for each try that is over or has begun to wait; "
-    "output, for what its steps say; watched, when it has changed; end, when it is over, with its "
-    "story. Each id says how far you have been told of all of it."
+    "change. With run_id also, of each run that it names: step, for each try that is over or has "
+    "begun to wait; output, for what its steps say; watched, when it has changed; end, when it is "
+    "over, with its story; all of them with its run_id. Each id says how far you have been told of "
+    "all of it; its part before the character ~ says it of the workspace alone, and a stream that "
+    "is opened with this part, or with several runs, tells of those runs from their beginning."
 )
 
 LastEventId = Annotated[
@@ -50,6 +54,15 @@ ShownWorkspace = Annotated[
     Query(
         description="For a browser: the workspace that its page shows. The stream is refused "
         "when the session looks at another one."
+    ),
+]
+
+
+WatchedRuns = Annotated[
+    tuple[UUID, ...],
+    Query(
+        max_length=MOST_WATCHED,
+        description="Tell of the steps and the output of this run too; once for each run.",
     ),
 ]
 
@@ -86,7 +99,7 @@ def routes(rooms: Rooms) -> APIRouter:
 
     @made.get(
         "/stream",
-        summary="Watch the workspace: its runs, what waits for you, and one run closely",
+        summary="Watch the workspace: its runs, what waits for you, and some runs closely",
         response_class=StreamingResponse,
         responses=_stream(_PAGE_EVENTS),
     )
@@ -94,22 +107,21 @@ def routes(rooms: Rooms) -> APIRouter:
     async def stream_runs(
         request: Request,
         caller: SignedIn,
-        run_id: Annotated[
-            UUID | None, Query(description="Tell of the steps and the output of this run too.")
-        ] = None,
+        run_id: WatchedRuns = (),
         workspace: ShownWorkspace = None,
         last_event_id: LastEventId = None,
     ) -> StreamingResponse:
         # The door has looked at the workspace.
         mark = _page_mark(last_event_id)
-        watched = WatchedPage(caller.database, caller.actor, run_id, mark)
+        # A run that is named twice is told of once.
+        watched = WatchedPage(caller.database, caller.actor, [*dict.fromkeys(run_id)], mark)
         # A run that is not there is said as a status, before the stream begins.
         waiting = [await watched.look()]
 
         async def look() -> Look:
             return waiting.pop() if waiting else await watched.look()
 
-        pace = WORKSPACE_SECONDS if run_id is None else RUN_SECONDS
+        pace = RUN_SECONDS if run_id else WORKSPACE_SECONDS
         seen = _watched(look, caller, watched.read_as)
         return streams.open(request, seen, pace, caller.member_id)
 

@@ -1,0 +1,53 @@
+"""Many tabs of one browser: all of them stay usable, and all of them hear what happens."""
+
+from __future__ import annotations
+
+from playwright.sync_api import expect
+
+from tests.acceptance.commands import definition, step
+from tests.kit.browsers import House
+
+# A browser keeps at most six connections to one server open.
+TABS = 8
+SAYS = """
+for (let at = 0; at < 600; at++) {
+  console.log(`tick ${input.name} ${at}`);
+  await new Promise((go) => setTimeout(go, 100));
+}
+"""
+
+
+def test_eight_tabs_stay_usable_and_hear_what_happens(house: House) -> None:
+    made = house.saved(definition("Wind it", [step("wind", "transform_data", output="wound")]))
+    tabs = [house.open("/runs") for _ in range(TABS)]
+    for tab in tabs:
+        expect(tab.get_by_role("heading", level=1, name="Runs")).to_be_visible()
+        expect(tab.get_by_role("link", name="Wind it")).to_have_count(0)
+    house.ended(house.started_run(made))
+    for tab in tabs:
+        expect(tab.get_by_role("link", name="Wind it").first).to_be_visible()
+    for tab in tabs:
+        tab.get_by_role("link", name="System health").click()
+        # The page says whether it is told of what happens.
+        expect(tab.get_by_text("What happens is shown as it happens.")).to_be_visible()
+
+
+def test_two_tabs_follow_two_runs_at_once(house: House) -> None:
+    runs = {}
+    for name in ("left", "right"):
+        plan = [step("say", "script", source=SAYS, input={"name": name}, grants=[])]
+        runs[name] = house.started_run(house.saved(definition(name, plan)))
+    tabs = {name: house.open(f"/runs/{run_id}") for name, run_id in runs.items()}
+    again = house.open(f"/runs/{runs['left']}")
+    for name, tab in [*tabs.items(), ("left", again)]:
+        # From its first line on, also for a tab that comes later, and of no other run.
+        expect(tab.get_by_text(f"tick {name} 0", exact=True)).to_be_visible()
+        expect(tab.get_by_text(f"tick {name} 20", exact=True)).to_be_visible()
+    expect(tabs["left"].get_by_text("tick right 0", exact=True)).to_have_count(0)
+    # A tab that is closed takes nothing from the others.
+    again.close()
+    tabs.pop("right").close()
+    expect(tabs["left"].get_by_text("tick left 60", exact=True)).to_be_visible()
+    house.ask("POST", f"/runs/{runs['right']}/cancel")
+    house.ask("POST", f"/runs/{runs['left']}/cancel")
+    expect(tabs["left"].get_by_text("cancelled", exact=True).first).to_be_visible()

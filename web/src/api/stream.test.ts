@@ -1,0 +1,174 @@
+// One stream for all tabs, whatever they follow, and what it does when it breaks.
+
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { EventParser, pause, type Reader, StreamHub, type Telling } from "./stream";
+
+type Call = {
+  url: URL;
+  last: string | null;
+  signal: AbortSignal;
+  send: (text: string) => void;
+  end: () => void;
+};
+
+let calls: Call[];
+let status: number;
+let away: boolean;
+
+const settle = () => vi.advanceTimersByTimeAsync(0);
+const opened = () => calls.filter((one) => !one.signal.aborted);
+const event = (kind: string, data: object, id = "") =>
+  `${id && `id: ${id}\n`}event: ${kind}\ndata: ${JSON.stringify(data)}\n\n`;
+
+class Tab implements Reader {
+  heard: Telling[] = [];
+  postMessage = (telling: Telling) => void this.heard.push(telling);
+  kinds = () => this.heard.map((one) => one.type === "heard" ? one.heard.kind : one.type);
+}
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  calls = [];
+  status = 200;
+  away = false;
+  vi.stubGlobal("fetch", (path: string, init: RequestInit) => {
+    if (away) return Promise.reject(new TypeError("Failed to fetch"));
+    let source: ReadableStreamDefaultController<Uint8Array>;
+    const body = new ReadableStream<Uint8Array>({ start: (given) => void (source = given) });
+    calls.push({
+      url: new URL(path, "http://here.test"),
+      last: new Headers(init.headers).get("Last-Event-ID"),
+      signal: init.signal!,
+      send: (text) => source.enqueue(new TextEncoder().encode(text)),
+      end: () => source.close(),
+    });
+    return Promise.resolve(new Response(body, { status }));
+  });
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+  vi.unstubAllGlobals();
+});
+
+it("reads events from pieces of any size, and skips what is none", () => {
+  const parser = new EventParser();
+  const text = "retry: 1000\n\n: still here\n\n" + event("run", { id: "a: b" }, "7~x");
+  const found = [...text].flatMap((one) => parser.read(one));
+  expect(found).toEqual([{ kind: "run", data: { id: "a: b" }, id: "7~x" }]);
+});
+
+it("opens one stream for all tabs, and closes it with the last of them", async () => {
+  const hub = new StreamHub();
+  const tabs = Array.from({ length: 8 }, () => new Tab());
+  for (const tab of tabs) hub.ask(tab, { type: "follow", workspace: "w", run: null });
+  await settle();
+  expect(calls.length).toBe(1);
+  calls[0]!.send(event("inbox", { drafts: 2 }, "5") + event("run", { id: "r" }, "6"));
+  await settle();
+  for (const tab of tabs) expect(tab.kinds()).toEqual(["open", "inbox", "run"]);
+  const late = new Tab();
+  hub.ask(late, { type: "follow", workspace: "w", run: null });
+  expect(late.kinds()).toEqual(["open", "inbox"]);
+  for (const tab of tabs) hub.ask(tab, { type: "leave" });
+  expect(calls[0]!.signal.aborted).toBe(false);
+  hub.ask(late, { type: "leave" });
+  expect(calls[0]!.signal.aborted).toBe(true);
+  expect(calls.length).toBe(1);
+});
+
+it("names the runs that are followed, goes on after the last event, and leaves out the oldest", async () => {
+  const hub = new StreamHub();
+  const tabs = Array.from({ length: 6 }, () => new Tab());
+  for (const [at, tab] of tabs.entries()) {
+    hub.ask(tab, { type: "follow", workspace: "w", run: `r${at}` });
+    await settle();
+    calls.at(-1)!.send(event("inbox", {}, `${at}~of-a-run`));
+    await settle();
+  }
+  const runs = () => opened().map((one) => one.url.searchParams.getAll("run_id"));
+  expect(runs()).toEqual([["r5", "r4", "r3", "r2"]]);
+  expect(opened()[0]!.last).toBe("4");
+  // Whoever looks at the first again is told of it; without a word of a break to the others.
+  hub.ask(tabs[0]!, { type: "follow", workspace: "w", run: null });
+  hub.ask(tabs[0]!, { type: "follow", workspace: "w", run: "r0" });
+  await settle();
+  expect(runs()).toEqual([["r0", "r5", "r4", "r3"]]);
+  hub.ask(tabs[0]!, { type: "leave" });
+  await settle();
+  expect(runs()).toEqual([["r5", "r4", "r3", "r2"]]);
+  expect(tabs[5]!.kinds()).not.toContain("lost");
+});
+
+it("comes back after a break, later each time, and says that something may be missed", async () => {
+  const hub = new StreamHub();
+  const tab = new Tab();
+  hub.ask(tab, { type: "follow", workspace: "w", run: null });
+  await settle();
+  calls[0]!.send(event("inbox", {}, "9"));
+  await settle();
+  away = true;
+  calls[0]!.end();
+  await settle();
+  expect(tab.heard.at(-1)).toEqual({ type: "lost", refused: false });
+  await vi.advanceTimersByTimeAsync(pause(0) + pause(1));
+  away = false;
+  expect(calls.length).toBe(1);
+  await vi.advanceTimersByTimeAsync(pause(2));
+  expect(tab.heard.at(-1)).toEqual({ type: "open", missed: true });
+  expect(calls[1]!.last).toBe("9");
+  expect(pause(30)).toBe(10_000);
+});
+
+it("opens at once for whoever comes back to a tab while it waits", async () => {
+  const hub = new StreamHub();
+  const tab = new Tab();
+  away = true;
+  hub.ask(tab, { type: "follow", workspace: "w", run: null });
+  await settle();
+  away = false;
+  hub.ask(tab, { type: "follow", workspace: "w", run: null });
+  await settle();
+  expect(tab.kinds()).toEqual(["lost", "open"]);
+});
+
+it("gives up a connection that is silent for too long", async () => {
+  const hub = new StreamHub();
+  const tab = new Tab();
+  hub.ask(tab, { type: "follow", workspace: "w", run: null });
+  await settle();
+  await vi.advanceTimersByTimeAsync(30_000);
+  calls[0]!.send(": still here\n\n");
+  await vi.advanceTimersByTimeAsync(30_000);
+  expect(calls[0]!.signal.aborted).toBe(false);
+  await vi.advanceTimersByTimeAsync(30_000);
+  expect(calls[0]!.signal.aborted).toBe(true);
+  expect(calls.length).toBe(2);
+});
+
+it("says that it was refused, and does not ask again for a run that is not there", async () => {
+  const hub = new StreamHub();
+  const tab = new Tab();
+  status = 404;
+  hub.ask(tab, { type: "follow", workspace: "w", run: "gone" });
+  await settle();
+  expect(tab.heard).toEqual([{ type: "lost", refused: true }]);
+  status = 200;
+  await vi.advanceTimersByTimeAsync(pause(0));
+  expect(calls.at(-1)!.url.searchParams.getAll("run_id")).toEqual([]);
+  calls.at(-1)!.send(event("problem", { status: 401 }));
+  await settle();
+  expect(tab.heard.at(-1)).toEqual({ type: "lost", refused: true });
+});
+
+it("has a stream for each workspace that a tab shows", async () => {
+  const hub = new StreamHub();
+  const [one, other] = [new Tab(), new Tab()];
+  hub.ask(one, { type: "follow", workspace: "old", run: null });
+  hub.ask(other, { type: "follow", workspace: "new", run: null });
+  await settle();
+  expect(opened().length).toBe(2);
+  hub.ask(one, { type: "follow", workspace: "new", run: null });
+  await settle();
+  expect(opened().map((call) => call.url.searchParams.get("workspace"))).toEqual(["new"]);
+});
