@@ -19,6 +19,9 @@ export default defineConfig({
     cssTarget: ["chrome125", "firefox125", "safari18"],
     // The policy of the page lets fonts come from here alone, not from inside a stylesheet.
     assetsInlineLimit: 0,
+    // One stylesheet of 20 kB: a part that is fetched later needs its script alone, and a stylesheet
+    // that could not be fetched would not be asked for a second time.
+    cssCodeSplit: false,
     modulePreload: { polyfill: false },
     chunkSizeWarningLimit: 700,
     reportCompressedSize: false,

@@ -189,11 +189,13 @@ class Started:
 
 
 @contextlib.contextmanager
-def started(mainspring: Mainspring, settings: Settings = NO_SETTINGS) -> Iterator[Started]:
-    """The server on any free port; whatever is left of it is killed."""
+def started(
+    mainspring: Mainspring, settings: Settings = NO_SETTINGS, *, port: int = 0
+) -> Iterator[Started]:
+    """The server on this port, or any free one; whatever is left of it is killed."""
     with tempfile.TemporaryFile("w+", encoding="utf-8") as log:
         process = subprocess.Popen(
-            mainspring.command("up", "--json", "--port", "0"),
+            mainspring.command("up", "--json", "--port", str(port)),
             env=mainspring.environment(settings),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,

@@ -67,10 +67,11 @@ def opened_street() -> Iterator[Street]:
         playwright = stack.enter_context(sync_playwright())
         browser = playwright.chromium.launch(executable_path=chromium(), args=list(_FLAGS))
         stack.callback(browser.close)
-        yield Street(server, browser, post, outside, _signed_in(server, browser))
+        yield Street(server, browser, post, outside, signed_in(server, browser))
 
 
-def _signed_in(server: Started, browser: Browser) -> Any:
+def signed_in(server: Started, browser: Browser) -> Any:
+    """What a browser keeps whose owner has signed in at this server."""
     link = server.mainspring("sign-in", "--json").json
     with contextlib.closing(browser.new_context(base_url=server.address)) as context:
         token = str(link["link"]).partition("#")[2]

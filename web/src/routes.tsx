@@ -7,6 +7,7 @@ import {
   lazyRouteComponent,
   Outlet,
 } from "@tanstack/react-router";
+import { patiently } from "./api/patiently";
 import { NotFound } from "./shell/NotFound";
 import { Broken } from "./shell/Broken";
 import { Shell } from "./shell/Shell";
@@ -24,14 +25,14 @@ const outer = (path: string, load: Load) =>
     getParentRoute: () => root,
     path,
     validateSearch,
-    component: lazyRouteComponent(load),
+    component: lazyRouteComponent(patiently(load)),
   });
 const screen = (path: string, load: Load) =>
   createRoute({
     getParentRoute: () => inside,
     path,
     validateSearch,
-    component: lazyRouteComponent(load),
+    component: lazyRouteComponent(patiently(load)),
   });
 
 const tree = root.addChildren([

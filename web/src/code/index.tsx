@@ -2,13 +2,14 @@
 
 import { Skeleton } from "@mantine/core";
 import { lazy, Suspense } from "react";
+import { patiently } from "../api/patiently";
 import type { DiffProps } from "./Diff";
 import type { EditorProps } from "./Editor";
 import type { TemplateProps } from "./Template";
 
-const LazyEditor = lazy(() => import("./Editor"));
-const LazyDiff = lazy(() => import("./Diff"));
-const LazyTemplate = lazy(() => import("./Template"));
+const LazyEditor = lazy(patiently(() => import("./Editor")));
+const LazyDiff = lazy(patiently(() => import("./Diff")));
+const LazyTemplate = lazy(patiently(() => import("./Template")));
 
 export function CodeEditor(props: EditorProps) {
   return (

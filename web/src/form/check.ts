@@ -1,5 +1,6 @@
 // A first judgement in the browser, while somebody writes. The server has the last word.
 
+import { patiently } from "../api/patiently";
 import { isObject, partsOf, under, valueAt } from "./pointers";
 import { isTemplate } from "./schema";
 import type { Finding, Json, Schema } from "./values";
@@ -8,11 +9,12 @@ import type { Vocabulary } from "./vocabulary";
 type Unit = { keyword: string; instanceLocation: string; keywordLocation: string; error: string };
 type Judge = (schema: Schema, value: unknown) => Unit[];
 
+const loadValidator = patiently(() => import("@cfworker/json-schema"));
 const judges = new WeakMap<Schema, { validate: (value: unknown) => { errors: Unit[] } }>();
 
 /** The validator is fetched when something is first judged. */
 async function judge(): Promise<Judge> {
-  const { Validator } = await import("@cfworker/json-schema");
+  const { Validator } = await loadValidator();
   return (schema, value) => {
     const known = judges.get(schema) ?? new Validator(schema as never, "2020-12", false);
     judges.set(schema, known as never);

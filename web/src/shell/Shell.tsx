@@ -19,6 +19,7 @@ import { Search } from "lucide-react";
 import { lazy, Suspense, useEffect, useRef, useState } from "react";
 import { api, refresh, setCsrf, setWorkspace, whenMoved, whenSignedOut } from "../api/client";
 import { useLive, useLiveStream } from "../api/live";
+import { patiently } from "../api/patiently";
 import { Problem } from "../api/problem";
 import { type Who, WhoProvider } from "../api/session";
 import { ProblemNote } from "../kit/Asked";
@@ -28,10 +29,11 @@ import { SideMenu } from "./Menu";
 import { isElsewhere } from "./moving";
 import { Palette } from "./Palette";
 import { Person } from "./Person";
+import { Reconnecting } from "./Reconnecting";
 import { goAndSignIn } from "./wanted";
 
-const SignedOut = lazy(() => import("./SignedOut"));
-const HeldWorkspace = lazy(() => import("../screens/health/Halting"));
+const SignedOut = lazy(patiently(() => import("./SignedOut")));
+const HeldWorkspace = lazy(patiently(() => import("../screens/health/Halting")));
 
 export function Shell() {
   const session = api.useQuery("get", "/api/v1/session", {}, { staleTime: 60_000 });
@@ -98,7 +100,7 @@ function Inside({ who }: { who: Who }) {
   useLiveStream(who.workspace.id);
   useLive(({ kind }) => {
     // Lists follow what happens; a screen that shows one run listens for itself.
-    if (kind === "run" || kind === "end") void refresh("/api/v1/runs", "/api/v1/automations");
+    if (kind === "run") void refresh("/api/v1/runs", "/api/v1/automations");
     if (kind === "inbox") {
       void refresh(
         "/api/v1/drafts",
@@ -154,6 +156,7 @@ function Inside({ who }: { who: Who }) {
         </AppShell.Navbar>
         <AppShell.Main id="content" key={who.workspace.id} tabIndex={-1}>
           <Box maw={1240} mx="auto" py={{ base: 0, sm: "sm" }} data-path={path}>
+            <Reconnecting />
             {/* The screen of the halts shows it with the others. */}
             {path === "/health" ? null : (
               <Suspense>

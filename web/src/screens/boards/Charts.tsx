@@ -5,13 +5,14 @@ import { Card, Group, NativeSelect, SegmentedControl, Stack, Text } from "@manti
 import { ChartColumn } from "lucide-react";
 import { lazy, Suspense } from "react";
 import { api } from "../../api/client";
+import { patiently } from "../../api/patiently";
 import { useAddress } from "../../kit/address";
 import { Asked, Slow } from "../../kit/Asked";
 import { Empty } from "../../kit/Empty";
 import { count } from "../../kit/words";
 import { type BoardShown, type Column, columnsOf, type Row } from "./rows";
 
-const Plot = lazy(() => import("./Plot"));
+const Plot = lazy(patiently(() => import("./Plot")));
 
 export type Kind = "bar" | "line" | "area";
 const HOW = {

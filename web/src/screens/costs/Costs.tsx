@@ -4,6 +4,7 @@ import { Box, Card, Group, SimpleGrid, Skeleton, Stack, Text } from "@mantine/co
 import { ChartColumn } from "lucide-react";
 import { lazy, Suspense } from "react";
 import { api } from "../../api/client";
+import { patiently } from "../../api/patiently";
 import { useAddress } from "../../kit/address";
 import { Asked } from "../../kit/Asked";
 import { CopyAs } from "../../kit/Copy";
@@ -16,7 +17,7 @@ import { Caps } from "./Caps";
 import { RangePicker } from "./RangePicker";
 import { everyDay, rangeIn, tokensOf, type Usage } from "./sums";
 
-const DayChart = lazy(() => import("./DayChart"));
+const DayChart = lazy(patiently(() => import("./DayChart")));
 
 export default function Costs() {
   const [address] = useAddress();
