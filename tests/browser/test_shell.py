@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from tests.acceptance.commands import definition, step
-from tests.kit.browsers import House
+from tests.kit.browsers import House, settle
 
 
 def test_the_palette_goes_anywhere_and_finds_by_name(house: House, page: Page) -> None:
@@ -22,6 +22,57 @@ def test_the_palette_goes_anywhere_and_finds_by_name(house: House, page: Page) -
     expect(page).to_have_url(f"{house.address}/automations/{made}")
     page.get_by_role("link", name="Inbox").click()
     expect(page.get_by_role("link", name="Inbox")).to_have_attribute("aria-current", "page")
+
+
+def test_enter_in_the_palette_takes_the_first_match_however_late_it_is_found(
+    house: House, page: Page
+) -> None:
+    made = house.saved(definition("Tower", [step("wind", "transform_data", output="wound")]))
+    held: list[Route] = []
+    # A list has no room for what the library would note on a method of it.
+    page.route("**/api/v1/automations?search=*", lambda route: held.append(route))  # noqa: PLW0108
+    box = page.get_by_role("textbox", name="Go to, create or find")
+
+    def found() -> None:
+        while not held:
+            page.wait_for_timeout(20)
+        for route in held:
+            route.continue_()
+        held.clear()
+
+    # Entered before anything is found: the first match is taken when it is there.
+    page.keyboard.press("Control+k")
+    with page.expect_request("**/api/v1/automations?search=tower*"):
+        box.fill("tower")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("Looking …")).to_be_visible()
+    found()
+    expect(page).to_have_url(f"{house.address}/automations/{made}")
+
+    # Entered after it was found: the first of the list is chosen, not what was first before.
+    settle(page, "/health")
+    page.keyboard.press("Control+k")
+    with page.expect_request("**/api/v1/automations?search=tower*"):
+        box.fill("tower")
+    found()
+    expect(page.get_by_role("button", name="Tower automation")).to_have_attribute(
+        "data-selected", "true"
+    )
+    expect(page.get_by_role("button", name="New automation: tower")).to_be_visible()
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(f"{house.address}/automations/{made}")
+
+    # Where nothing is found nothing is begun, before somebody has seen that.
+    settle(page, "/health")
+    page.keyboard.press("Control+k")
+    with page.expect_request("**/api/v1/automations?search=steeple*"):
+        box.fill("steeple")
+    page.keyboard.press("Enter")
+    found()
+    expect(page.get_by_role("button", name="New automation: steeple")).to_be_visible()
+    expect(page).to_have_url(f"{house.address}/health")
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(f"{house.address}/new?words=steeple")
 
 
 def test_an_address_that_is_none_says_so_and_leads_on(house: House) -> None:

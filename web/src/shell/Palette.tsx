@@ -1,10 +1,10 @@
 // Ctrl-K: go anywhere, begin anything, find everything by its name.
 
-import { Spotlight, type SpotlightActionGroupData } from "@mantine/spotlight";
+import { createSpotlight, Spotlight, type SpotlightActionGroupData } from "@mantine/spotlight";
 import { useDebouncedValue } from "@mantine/hooks";
 import { useNavigate } from "@tanstack/react-router";
 import { BookOpen, FileText, Plus, Search, Table2, Zap } from "lucide-react";
-import { useState } from "react";
+import { type KeyboardEvent, useEffect, useRef, useState } from "react";
 import { api } from "../api/client";
 import { isAtLeast, useMay, useWho } from "../api/session";
 import { GROUPS, MORE } from "./places";
@@ -12,12 +12,15 @@ import { GROUPS, MORE } from "./places";
 const SOON = 160;
 const MOST = 6;
 
+const [store, palette] = createSpotlight();
+export const openPalette = palette.open;
+
 export function Palette() {
   const navigate = useNavigate();
   const mayWrite = useMay("editor");
   const [query, setQuery] = useState("");
-  const [search] = useDebouncedValue(query.trim(), SOON);
-  const found = useFound(search);
+  const { found, pending } = useFound(query.trim());
+  const choosing = useChoosing(query, found, pending);
   const go = (to: string) => () => void navigate({ to });
   const who = useWho();
   const places = [...GROUPS.flatMap((group) => group.places), ...MORE].filter((one) =>
@@ -62,9 +65,15 @@ export function Palette() {
     },
   ];
   // Whoever writes a sentence describes something; whoever writes a word looks for it.
-  const ordered = query.trim().split(/\s+/).length > 3 ? [begin, ...groups] : [...groups, begin];
+  const ordered = query.trim().split(/\s+/).length > 3
+    ? [begin, ...groups]
+    // What is looked for may be found yet, and then it comes first.
+    : pending
+    ? groups
+    : [...groups, begin];
   return (
     <Spotlight
+      store={store}
       actions={ordered.filter((one) => one.actions.length)}
       query={query}
       onQueryChange={setQuery}
@@ -72,7 +81,8 @@ export function Palette() {
       // Also while somebody writes in a field: it is no letter that they would miss.
       tagsToIgnore={[]}
       triggerOnContentEditable
-      nothingFound="Nothing is called so"
+      nothingFound={pending ? "Looking …" : "Nothing is called so"}
+      onSpotlightClose={choosing.forget}
       highlightQuery
       scrollable
       maxHeight={420}
@@ -80,14 +90,52 @@ export function Palette() {
         leftSection: <Search size={18} />,
         placeholder: "Go to, create, find …",
         "aria-label": "Go to, create or find",
+        onKeyDown: choosing.press,
       }}
     />
   );
 }
 
+const list = () => document.getElementById(store.getState().listId);
+
+/** Chooses the first action of the list; the library does so only when somebody types. */
+function selectFirst() {
+  const [first] = list()?.querySelectorAll("[data-action]") ?? [];
+  list()?.querySelector("[data-selected]")?.removeAttribute("data-selected");
+  first?.setAttribute("data-selected", "true");
+  store.updateState((state) => ({ ...state, selected: first ? 0 : -1 }));
+}
+
+/** The first match is chosen, also one that is found only after somebody has pressed Enter. */
+function useChoosing(query: string, found: Found[], pending: boolean) {
+  const entered = useRef(false);
+  const moved = useRef(false);
+  const forget = () => {
+    entered.current = false;
+    moved.current = false;
+  };
+  useEffect(forget, [query]);
+  const shown = found.map((one) => one.to).join();
+  useEffect(() => {
+    // What was chosen was the first before these were found.
+    if (query && !moved.current) selectFirst();
+    if (pending || !entered.current) return;
+    entered.current = false;
+    if (shown) list()?.querySelector<HTMLElement>("[data-selected]")?.click();
+  }, [query, shown, pending]);
+  const press = ({ key }: KeyboardEvent) => {
+    // While an action is there to be chosen, Enter chooses it, and the palette is closed.
+    if (key === "Enter") entered.current = pending;
+    if (key === "ArrowDown" || key === "ArrowUp") moved.current = true;
+  };
+  return { press, forget };
+}
+
 type Found = { to: string; label: string; words: string; icon: typeof Zap };
 
-function useFound(search: string): Found[] {
+/** What is called so; while the answers for exactly these words are awaited, `pending`. */
+function useFound(words: string): { found: Found[]; pending: boolean } {
+  const [search] = useDebouncedValue(words, SOON);
   const enabled = search.length > 1;
   const automations = api.useQuery(
     "get",
@@ -107,9 +155,12 @@ function useFound(search: string): Found[] {
     { params: { query: { search, limit: MOST } } },
     { enabled },
   );
-  if (!enabled) return [];
-  const named = (name: string) => name.toLowerCase().includes(search.toLowerCase());
-  return [
+  const named = (name: string) => name.toLowerCase().includes(words.toLowerCase());
+  const isLate = search !== words;
+  const pending = words.length > 1 &&
+    (isLate || [automations, boards, pages, recipes].some((one) => one.isLoading));
+  if (!enabled || words.length < 2) return { found: [], pending };
+  const found = [
     ...(automations.data?.items ?? []).map((one) => ({
       to: `/automations/${one.id}`,
       label: one.name,
@@ -137,4 +188,6 @@ function useFound(search: string): Found[] {
       icon: FileText,
     })),
   ];
+  // Of what was found for other words, only what fits these too.
+  return { found: isLate ? found.filter((one) => named(one.label)) : found, pending };
 }

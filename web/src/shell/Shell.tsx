@@ -13,7 +13,6 @@ import {
   UnstyledButton,
 } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
-import { spotlight } from "@mantine/spotlight";
 import { Link, Outlet, useRouterState } from "@tanstack/react-router";
 import { Search } from "lucide-react";
 import { lazy, Suspense, useEffect, useRef, useState } from "react";
@@ -27,7 +26,7 @@ import { keepFor } from "../kit/keeping";
 import { Mark } from "./Mark";
 import { SideMenu } from "./Menu";
 import { isElsewhere } from "./moving";
-import { Palette } from "./Palette";
+import { openPalette, Palette } from "./Palette";
 import { Person } from "./Person";
 import { Reconnecting } from "./Reconnecting";
 import { goAndSignIn } from "./wanted";
@@ -133,7 +132,7 @@ function Inside({ who }: { who: Who }) {
               variant="subtle"
               color="gray"
               size="lg"
-              onClick={spotlight.open}
+              onClick={openPalette}
               aria-label="Search"
             >
               <Search size={18} />
@@ -143,7 +142,7 @@ function Inside({ who }: { who: Who }) {
         <AppShell.Navbar p="sm">
           <Group justify="space-between" mb="sm" px={4} visibleFrom="sm">
             <Brand />
-            <UnstyledButton onClick={spotlight.open} aria-label="Ctrl K: search">
+            <UnstyledButton onClick={openPalette} aria-label="Ctrl K: search">
               <Group gap={4} c="dimmed">
                 <Search size={15} aria-hidden /> <Kbd size="xs">Ctrl K</Kbd>
               </Group>
