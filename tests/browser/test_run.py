@@ -7,7 +7,7 @@ import re
 
 from playwright.sync_api import Locator, Page, expect
 
-from tests.kit.browsers import House, violations
+from tests.kit.browsers import House, settle, violations
 from tests.kit.house import document, step
 
 SCRIPT = """
@@ -120,3 +120,23 @@ def test_what_failed_is_explained_and_can_be_handed_on(house: House) -> None:
     page.keyboard.press("Escape")
     missing = house.open("/runs/01900000-0000-7000-8000-00000000dead")
     expect(missing.get_by_role("heading", name="There is no such run")).to_be_visible()
+
+
+def test_items_that_failed_are_seen_in_badge_step_and_headline(house: House) -> None:
+    each = {
+        "items": [1, 0, 2], "continue_on_error": True,
+        "steps": [step("share", "transform_data", {"output": "{{ 6 // item }}"})],
+    }  # fmt: skip
+    made = house.saved(document(step("each", "for_each", each), name="Share the cakes"))
+    run = house.ended(house.started_run(made))
+    assert run["status"] == "succeeded"
+    page = house.open(f"/runs/{run['id']}")
+    expect(page.get_by_text("but 1 of 3 items failed")).to_be_visible()
+    expect(page.get_by_text("partly failed", exact=True).first).to_be_visible()
+    expect(_row(page, "each", "partly_failed")).to_be_visible()
+    expect(_row(page, "share[1]", "failed")).to_be_visible()
+    expect(page.get_by_text("succeeded", exact=True)).to_have_count(2)
+    for path in ("/", "/runs", "/automations", f"/automations/{made}"):
+        settle(page, path)
+        expect(page.get_by_text("partly failed", exact=True).first).to_be_visible()
+        expect(page.get_by_text("succeeded", exact=True)).to_have_count(0)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final, Literal
 
+from mainspring.runs.outcome import ITEMS_FAILED
 from mainspring.runs.rows import FINAL
 from mainspring.runs.story import REASONS, suppressed
 
@@ -118,7 +119,8 @@ def _status(run: Mapping[str, Any], end: Mapping[str, Any], err: str) -> str:
     word = _WORDS[run["status"]]
     if word == "failed" and (end.get("reason") or run["outcome"] == "over_budget"):
         return "killed"
-    return "partial" if word == "succeeded" and err.strip() else word
+    partly = err.strip() or run["reason"] == ITEMS_FAILED
+    return "partial" if word == "succeeded" and partly else word
 
 
 def _late(run: Mapping[str, Any], workers: int | None) -> Literal[
@@ -161,6 +163,8 @@ def _next_step(run: Mapping[str, Any], status: str, made_up: int) -> str:
         "verify": f"This ran in verify mode: {_calls(made_up)} only pretended, and what it wrote "
         "to boards and pages is kept. ",
     }.get(run["mode"], "")
+    if run["reason"] == ITEMS_FAILED:
+        return beginning + "It went on past items that failed: read error before going on."
     if status == "partial":
         return beginning + "It reached its end and wrote to stderr: read that before going on."
     if beginning:

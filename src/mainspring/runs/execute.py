@@ -28,7 +28,7 @@ from mainspring.gate.policy import Posture
 from mainspring.runs.admission import Allowance
 from mainspring.runs.engine import Engine, LoadedVersion
 from mainspring.runs.journal import RecordedStep, RunJournal
-from mainspring.runs.outcome import Tally, broke_off, reached_end
+from mainspring.runs.outcome import ITEMS_FAILED, Tally, broke_off, reached_end
 from mainspring.runs.retry import may_retry, pause_before
 from mainspring.runs.rows import ClaimedRun, End, RunStatus, StepRow, StepStatus, Unit
 from mainspring.runs.scope import run_facts
@@ -169,7 +169,8 @@ class Execution:
             await self._walk(self.version.program.steps, scope, "")
         except StepFailed as failed:
             return await self._after_failure(scope, failed)
-        return self._ending("succeeded", None, reached_end(self.tally), output=self._output)
+        reason = ITEMS_FAILED if self.tally.failed_items else None
+        return self._ending("succeeded", reason, reached_end(self.tally), output=self._output)
 
     async def _unaffordable(self) -> End | None:
         """A day's money may have been spent while the run stood in line; it does not begin then."""
@@ -280,6 +281,7 @@ class Execution:
         """What the record already says about a step; None when it has to be tried."""
         if before.status == "succeeded":
             self.tally.answers += _answers(step, before.output)
+            self.tally.failed_items += _failed_items(step, before.output)
             return True, before.output
         if before.status == "skipped":
             return False, None
@@ -409,6 +411,7 @@ class Execution:
     ) -> None:  # fmt: skip
         if _answers(step, value):
             self.tally.answers += 1
+        self.tally.failed_items += _failed_items(step, value)
         self._record(step, item, attempt, "succeeded", ms, output=value, text=text)
 
     def _record(
@@ -567,3 +570,9 @@ def _answers(step: ProgramStep, value: Any) -> bool:
     if isinstance(value, Mapping) and value.keys() == {"kind", "reason"}:
         return bool(value["kind"] != "noop")
     return value is not None or (action is not None and action.type == "script")
+
+
+def _failed_items(step: ProgramStep, value: Any) -> int:
+    """How many items failed in a step that went on past them."""
+    walks = step.action is not None and step.action.nested is not None
+    return len(value.get("failed", ())) if walks and isinstance(value, Mapping) else 0

@@ -26,6 +26,8 @@ SENTENCES: dict[OutcomeWord, str] = {
     "over_budget": "It reached a limit that was set for it.",
     "failed": "It did not reach the end of its plan.",
 }
+# The reason of a run that reached its end past items of a list that failed.
+ITEMS_FAILED: Final = "items_failed"
 # A script may reach its end without an answer: that it ran is all there is to say.
 _NO_ANSWER: Final = "It ran to its end, answered nothing and changed nothing."
 
@@ -44,6 +46,7 @@ class Tally:
     effects: int = 0
     drafts: int = 0
     answers: int = 0
+    failed_items: int = 0
 
     def count(self, call_outcome: str) -> None:
         if call_outcome in ("kept", "sent"):

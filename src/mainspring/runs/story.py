@@ -5,11 +5,11 @@ Every surface tells the same story, because they all ask here.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from mainspring.contracts.agency import AGENT_RUN
-from mainspring.runs.outcome import sentence
+from mainspring.runs.outcome import ITEMS_FAILED, sentence
 from mainspring.runs.rows import FINAL
 
 _TITLES: Final[Mapping[str, str]] = {
@@ -28,6 +28,7 @@ REASONS: Final[Mapping[str, str]] = {
     "paused": "The automation is paused.",
     "cancelled": "Cancelled by a person.",
     "invalid_inputs": "What it was given does not fit what the automation expects.",
+    ITEMS_FAILED: "Some items of a list failed, and its plan goes on past them.",
     "unreadable_version": "Its version cannot be read by this program.",
 }
 MODES: Final[Mapping[str, str]] = {"dry_run": "dry run", "verify": "verify mode"}
@@ -98,8 +99,28 @@ def _headline(run: Mapping[str, Any]) -> str:
     if run.get("halted") is not None and run["status"] not in FINAL:
         return "It is held, and goes on when the halt is released."
     title = _TITLES[run["status"]]
+    if run["reason"] == ITEMS_FAILED:
+        title = f"{title}, but {_failed_items(run)} failed"
     came_to = sentence(run["outcome"], run.get("output"))
     return f"{title}. {came_to}" if run["status"] == "succeeded" and came_to else f"{title}."
+
+
+def _failed_items(run: Mapping[str, Any]) -> str:
+    """How many items of how many failed: "1 of 3 items"."""
+    walked = [output for _, output in _partly_failed(run)]
+    failed, count = (sum(parts) for parts in (
+        [len(one["failed"]) for one in walked], [one["count"] for one in walked]
+    ))  # fmt: skip
+    return f"{failed} of {count} items" if failed else "some items"
+
+
+def _partly_failed(run: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """The steps that went on past items that failed, and what they answered."""
+    for row in run.get("steps", ()):
+        output = row.get("output")
+        walked = isinstance(output, Mapping) and output.keys() == {"count", "results", "failed"}
+        if walked and row["status"] == "succeeded" and output["failed"]:
+            yield f"{row['step']}[{row['item']}]" if row["item"] else row["step"], output
 
 
 def _because(run: Mapping[str, Any]) -> str | None:
@@ -108,6 +129,10 @@ def _because(run: Mapping[str, Any]) -> str | None:
         return str(error.get("detail", ""))
     if run.get("halted") is not None and run["status"] not in FINAL:
         return str(run["halted"])
+    if run["reason"] == ITEMS_FAILED:
+        for step, walked in _partly_failed(run):
+            first = walked["failed"][0]
+            return f"Item {first['index'] + 1} of {step}: {first['error'].get('detail', '')}"
     return REASONS.get(run["reason"] or "")
 
 

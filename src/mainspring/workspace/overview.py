@@ -42,6 +42,7 @@ _COLUMNS = """
         (SELECT min(t.next_due_at) FROM triggers t
          WHERE t.workspace_id = a.workspace_id AND t.automation_id = a.id) AS next_due_at,
         l.id AS run_id, l.status AS run_status, l.outcome AS run_outcome,
+        l.reason AS run_reason,
         coalesce(l.finished_at, l.started_at, l.created_at) AS run_at,
         (SELECT h.reason FROM halting(a.workspace_id, a.id) AS h
          ORDER BY h.halted_at LIMIT 1) AS halted
@@ -52,7 +53,8 @@ _FROM = """
         AND v.automation_id = a.id AND v.version = a.version
     JOIN definitions d ON d.workspace_id = v.workspace_id AND d.hash = v.definition_hash
     LEFT JOIN LATERAL (
-        SELECT r.id, r.status, r.outcome, r.created_at, r.started_at, r.finished_at FROM runs r
+        SELECT r.id, r.status, r.outcome, r.reason, r.created_at, r.started_at, r.finished_at
+        FROM runs r
         WHERE r.workspace_id = a.workspace_id AND r.automation_id = a.id AND r.mode = 'live'
         ORDER BY r.id DESC LIMIT 1
     ) AS l ON true
@@ -114,7 +116,7 @@ _BEFORE = "a.id < $4"
 _BEYOND = """({key}, a.id) {than} (
           SELECT {key}, a.id FROM automations a WHERE a.workspace_id = $1 AND a.id = $4)"""
 _ONE = f"""{_COLUMNS}, d.document, v.grants {_FROM} WHERE a.workspace_id = $1 AND a.id = $2"""
-_LAST_RUN = ("run_id", "run_status", "run_outcome", "run_at")
+_LAST_RUN = ("run_id", "run_status", "run_outcome", "run_reason", "run_at")
 
 
 async def list_automations(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from mainspring.runs.story import tell
 from tests.kit.house import Bench, document, step
 
 
@@ -136,6 +137,23 @@ async def test_an_item_that_fails_stops_the_loop_unless_told_to_go_on(bench: Ben
     went_on = await bench.run(plan(True))
     assert went_on["status"] == "succeeded"
     assert [f["index"] for f in went_on["output"]["failed"]] == [1]
+    # It came to its end, and is not called a success for that alone.
+    assert went_on["reason"] == "items_failed"
+    assert tell(went_on)["headline"].startswith(
+        "It reached the end of its plan, but 1 of 3 items failed."
+    )
+
+
+async def test_failed_items_of_before_a_wait_are_not_forgotten(bench: Bench) -> None:
+    each = {
+        "items": [0, 9], "continue_on_error": True,
+        "steps": [step("try", "test.flaky", {"failures": "{{ item }}", "permanent": True})],
+    }  # fmt: skip
+    nap = step("nap", "delay", {"seconds": 0.5})
+    run = await bench.run(document(step("each", "for_each", each), nap))
+    assert (run["status"], run["reason"]) == ("succeeded", "items_failed")
+    all_well = await bench.run(document(step("each", "for_each", {**each, "items": [0]}), nap))
+    assert (all_well["status"], all_well["reason"]) == ("succeeded", None)
 
 
 async def test_a_config_that_is_wrong_once_rendered_fails_the_step_by_name(bench: Bench) -> None:

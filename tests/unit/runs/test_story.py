@@ -23,6 +23,27 @@ def test_a_success_says_what_it_came_to() -> None:
     assert "because" not in story
 
 
+def test_a_success_with_items_that_failed_says_how_many_and_why() -> None:
+    error = {"detail": "The server said no."}
+    output = {"count": 3, "results": [1, None, 3], "failed": [{"index": 1, "error": error}]}
+    rows = [
+        {"step": "try", "item": "1", "status": "failed", "error": error, "run_attempt": 1},
+        {"step": "each", "item": "", "status": "succeeded", "error": None, "run_attempt": 1,
+         "output": output},
+    ]  # fmt: skip
+    some = run("succeeded", outcome="effects", reason="items_failed", steps=rows)
+    story = tell(some)
+    assert story["headline"] == (
+        "It reached the end of its plan, but 1 of 3 items failed. It changed something, here or "
+        "outside."
+    )
+    assert story["because"] == "Item 2 of each: The server said no."
+    # A list of runs has no steps to count.
+    assert tell({**some, "steps": []})["headline"].startswith(
+        "It reached the end of its plan, but some items failed."
+    )
+
+
 def test_a_run_that_a_halt_holds_says_so_and_one_that_ended_does_not() -> None:
     story = tell(run("pending", halted="The list is wrong."))
     assert story["headline"] == "It is held, and goes on when the halt is released."

@@ -88,10 +88,17 @@ const TONES: Record<string, Tone> = {
   waiting: "busy",
   sending: "busy",
   warning: "busy",
+  partly_failed: "busy",
   proposed: "busy",
   asks: "busy",
 };
 export const toneOf = (word: string): Tone => TONES[word] ?? "quiet";
+
+type Ended = { status: string; reason?: string | null };
+
+/** The status of a run as people are told it: not every run that reached its end did all of it. */
+export const runStatus = ({ status, reason }: Ended): string =>
+  status === "succeeded" && reason === "items_failed" ? "partly_failed" : status;
 
 const OUTCOMES: Record<string, string> = {
   effects: "changed something",

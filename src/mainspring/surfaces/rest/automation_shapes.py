@@ -71,6 +71,7 @@ class LastRun(_Shape):
     id: UUID
     status: str
     outcome: str | None
+    reason: str | None = Field(description="items_failed: it went on past items that failed.")
     at: datetime = Field(description="When it ended, else began, else was recorded.")
 
 

@@ -7,7 +7,7 @@ import { useMay } from "../../api/session";
 import { Empty } from "../../kit/Empty";
 import { Moment } from "../../kit/Moment";
 import { Status } from "../../kit/Status";
-import { capital, moment, outcomeWords, triggerWords, usd } from "../../kit/words";
+import { capital, moment, outcomeWords, runStatus, triggerWords, usd } from "../../kit/words";
 import { Activity } from "lucide-react";
 import { Sparkline, streakWords } from "../automations/Sparkline";
 import { RunList } from "../runs/RunList";
@@ -86,7 +86,7 @@ function Facts({ automation }: { automation: Detail }) {
                   to={`/runs/${last.id}`}
                   title="Look at the last run"
                 >
-                  <Status value={last.status} />
+                  <Status value={runStatus(last)} />
                 </Anchor>
                 <Moment at={last.at} size="xs" />
               </Group>

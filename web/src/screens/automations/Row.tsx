@@ -5,7 +5,7 @@ import { Link } from "@tanstack/react-router";
 import type { Schemas } from "../../api/client";
 import { Moment } from "../../kit/Moment";
 import { Status } from "../../kit/Status";
-import { capital, count, outcomeWords, plain, usd } from "../../kit/words";
+import { capital, count, outcomeWords, plain, runStatus, usd } from "../../kit/words";
 import { Deeds } from "./Deeds";
 import { Sparkline, streakWords } from "./Sparkline";
 
@@ -41,7 +41,7 @@ function Last({ automation }: { automation: Summary }) {
   return (
     <Stack gap={2} align="flex-start">
       <Group gap={6} wrap="nowrap">
-        <Status value={last.status} />
+        <Status value={runStatus(last)} />
         <Moment at={last.at} size="xs" />
       </Group>
       {last.outcome

@@ -9,7 +9,7 @@ import { api } from "../../api/client";
 import { useWho } from "../../api/session";
 import { Moment } from "../../kit/Moment";
 import { Status } from "../../kit/Status";
-import { count, outcomeWords, plain, usd } from "../../kit/words";
+import { count, outcomeWords, plain, runStatus, usd } from "../../kit/words";
 import { useWaiting } from "../../shell/waiting";
 import { dayOf, rangeOf, shareOf, spentOn } from "../costs/sums";
 import { type Automation, dueToday, failuresFirst, recent, type Run, summary } from "./looking";
@@ -117,7 +117,7 @@ function Ran({ runs }: { runs: Run[] }) {
               </Text>
             </div>
             <Group gap="sm" wrap="nowrap">
-              <Status value={run.status} />
+              <Status value={runStatus(run)} />
               <Moment at={run.finished_at ?? run.created_at} />
             </Group>
           </Group>

@@ -7,7 +7,7 @@ import { api, client } from "../../api/client";
 import { useLive } from "../../api/live";
 import { ProblemNote } from "../../kit/Asked";
 import { Status } from "../../kit/Status";
-import { capital, isOver, outcomeWords } from "../../kit/words";
+import { capital, isOver, outcomeWords, runStatus } from "../../kit/words";
 
 const LOOK_AGAIN_MS = 1500;
 
@@ -30,7 +30,7 @@ function Watched({ runId }: { runId: string }) {
         <Text size="sm">
           {isOver(status) ? "The dry run is over." : "The dry run goes on …"}
         </Text>
-        <Status value={status} />
+        <Status value={run.data ? runStatus(run.data) : status} />
         {isOver(status) && run.data?.outcome
           ? <Text size="sm">{capital(outcomeWords(run.data.outcome))}.</Text>
           : null}

@@ -10,7 +10,7 @@ import { useAddress } from "../../kit/address";
 import { Asked } from "../../kit/Asked";
 import { Empty } from "../../kit/Empty";
 import { PageHead } from "../../kit/PageHead";
-import { isOver } from "../../kit/words";
+import { isOver, runStatus } from "../../kit/words";
 import { type Followed, useFollowing, useNow } from "./following";
 import { readLine } from "./keys";
 import { planOf } from "./plan";
@@ -171,7 +171,7 @@ function useRows(run: Followed, now: number, isOpen: (key: string) => boolean) {
       item: "",
       action: "",
       depth: 0,
-      status: run.status,
+      status: runStatus(run),
       segments,
       tries: [],
       inside: 0,

@@ -12,7 +12,17 @@ import { useConfirm } from "../../kit/Confirm";
 import { CopyAs } from "../../kit/Copy";
 import { PageHead } from "../../kit/PageHead";
 import { Status } from "../../kit/Status";
-import { capital, count, isOver, modeWords, moment, plain, span, usd } from "../../kit/words";
+import {
+  capital,
+  count,
+  isOver,
+  modeWords,
+  moment,
+  plain,
+  runStatus,
+  span,
+  usd,
+} from "../../kit/words";
 import { HeldAutomation } from "../health/Halting";
 import type { Followed } from "./following";
 import { Needed, questionOf } from "./Needed";
@@ -220,7 +230,7 @@ export function RunHead(
         }}
         beside={
           <>
-            <Status value={run.status} />
+            <Status value={runStatus(run)} />
             {mode
               ? (
                 <Badge variant="outline" color="gray" radius="sm" tt="none">

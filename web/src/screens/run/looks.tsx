@@ -22,6 +22,7 @@ import {
   Sparkles,
   SquareTerminal,
   Timer,
+  TriangleAlert,
   UserCheck,
   Webhook,
   X,
@@ -53,6 +54,7 @@ export function ActionIcon({ action, size = 15 }: { action: string; size?: numbe
 const STATUSES: Record<string, [LucideIcon, string]> = {
   succeeded: [Check, "good"],
   failed: [X, "bad"],
+  partly_failed: [TriangleAlert, "busy"],
   timed_out: [X, "bad"],
   dead: [X, "bad"],
   retrying: [RotateCw, "busy"],

@@ -116,9 +116,18 @@ function segmentsOf(ground: Ground, tries: Try[], action: string): Segment[] {
   return made;
 }
 
-function statusOf(tries: Try[], ground: Ground): string {
+/** Whether it is a for_each that went on past items that failed. */
+function hasFailedItems({ output }: Try): boolean {
+  const { failed, results } = (output ?? {}) as { failed?: unknown; results?: unknown };
+  return Array.isArray(results) && Array.isArray(failed) && failed.length > 0;
+}
+
+function statusOf(tries: Try[], ground: Ground, step: PlanStep): string {
   const last = tries.at(-1);
   if (!last) return OVER.has(ground.run.status) ? "not_reached" : "planned";
+  if (last.status === "succeeded" && step.nested.length && hasFailedItems(last)) {
+    return "partly_failed";
+  }
   // A run that was ended while one of its steps waited did not let it finish.
   const waits = last.status === "waiting" || last.status === "retrying";
   return waits && OVER.has(ground.run.status) ? "cancelled" : last.status;
@@ -134,7 +143,7 @@ function rowOf(ground: Ground, step: PlanStep, item: string, depth: number, name
     name,
     action: step.action,
     depth,
-    status: statusOf(tries, ground),
+    status: statusOf(tries, ground, step),
     segments: segmentsOf(ground, tries, step.action),
     tries,
     inside: 0,
@@ -189,7 +198,7 @@ function addItem(ground: Ground, step: PlanStep, item: string, depth: number, ro
   addSteps(ground, step.nested, item, depth + 1, inner);
   const key = `${step.id}#${item}`;
   const segments = inner.flatMap((row) => row.segments);
-  const failed = inner.some((row) => row.status === "failed");
+  const found = (status: string) => inner.some((row) => row.status === status);
   rows.push({
     key,
     step: step.id,
@@ -197,7 +206,7 @@ function addItem(ground: Ground, step: PlanStep, item: string, depth: number, ro
     name: `Item ${lastOf(item) + 1}`,
     action: "item",
     depth,
-    status: failed ? "failed" : "succeeded",
+    status: ["failed", "partly_failed"].find(found) ?? "succeeded",
     segments,
     tries: [],
     inside: inner.length,

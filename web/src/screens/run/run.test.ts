@@ -1,6 +1,7 @@
 // The timeline from the record, and the record with what the stream tells.
 
 import { describe, expect, it } from "vitest";
+import { runStatus, toneOf } from "../../kit/words";
 import { type Detail, merged, NO_NEWS, withHeard } from "./following";
 import { keyOf, readKey, readLine, writeLine } from "./keys";
 import { planOf } from "./plan";
@@ -219,4 +220,30 @@ it("asks for what was changed alone, and for nothing that cannot be read", () =>
   const touched = replayOf(long, { ...long, payload: '{"id": 1234567890123456789, "a": 1}' });
   expect(touched.body).toBeUndefined();
   expect(touched.wrong.payload).toMatch(/more digits/);
+});
+
+describe("items that failed while their for_each went on", () => {
+  const output = { count: 2, results: [1, null], failed: [{ index: 1, error: {} }] };
+  const steps = [
+    tried("weigh", 600, 10, { item: "0" }),
+    tried("weigh", 700, 10, { item: "1", status: "failed" }),
+    tried("each", 800, 200, { output }),
+  ];
+
+  it("make the step a partial failure, and no step without items", () => {
+    const rows = rowsOf(timed("succeeded", steps), PLAN, T0 + 900, () => true);
+    const status = (key: string) => rows.find((row) => row.key === key)?.status;
+    expect(status("each")).toBe("partly_failed");
+    expect(status("weigh[1]")).toBe("failed");
+    const copied = [tried("fetch", 800, 200, { output })];
+    expect(rowsOf(timed("succeeded", copied), PLAN, T0 + 900, () => true)[0]?.status)
+      .toBe("succeeded");
+  });
+
+  it("make the run a partial failure", () => {
+    expect(runStatus({ status: "succeeded", reason: "items_failed" })).toBe("partly_failed");
+    expect(runStatus({ status: "succeeded", reason: null })).toBe("succeeded");
+    expect(runStatus({ status: "failed", reason: "items_failed" })).toBe("failed");
+    expect(toneOf("partly_failed")).toBe("busy");
+  });
 });

@@ -20,7 +20,7 @@ import { byCursor } from "../../kit/paging";
 import { Moment } from "../../kit/Moment";
 import { useRunsRefresh } from "../../kit/refreshing";
 import { Status } from "../../kit/Status";
-import { between, capital, moment, outcomeWords, plain, usd } from "../../kit/words";
+import { between, capital, moment, outcomeWords, plain, runStatus, usd } from "../../kit/words";
 import { canReplay, madeWords, type Query, type RunSummary } from "./asked";
 
 const A_PAGE = 30;
@@ -74,7 +74,7 @@ function Line({ run, named, choosing }: LineProps) {
         )
         : null}
       <Box w={{ base: 92, sm: 104 }} style={{ flex: "none" }}>
-        <Status value={run.status} />
+        <Status value={runStatus(run)} />
       </Box>
       <What run={run} named={named} />
       <Text size="xs" c="dimmed" className="numbers" visibleFrom="sm" w={150} ta="right">
