@@ -50,7 +50,9 @@ STATUS = f"""CASE WHEN status = 'pending' AND expires_at <= statement_timestamp(
         WHEN {_LOST} THEN 'failed' ELSE status END"""
 OUTCOME = f"CASE WHEN {_LOST} THEN 'unknown' ELSE outcome END"
 _COLUMNS = f"""id, {STATUS} AS status, capability, preview, arguments, run_id, step, item,
-        actor_kind, actor_id, created_at, expires_at, automation_id, {OUTCOME} AS outcome,
+        actor_kind, actor_id, created_at, expires_at, automation_id,
+        (SELECT n.name FROM automations n WHERE n.workspace_id = drafts.workspace_id
+            AND n.id = drafts.automation_id) AS automation, {OUTCOME} AS outcome,
         answered_kind, answered_by, answered_at, reason, result, error, revision, batch_id, notify,
         source, coalesce(action, capability) AS action, redraft_of,
         connection ->> 'account' AS account,

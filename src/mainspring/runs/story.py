@@ -99,6 +99,9 @@ def _headline(run: Mapping[str, Any]) -> str:
     if run.get("halted") is not None and run["status"] not in FINAL:
         return "It is held, and goes on when the halt is released."
     title = _TITLES[run["status"]]
+    # A run behind another one of its automation is not due before that is over.
+    if run["status"] == "pending" and run.get("due_at", run) is None:
+        title = "It waits until an earlier run of this automation is over"
     if run["reason"] == ITEMS_FAILED:
         title = f"{title}, but {_failed_items(run)} failed"
     came_to = sentence(run["outcome"], run.get("output"))

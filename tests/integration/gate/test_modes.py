@@ -185,6 +185,11 @@ async def _drafts_can_be_read(api: Api, bench: Bench, run_id: str) -> None:
     assert (draft["status"], draft["capability"], draft["run_id"], draft["step"]) == (
         "pending", "test.mail", run_id, "mail",
     )  # fmt: skip
+    # A reader need not look for the name among all automations.
+    run = (await api.client.get(f"/api/v1/runs/{run_id}")).json()
+    assert (draft["automation_id"], draft["automation"]) == (
+        run["automation_id"], run["automation"],
+    )  # fmt: skip
     # Whoever is to agree sees what would leave, whatever its fields are called.
     assert draft["arguments"] == {"mark": "d", "password": "pa55word"}
     assert (await api.client.get(f"/api/v1/drafts/{draft['id']}")).json() == draft

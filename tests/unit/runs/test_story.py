@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -49,6 +50,14 @@ def test_a_run_that_a_halt_holds_says_so_and_one_that_ended_does_not() -> None:
     assert story["headline"] == "It is held, and goes on when the halt is released."
     assert story["because"] == "The list is wrong."
     assert "because" not in tell(run("succeeded", halted="The list is wrong."))
+
+
+def test_a_run_behind_another_one_does_not_wait_for_a_worker() -> None:
+    assert tell(run("pending"))["headline"] == "It waits for a worker."
+    due = datetime(2026, 11, 17, tzinfo=UTC)
+    assert tell(run("pending", due_at=due))["headline"] == "It waits for a worker."
+    behind = tell(run("pending", due_at=None))
+    assert behind["headline"] == "It waits until an earlier run of this automation is over."
 
 
 def test_a_failure_names_its_step_and_its_reason() -> None:

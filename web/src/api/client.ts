@@ -3,6 +3,7 @@
 import { QueryClient } from "@tanstack/react-query";
 import createFetchClient, { type Middleware } from "openapi-fetch";
 import createQueryClient from "openapi-react-query";
+import { setClock } from "../kit/clock";
 import { Problem, type Told } from "./problem";
 import type { components, operations, paths } from "./schema";
 
@@ -49,6 +50,7 @@ const guard: Middleware = {
     return request;
   },
   async onResponse({ response, schemaPath }) {
+    setClock(response.headers.get("Date"));
     if (response.ok) return response;
     if (response.status === 401 && !schemaPath.startsWith("/api/v1/session")) onSignedOut();
     const problem = new Problem(response.status, await told(response));

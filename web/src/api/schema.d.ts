@@ -580,7 +580,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Watch the workspace: its runs, what waits for you, and one run closely */
+        /** Watch the workspace: its runs, what waits for you, and some runs closely */
         get: operations["stream_runs"];
         put?: never;
         post?: never;
@@ -4135,6 +4135,11 @@ export interface components {
              */
             automation_id: string | null;
             /**
+             * Automation
+             * @description Its name.
+             */
+            automation: string | null;
+            /**
              * Outcome
              * @description Unknown: it may have left all the same, and is not sent again.
              */
@@ -4532,6 +4537,11 @@ export interface components {
             status: string;
             /** Outcome */
             outcome: string | null;
+            /**
+             * Reason
+             * @description items_failed: it went on past items that failed.
+             */
+            reason: string | null;
             /**
              * At
              * Format: date-time
@@ -7290,8 +7300,8 @@ export interface operations {
     stream_runs: {
         parameters: {
             query?: {
-                /** @description Tell of the steps and the output of this run too. */
-                run_id?: string | null;
+                /** @description Tell of the steps and the output of this run too; once for each run. */
+                run_id?: string[];
                 /** @description For a browser: the workspace that its page shows. The stream is refused when the session looks at another one. */
                 workspace?: string | null;
             };
@@ -7304,7 +7314,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Events: run, for each run that is new or has changed, as in a list of runs; inbox, with the numbers drafts, approvals, consents, failures and unread, at the opening and whenever they change. With run_id also, of that run: step, for each try that is over or has begun to wait; output, for what its steps say; watched, when it has changed; end, when it is over, with its story. Each id says how far you have been told of all of it. */
+            /** @description Events: run, for each run that is new or has changed, as in a list of runs; inbox, with the numbers drafts, approvals, consents, failures and unread, at the opening and whenever they change. With run_id also, of each run that it names: step, for each try that is over or has begun to wait; output, for what its steps say; watched, when it has changed; end, when it is over, with its story; all of them with its run_id. Each id says how far you have been told of all of it; its part before the character ~ says it of the workspace alone, and a stream that is opened with this part, or with several runs, tells of those runs from their beginning. */
             200: {
                 headers: {
                     [name: string]: unknown;

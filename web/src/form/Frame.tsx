@@ -136,7 +136,7 @@ export function Frame({ made, words, children, aside, unlabelled, removable, mor
           >
             {title}
           </Input.Label>
-          {isCode ? <Code fz={11}>{made.name}</Code> : null}
+          {isCode ? <Code fz={11}>{visible(made.name)}</Code> : null}
         </Group>
         <Group gap={2} wrap="nowrap">
           {aside}

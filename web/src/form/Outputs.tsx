@@ -95,7 +95,7 @@ function Node({ of, path, onPick, wanted }: Props) {
           style={{ flex: 1, minWidth: 0 }}
         >
           <Group gap={8} wrap="nowrap">
-            <Text size="sm" className="mono">{of.name}</Text>
+            <Text size="sm" className="mono">{visible(of.name)}</Text>
             {of.about ? <Text size="xs" c="dimmed" truncate>{visible(of.about)}</Text> : null}
           </Group>
         </UnstyledButton>

@@ -21,6 +21,7 @@ import { Frame, type Made, useField } from "./Frame";
 import { Outputs } from "./Outputs";
 import { scopeAt } from "./scope";
 import type { Schema } from "./values";
+import { visible } from "../kit/words";
 
 const NO_WORDS = { filters: [], tests: [] };
 
@@ -83,7 +84,7 @@ function Filters(
                 }}
               >
                 <Stack gap={0} align="flex-start">
-                  <Text size="sm" className="mono">{one.name}</Text>
+                  <Text size="sm" className="mono">{visible(one.name)}</Text>
                   <Text
                     size="xs"
                     c="dimmed"

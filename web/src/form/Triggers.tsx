@@ -3,7 +3,7 @@
 import { Button, Menu, Stack, Text } from "@mantine/core";
 import { CalendarClock, Globe, Plus, Radio, Table2, Zap } from "lucide-react";
 import { memo, useState } from "react";
-import { capital, plain, triggerWords } from "../kit/words";
+import { capital, plain, triggerWords, visible } from "../kit/words";
 import { FoldCard } from "./Cards";
 import { useDesk } from "./desk";
 import { Field } from "./Field";
@@ -144,7 +144,7 @@ export function Triggers({ at, value }: { at: string; value: unknown }) {
                   onClick={() => add(freshTrigger(one.name, one.schema))}
                 >
                   {capital(plain(one.name))}
-                  <Text size="xs" c="dimmed">{one.title}</Text>
+                  <Text size="xs" c="dimmed">{visible(one.title)}</Text>
                 </Menu.Item>
               );
             })}

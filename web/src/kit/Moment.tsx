@@ -1,14 +1,16 @@
 // A moment: how far away it is, and exactly when, for whoever looks closer.
 
 import { Text, Tooltip } from "@mantine/core";
+import { useClock } from "./clock";
 import { away, moment } from "./words";
 
 export function Moment({ at, size = "sm" }: { at: string | null | undefined; size?: string }) {
+  const now = useClock();
   if (!at) return <Text span size={size} c="dimmed">—</Text>;
   return (
     <Tooltip label={moment(at)} openDelay={300}>
       <Text span size={size} component="time" dateTime={at} className="numbers">
-        {away(at)}
+        {away(at, now)}
       </Text>
     </Tooltip>
   );

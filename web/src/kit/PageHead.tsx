@@ -4,6 +4,7 @@ import { Anchor, Box, Group, Text, Title } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import { ChevronLeft } from "lucide-react";
 import { type ReactNode, useEffect } from "react";
+import { visible } from "./words";
 
 type Props = {
   title: string;
@@ -15,9 +16,10 @@ type Props = {
 };
 
 export function PageHead({ title, beside, sub, right, back }: Props) {
+  const shown = visible(title);
   useEffect(() => {
-    document.title = `${title} · Mainspring`;
-  }, [title]);
+    document.title = `${shown} · Mainspring`;
+  }, [shown]);
   return (
     <Box mb="lg" component="header">
       {back
@@ -31,7 +33,7 @@ export function PageHead({ title, beside, sub, right, back }: Props) {
             display="inline-block"
           >
             <Group gap={2} component="span">
-              <ChevronLeft size={14} aria-hidden /> {back.label}
+              <ChevronLeft size={14} aria-hidden /> {visible(back.label)}
             </Group>
           </Anchor>
         )
@@ -39,7 +41,7 @@ export function PageHead({ title, beside, sub, right, back }: Props) {
       <Group justify="space-between" align="flex-start" gap="md">
         <Box style={{ minWidth: 0, flex: "1 1 20rem" }}>
           <Group gap="sm" align="center">
-            <Title order={1} size="h2" className="wrap-anywhere">{title}</Title>
+            <Title order={1} size="h2" className="wrap-anywhere">{shown}</Title>
             {beside}
           </Group>
           {sub ? <Text c="dimmed" size="sm" mt={4} component="div">{sub}</Text> : null}

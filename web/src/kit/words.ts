@@ -1,5 +1,7 @@
 // Times, money, statuses and triggers, in words.
 
+import { now } from "./clock";
+
 const MINUTE = 60;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
@@ -35,16 +37,17 @@ function both(seconds: number, large: number, name: string, small: number, small
 
 /** The time between two moments, or until now. */
 export function between(from: string, to?: string | null): string {
-  return span((new Date(to ?? Date.now()).getTime() - new Date(from).getTime()) / 1000);
+  return span((new Date(to ?? now()).getTime() - new Date(from).getTime()) / 1000);
 }
 
 const relative = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
 
 /** About how far away a moment is: "in 3 hours", "2 days ago". */
-export function away(text: string, now = Date.now()): string {
-  const seconds = (new Date(text).getTime() - now) / 1000;
+export function away(text: string, from = now()): string {
+  const seconds = (new Date(text).getTime() - from) / 1000;
   const size = Math.abs(seconds);
-  if (size < 45) return seconds < 0 ? "just now" : "in a moment";
+  // The moment on the screen may be a little behind.
+  if (size < 45) return seconds < 1 ? "just now" : "in a moment";
   if (size < HOUR) return relative.format(Math.round(seconds / MINUTE), "minute");
   if (size < DAY) return relative.format(Math.round(seconds / HOUR), "hour");
   return relative.format(Math.round(seconds / DAY), "day");
@@ -99,6 +102,11 @@ type Ended = { status: string; reason?: string | null };
 /** The status of a run as people are told it: not every run that reached its end did all of it. */
 export const runStatus = ({ status, reason }: Ended): string =>
   status === "succeeded" && reason === "items_failed" ? "partly_failed" : status;
+
+type Dated = { created_at: string; started_at: string | null; finished_at: string | null };
+
+/** When a run was last heard of, the same wherever it is listed: its end, else its beginning. */
+export const runAt = (run: Dated): string => run.finished_at ?? run.started_at ?? run.created_at;
 
 const OUTCOMES: Record<string, string> = {
   effects: "changed something",

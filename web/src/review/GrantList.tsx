@@ -4,6 +4,7 @@ import { Stack, Text } from "@mantine/core";
 import { Eye, Hand, PencilLine, Send } from "lucide-react";
 import { Line, Lines } from "./Lines";
 import { boundsWords, byReach, type Change, type Grant } from "./reading";
+import { visible } from "../kit/words";
 
 const EFFECTS = {
   send: ["leaves the house", Send],
@@ -26,7 +27,7 @@ function grantLine(grant: Grant) {
         </>
       }
     >
-      {grant.label}
+      {visible(grant.label)}
       {bounds ? <Text span inherit c="dimmed">{` ${bounds}`}</Text> : null}
     </Line>
   );

@@ -3,7 +3,7 @@
 
 import { Stack, Text } from "@mantine/core";
 import { Archive, Globe, Hand, KeyRound, Send, Zap } from "lucide-react";
-import { capital, plain } from "../kit/words";
+import { capital, plain, visible } from "../kit/words";
 import { Line, Lines } from "./Lines";
 import type { ImpactOf } from "./reading";
 
@@ -32,7 +32,7 @@ function secret(one: ImpactOf["secrets"][number]) {
       icon={KeyRound}
       why={one.capabilities.length ? `with ${listed(one.capabilities)}` : null}
     >
-      <span className="mono">{one.name}</span>
+      <span className="mono">{visible(one.name)}</span>
       {one.hosts.length ? ` goes to ${listed(one.hosts)}` : ""}
     </Line>
   );
@@ -61,7 +61,7 @@ export function Impact({ impact }: { impact?: ImpactOf | null }) {
       </Lines>
       <Lines title="Waits for a person">
         {impact.people.map((one) => (
-          <Line key={one.capability} icon={Hand} why={inSteps(one.why)}>{one.label}</Line>
+          <Line key={one.capability} icon={Hand} why={inSteps(one.why)}>{visible(one.label)}</Line>
         ))}
       </Lines>
       <Lines title="It keeps">

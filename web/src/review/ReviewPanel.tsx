@@ -12,6 +12,7 @@ import { Impact } from "./Impact";
 import { Line, Lines } from "./Lines";
 import { Price } from "./Price";
 import { type Forecast, type Noted, notedIn, overlapWords, type Review } from "./reading";
+import { visible } from "../kit/words";
 
 export function Part({ title, children }: { title: string; children: ReactNode }) {
   return (
@@ -38,7 +39,7 @@ export function Overlaps({ overlaps }: { overlaps: Review["overlaps"] }) {
             params={{ automationId: one.automation_id } as never}
             inherit
           >
-            {one.name}
+            {visible(one.name)}
           </Anchor>{" "}
           <Status value={one.state} />
         </Line>

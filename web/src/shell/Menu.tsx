@@ -6,6 +6,7 @@ import { Plus } from "lucide-react";
 import { isAtLeast, useMay, useWho } from "../api/session";
 import { GROUPS, type Place } from "./places";
 import { useWaiting } from "./waiting";
+import { visible } from "../kit/words";
 
 const isHere = (path: string, to: string) =>
   to === "/" ? path === "/" : path === to || path.startsWith(`${to}/`);
@@ -58,7 +59,7 @@ export function SideMenu({ onGo }: { onGo: () => void }) {
               {group.label
                 ? (
                   <Text size="xs" c="dimmed" fw={600} px="sm" pb={4}>
-                    {group.label}
+                    {visible(group.label)}
                   </Text>
                 )
                 : null}

@@ -7,6 +7,7 @@ import { BookOpen, FileText, Plus, Search, Table2, Zap } from "lucide-react";
 import { type KeyboardEvent, useEffect, useRef, useState } from "react";
 import { api } from "../api/client";
 import { isAtLeast, useMay, useWho } from "../api/session";
+import { visible } from "../kit/words";
 import { GROUPS, MORE } from "./places";
 
 const SOON = 160;
@@ -56,7 +57,7 @@ export function Palette() {
       group: "Found",
       actions: found.map(({ to, label, words, icon: Icon }) => ({
         id: to,
-        label,
+        label: visible(label),
         description: words,
         keywords: [query],
         leftSection: <Icon size={18} />,

@@ -16,6 +16,7 @@ import { isUnnamed, useWho } from "../api/session";
 import { useAct } from "../kit/acting";
 import { lookAt } from "./moving";
 import { forgetAll } from "../kit/keeping";
+import { visible } from "../kit/words";
 
 const SCHEMES = [
   { value: "light", label: "Light", icon: Sun },
@@ -44,7 +45,7 @@ export function Person() {
           <Group wrap="nowrap" gap="sm">
             <Avatar size={32} radius="xl" color="spring" name={name} />
             <Box flex={1} style={{ minWidth: 0 }}>
-              <Text size="sm" fw={600} truncate>{who.workspace.name}</Text>
+              <Text size="sm" fw={600} truncate>{visible(who.workspace.name)}</Text>
               <Text size="xs" c="dimmed" truncate>{name} · {who.role}</Text>
             </Box>
             <ChevronsUpDown size={15} aria-hidden />
@@ -61,7 +62,7 @@ export function Person() {
               ? <Check size={14} aria-label="this one" />
               : null}
           >
-            {one.name}
+            {visible(one.name)}
           </Menu.Item>
         ))}
         <Menu.Divider />

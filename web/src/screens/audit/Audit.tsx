@@ -17,7 +17,7 @@ import { Json } from "../../kit/Json";
 import { Moment } from "../../kit/Moment";
 import { PageHead } from "../../kit/PageHead";
 import "../../kit/ruled.css";
-import { count } from "../../kit/words";
+import { count, visible } from "../../kit/words";
 import { Filters } from "./Filters";
 import { asksOf, type Sought } from "./filtering";
 import { asLines, type Entry, type Names, sentenceOf } from "./sentences";
@@ -175,10 +175,10 @@ function EntryLine({ entry, names }: { entry: Entry; names: Names }) {
             ? thing.to
               ? (
                 <Anchor component={Link} to={thing.to} size="sm" underline="always">
-                  {thing.label}
+                  {visible(thing.label)}
                 </Anchor>
               )
-              : <b>{thing.label}</b>
+              : <b>{visible(thing.label)}</b>
             : null} <Text span size="sm" c="dimmed">{rest}</Text>
         </Text>
         <Moment at={entry.at} />

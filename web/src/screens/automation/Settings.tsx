@@ -8,7 +8,7 @@ import { useMay } from "../../api/session";
 import { useAct } from "../../kit/acting";
 import { useConfirm } from "../../kit/Confirm";
 import { CopyIcon } from "../../kit/Copy";
-import { moment } from "../../kit/words";
+import { moment, visible } from "../../kit/words";
 import { refreshAll } from "./asking";
 import { Part } from "./Overview";
 import { Rules } from "./Rules";
@@ -26,7 +26,7 @@ function Bounds({ automation, may }: { automation: Detail; may: boolean }) {
         {rows.map((one) => (
           <Table.Tr key={one.name}>
             <Table.Th fw={400} c="dimmed" fz="sm" w={{ base: 110, sm: 180 }}>
-              {one.name}
+              {visible(one.name)}
             </Table.Th>
             <Table.Td fz="sm" className="wrap-anywhere">{one.words}</Table.Td>
             <Table.Td w={64} ta="right">

@@ -5,7 +5,7 @@ import { Link } from "@tanstack/react-router";
 import type { Schemas } from "../../api/client";
 import { Moment } from "../../kit/Moment";
 import { Status } from "../../kit/Status";
-import { capital, count, outcomeWords, plain, runStatus, usd } from "../../kit/words";
+import { capital, count, outcomeWords, plain, runStatus, usd, visible } from "../../kit/words";
 import { Deeds } from "./Deeds";
 import { Sparkline, streakWords } from "./Sparkline";
 
@@ -62,7 +62,7 @@ function Name({ automation }: { automation: Summary }) {
         data-row=""
         className="wrap-anywhere"
       >
-        {automation.name}
+        {visible(automation.name)}
       </Anchor>
       {automation.goal ? <Text size="xs" c="dimmed" lineClamp={1}>{automation.goal}</Text> : null}
     </Box>

@@ -23,7 +23,7 @@ import { CopyAs } from "../../kit/Copy";
 import { Empty } from "../../kit/Empty";
 import { Moment } from "../../kit/Moment";
 import { PageHead } from "../../kit/PageHead";
-import { count } from "../../kit/words";
+import { count, visible } from "../../kit/words";
 import { NewBoard } from "./NewBoard";
 
 type Entry = Answer<"list_boards">["boards"][number];
@@ -142,7 +142,7 @@ function BoardCard({ board }: { board: Entry }) {
     >
       <Stack gap="xs" h="100%">
         <Group justify="space-between" wrap="nowrap" align="flex-start">
-          <Title order={2} size="h5" className="wrap-anywhere">{board.name}</Title>
+          <Title order={2} size="h5" className="wrap-anywhere">{visible(board.name)}</Title>
           {board.archived ? <Badge color="gray" variant="light" tt="none">archived</Badge> : null}
         </Group>
         {board.description

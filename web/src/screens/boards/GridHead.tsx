@@ -4,6 +4,7 @@ import type { VirtualItem } from "@tanstack/react-virtual";
 import { ArrowDown, ArrowUp } from "lucide-react";
 import type { PointerEvent } from "react";
 import type { Column, Look } from "./rows";
+import { visible } from "../../kit/words";
 
 export const NARROWEST = 60;
 export const WIDEST = 800;
@@ -45,7 +46,7 @@ export function GridHead({ columns, items, width, look, sort, resize }: Props) {
                 <span
                   title={column.free ? `${column.label}: no column of the dataset` : column.label}
                 >
-                  {column.label}
+                  {visible(column.label)}
                 </span>
                 {sorted
                   ? (look.descending

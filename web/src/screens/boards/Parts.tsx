@@ -234,7 +234,7 @@ function SkillCard(
     <Card withBorder radius="lg" p="lg">
       <Group justify="space-between" mb="xs">
         <Group gap="xs">
-          <Title order={2} size="h5">{skill.name}</Title>
+          <Title order={2} size="h5">{visible(skill.name)}</Title>
           <Badge variant="light" color="gray" tt="none">skill</Badge>
         </Group>
         {mayEdit

@@ -23,7 +23,7 @@ import { CopyAs } from "../../kit/Copy";
 import { Empty } from "../../kit/Empty";
 import { PageHead } from "../../kit/PageHead";
 import { Status } from "../../kit/Status";
-import { capital } from "../../kit/words";
+import { capital, visible } from "../../kit/words";
 import { Installs } from "./Installs";
 import { KINDS, type Recipe } from "./kinds";
 import { Uninstalled } from "./Uninstalled";
@@ -158,7 +158,7 @@ function Entry({ one }: { one: Recipe }) {
     <Card withBorder radius="lg" p="md">
       <Stack gap={6} h="100%">
         <Group justify="space-between" wrap="nowrap" align="flex-start">
-          <Anchor component={Link} to={`/codex/${one.slug}`} fw={650}>{one.name}</Anchor>
+          <Anchor component={Link} to={`/codex/${one.slug}`} fw={650}>{visible(one.name)}</Anchor>
           {one.update_available
             ? <Status value="waiting" words="update available" />
             : one.installed > 0

@@ -21,6 +21,7 @@ import { useMay } from "../../api/session";
 import { ProblemNote } from "../../kit/Asked";
 import { beginnings, filled, placeOf, type Setting, type Value } from "./kinds";
 import type { Published } from "./Recipe";
+import { visible } from "../../kit/words";
 
 type Made = Answer<"apply_starter_recipe">;
 
@@ -155,7 +156,7 @@ function Installed({ made }: { made: Made }) {
           return (
             <List.Item key={one.id}>
               {place
-                ? <Anchor component={Link} to={place} size="sm">{one.name}</Anchor>
+                ? <Anchor component={Link} to={place} size="sm">{visible(one.name)}</Anchor>
                 : one.name}, {one.kind}
             </List.Item>
           );

@@ -10,7 +10,7 @@ import { useAct } from "../../kit/acting";
 import { useConfirm } from "../../kit/Confirm";
 import { Empty } from "../../kit/Empty";
 import { Status } from "../../kit/Status";
-import { count } from "../../kit/words";
+import { count, visible } from "../../kit/words";
 import { type Install, placeOf } from "./kinds";
 import { Upgrade } from "./Upgrade";
 
@@ -40,8 +40,8 @@ function Row({ one }: { one: Install }) {
       <Group justify="space-between">
         <Stack gap={2} style={{ minWidth: 0 }}>
           {place
-            ? <Anchor component={Link} to={place} fw={650}>{one.name}</Anchor>
-            : <Text fw={650}>{one.name}</Text>}
+            ? <Anchor component={Link} to={place} fw={650}>{visible(one.name)}</Anchor>
+            : <Text fw={650}>{visible(one.name)}</Text>}
           <Text size="sm" c="dimmed">
             {one.kind}
             {bundle?.name ? `, comes with ${bundle.name}` : ""} · version{" "}
@@ -154,7 +154,7 @@ function Named(
     <>
       <Text size="sm" fw={600}>{title}</Text>
       <List size="sm">
-        {held.map((one) => <List.Item key={one.id}>{one.name}, {one.kind}</List.Item>)}
+        {held.map((one) => <List.Item key={one.id}>{visible(one.name)}, {one.kind}</List.Item>)}
       </List>
     </>
   );

@@ -9,7 +9,7 @@ import { CopyAs } from "../../kit/Copy";
 import { Json } from "../../kit/Json";
 import { PageHead } from "../../kit/PageHead";
 import { Status } from "../../kit/Status";
-import { capital } from "../../kit/words";
+import { capital, visible } from "../../kit/words";
 import { Markdown } from "../pages/Markdown";
 import { Installing } from "./Installing";
 import { type Setting, spelt } from "./kinds";
@@ -137,7 +137,7 @@ function Examples({ held }: { held: { name: string; says: string }[] }) {
       <Text component="h2" fw={650}>For example</Text>
       {held.map((one) => (
         <div key={one.name}>
-          <Text size="sm" fw={600}>{one.name}</Text>
+          <Text size="sm" fw={600}>{visible(one.name)}</Text>
           <Text size="sm" c="dimmed">{one.says}</Text>
         </div>
       ))}
@@ -175,7 +175,7 @@ function Needs({ recipe, needed }: { recipe: Published; needed: Dependencies }) 
       "Secrets it uses",
       [...secrets, ...keys].map((one) => (
         <span key={one.name}>
-          <Code>{one.name}</Code> {one.reason}
+          <Code>{visible(one.name)}</Code> {one.reason}
         </span>
       )),
     ],

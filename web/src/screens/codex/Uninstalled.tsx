@@ -8,6 +8,7 @@ import { sayDone, useAct } from "../../kit/acting";
 import { Empty } from "../../kit/Empty";
 import { Moment } from "../../kit/Moment";
 import type { Gone } from "./kinds";
+import { visible } from "../../kit/words";
 
 export function Uninstalled({ held }: { held: Gone[] }) {
   const may = useMay("editor");
@@ -40,7 +41,7 @@ export function Uninstalled({ held }: { held: Gone[] }) {
         <Card key={one.id} withBorder radius="lg" p="md">
           <Group justify="space-between">
             <Stack gap={2}>
-              <Text fw={650}>{one.name}</Text>
+              <Text fw={650}>{visible(one.name)}</Text>
               <Text size="sm" c="dimmed" component="div">
                 {one.kind} · can be recovered until <Moment at={one.expires_at} />
               </Text>

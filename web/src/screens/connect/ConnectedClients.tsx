@@ -9,6 +9,7 @@ import { Empty } from "../../kit/Empty";
 import { Moment } from "../../kit/Moment";
 import { Status } from "../../kit/Status";
 import { titleOf } from "../oauth/words";
+import { visible } from "../../kit/words";
 
 type Connected = Schemas["ConnectedClient"];
 
@@ -70,7 +71,7 @@ function Row({ of: one, first }: { of: Connected; first: boolean }) {
         </ThemeIcon>
         <Stack gap={2} style={{ minWidth: 0 }}>
           <Group gap="xs">
-            <Text fw={600} className="wrap-anywhere">{one.name}</Text>
+            <Text fw={600} className="wrap-anywhere">{visible(one.name)}</Text>
             <Status
               value={one.active ? "connected" : "paused"}
               words={one.active ? "connected" : "signed out"}

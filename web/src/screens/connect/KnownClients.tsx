@@ -4,6 +4,7 @@ import { Button, Card, List, Stack, Tabs, Text } from "@mantine/core";
 import { Plus } from "lucide-react";
 import { Json } from "../../kit/Json";
 import { type Known, knownClients, type Told } from "./snippets";
+import { visible } from "../../kit/words";
 
 type Props = { told: Told; chosen: string | undefined; onChoose: (id: string) => void };
 
@@ -14,7 +15,9 @@ export function KnownClients({ told, chosen, onChoose }: Props) {
     <Card withBorder radius="lg" p="lg">
       <Tabs value={shown} onChange={(id) => id && onChoose(id)} keepMounted={false}>
         <Tabs.List aria-label="Clients">
-          {clients.map((one) => <Tabs.Tab key={one.id} value={one.id}>{one.label}</Tabs.Tab>)}
+          {clients.map((one) => (
+            <Tabs.Tab key={one.id} value={one.id}>{visible(one.label)}</Tabs.Tab>
+          ))}
         </Tabs.List>
         {clients.map((one) => (
           <Tabs.Panel key={one.id} value={one.id} pt="md">
@@ -44,13 +47,13 @@ function Steps({ of: known }: { of: Known }) {
             leftSection={<Plus size={16} />}
             style={{ alignSelf: "flex-start" }}
           >
-            {known.link.label}
+            {visible(known.link.label)}
           </Button>
         )
         : null}
       {known.snippets.map((one) => (
         <Stack key={one.title} gap={4}>
-          <Text size="xs" fw={600} c="dimmed">{one.title}</Text>
+          <Text size="xs" fw={600} c="dimmed">{visible(one.title)}</Text>
           <Json value={one.text} label={`${known.label}: ${one.title}`} />
         </Stack>
       ))}

@@ -13,7 +13,7 @@ import {
 import { Download } from "lucide-react";
 import { useAddress } from "../../kit/address";
 import { csv, download } from "../../kit/download";
-import { usd } from "../../kit/words";
+import { usd, visible } from "../../kit/words";
 import { type By, type Line, linesOf, shareOf, type Sum, tokensOf, type Usage } from "./sums";
 
 const WAYS: { value: By; label: string }[] = [
@@ -110,10 +110,10 @@ function OneLine({ line, total, onChoose }: { line: Line; total: Sum; onChoose: 
               onClick={onChoose}
               ta="left"
             >
-              {line.label}
+              {visible(line.label)}
             </Anchor>
           )
-          : <Text size="sm">{line.label}</Text>}
+          : <Text size="sm">{visible(line.label)}</Text>}
       </Table.Td>
       <Table.Td ta="right" className="numbers">{line.sum.asks.toLocaleString("en")}</Table.Td>
       <Table.Td ta="right" className="numbers">

@@ -156,7 +156,7 @@ function Impact({ told }: { told: Told }) {
           <List size="sm">
             {grants.map((one) => (
               <List.Item key={one.capability + JSON.stringify(one.params)}>
-                {one.label}
+                {visible(one.label)}
                 {Object.entries(one.params).map(([name, bound]) => ` · ${boundWords(name, bound)}`)}
                 {one.waits_for_person ? " · waits for a yes" : ""}
               </List.Item>

@@ -9,7 +9,7 @@ import { useMay } from "../../api/session";
 import { Asked, ProblemNote } from "../../kit/Asked";
 import { CopyAs, CopyButton } from "../../kit/Copy";
 import { PageHead } from "../../kit/PageHead";
-import { plain } from "../../kit/words";
+import { plain, visible } from "../../kit/words";
 import { useHalts } from "./Halting";
 import { Halts, Workers } from "./Operating";
 import {
@@ -137,7 +137,7 @@ function PartCard({ part }: { part: Part }) {
           <Icon size={16} role="img" aria-label={words} />
         </ThemeIcon>
         <div style={{ minWidth: 0 }}>
-          <Text fw={600}>{part.name}</Text>
+          <Text fw={600}>{visible(part.name)}</Text>
           <Text size="sm" c="dimmed" className="wrap-anywhere">{part.words}</Text>
           {part.advice ? <Text size="sm" mt={4}>{part.advice}</Text> : null}
         </div>

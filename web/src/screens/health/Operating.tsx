@@ -21,7 +21,7 @@ import { sayDone, useAct } from "../../kit/acting";
 import { ProblemNote } from "../../kit/Asked";
 import { useConfirm } from "../../kit/Confirm";
 import { Moment } from "../../kit/Moment";
-import { count, span } from "../../kit/words";
+import { count, span, visible } from "../../kit/words";
 import { type Halt, HaltModal, ReleaseButton, useHalts } from "./Halting";
 import { haltedWords } from "./reading";
 
@@ -143,7 +143,7 @@ function WorkerList({ workers }: { workers: Worker[] }) {
         <Table.Tbody>
           {workers.map((one) => (
             <Table.Tr key={one.worker_id}>
-              <Table.Td className="wrap-anywhere">{one.name}</Table.Td>
+              <Table.Td className="wrap-anywhere">{visible(one.name)}</Table.Td>
               <Table.Td>{one.queues.join(", ")}</Table.Td>
               <Table.Td className="numbers">{one.in_flight} of {one.slots}</Table.Td>
               <Table.Td>

@@ -38,6 +38,17 @@ test("the numbers of the server become parts with advice where it is needed", ()
   expect(report([queue!], "1.2.3", new Date(0))).toContain("warning Queue: 3 runs due");
 });
 
+test("pending runs that are not due are not denied", () => {
+  const words = (pending: number) =>
+    partsIn(numbersIn(`mainspring_due_runs 0\nmainspring_runs{status="pending"} ${pending}\n`))[0]
+      ?.words;
+  expect(words(0)).toBe("No run waits for a worker.");
+  expect(words(3)).toBe(
+    "No worker is missing. 3 pending runs of this workspace wait for an earlier run of the same " +
+      "automation, or for a halt to be released.",
+  );
+});
+
 test("a red answer is still read, and no answer at all is red", () => {
   const red = { status: "degraded", checks: [{ name: "workers", ok: false, detail: "None." }] };
   const parts = partsOf(healthIn(undefined, new Problem(503, red as never))!);

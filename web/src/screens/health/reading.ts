@@ -81,7 +81,7 @@ export function partsIn(numbers: Numbers): Part[] {
       tone: late ? "warning" : "ok",
       words: due
         ? `${count(due, "run")} due, the oldest for ${span(oldest)}.`
-        : "No run waits for a worker.",
+        : pendingWords(numbers.get('runs{status="pending"}') ?? 0),
       advice: late ? "Add workers: `mainspring up --workers 4`." : undefined,
     });
   }
@@ -97,6 +97,14 @@ export function partsIn(numbers: Numbers): Part[] {
   const disk = diskIn(numbers);
   return disk ? [...parts, disk] : parts;
 }
+
+/** Runs that are pending and not due wait for something else than a worker. */
+const pendingWords = (pending: number): string =>
+  pending
+    ? `No worker is missing. ${count(pending, "pending run")} of this workspace ${
+      pending === 1 ? "waits" : "wait"
+    } for an earlier run of the same automation, or for a halt to be released.`
+    : "No run waits for a worker.";
 
 function diskIn(numbers: Numbers): Part | null {
   const all = numbers.get("disk_bytes");

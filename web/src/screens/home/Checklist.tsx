@@ -16,6 +16,7 @@ import { Check, Circle } from "lucide-react";
 import { useWho } from "../../api/session";
 import { noteLooked } from "./firsts";
 import type { Task } from "./looking";
+import { visible } from "../../kit/words";
 
 type Props = { tasks: Task[]; wide?: boolean; onHide?: () => void };
 
@@ -78,10 +79,10 @@ function Step({ task }: { task: Task }) {
       </ThemeIcon>
       <div>
         {task.done
-          ? <Text size="sm" c="dimmed" td="line-through">{task.label}</Text>
+          ? <Text size="sm" c="dimmed" td="line-through">{visible(task.label)}</Text>
           : (
             <Anchor component={Link} to={task.to} size="sm" fw={600} onClick={note}>
-              {task.label}
+              {visible(task.label)}
             </Anchor>
           )}
         {task.done ? null : <Text size="sm" c="dimmed">{task.words}</Text>}

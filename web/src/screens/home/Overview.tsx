@@ -9,7 +9,7 @@ import { api } from "../../api/client";
 import { useWho } from "../../api/session";
 import { Moment } from "../../kit/Moment";
 import { Status } from "../../kit/Status";
-import { count, outcomeWords, plain, runStatus, usd } from "../../kit/words";
+import { count, outcomeWords, plain, runAt, runStatus, usd, visible } from "../../kit/words";
 import { useWaiting } from "../../shell/waiting";
 import { dayOf, rangeOf, shareOf, spentOn } from "../costs/sums";
 import { type Automation, dueToday, failuresFirst, recent, type Run, summary } from "./looking";
@@ -111,14 +111,14 @@ function Ran({ runs }: { runs: Run[] }) {
         >
           <Group justify="space-between" py="xs" px={4} wrap="nowrap" gap="sm">
             <div style={{ minWidth: 0 }}>
-              <Text size="sm" fw={600} truncate>{run.automation}</Text>
+              <Text size="sm" fw={600} truncate>{visible(run.automation)}</Text>
               <Text size="sm" c="dimmed" truncate>
                 {run.outcome ? outcomeWords(run.outcome) : plain(run.reason ?? run.status)}
               </Text>
             </div>
             <Group gap="sm" wrap="nowrap">
               <Status value={runStatus(run)} />
-              <Moment at={run.finished_at ?? run.created_at} />
+              <Moment at={runAt(run)} />
             </Group>
           </Group>
         </Link>
@@ -139,7 +139,7 @@ function Next({ automations }: { automations: Automation[] }) {
         {due.slice(0, MOST).map((one) => (
           <Group key={one.id} justify="space-between" wrap="nowrap" gap="sm">
             <Anchor component={Link} to={`/automations/${one.id}`} size="sm" truncate>
-              {one.name}
+              {visible(one.name)}
             </Anchor>
             <Moment at={one.next_due_at} />
           </Group>
@@ -195,7 +195,7 @@ function Upgrades() {
               size="sm"
               truncate
             >
-              {one.name} → {one.latest_version}
+              {visible(one.name)} → {one.latest_version}
             </Anchor>
           </Group>
         ))}

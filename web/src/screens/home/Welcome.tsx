@@ -21,6 +21,7 @@ import { type FormEvent, type KeyboardEvent, useState } from "react";
 import { api } from "../../api/client";
 import { Checklist } from "./Checklist";
 import type { Task } from "./looking";
+import { visible } from "../../kit/words";
 
 const IDEAS = [
   "Every weekday at 9 remind me to plan the day",
@@ -175,7 +176,7 @@ function Starters() {
               <ThemeIcon variant="light" radius="md" size={32}>
                 <Icon size={18} aria-hidden />
               </ThemeIcon>
-              <Text fw={600}>{recipe.name}</Text>
+              <Text fw={600}>{visible(recipe.name)}</Text>
               <Badge variant="light" color="gray" tt="none">{recipe.category}</Badge>
             </Group>
             <Text size="sm" c="dimmed">{recipe.description_excerpt}</Text>

@@ -11,16 +11,16 @@ import { type Item, itemOf } from "./items";
 import { Panes } from "./Panes";
 import { Chosen, Elsewhere } from "./Waiting";
 
-type Props = { chosen: string | undefined; names: Map<string, string> };
+type Props = { chosen: string | undefined };
 type OverProps = Props & { items: Item[]; tab: string; label: string };
 
-function Over({ items, chosen, names, tab, label }: OverProps) {
+function Over({ items, chosen, tab, label }: OverProps) {
   const item = itemOf(items, chosen) ?? (chosen ? undefined : items[0]);
   return (
     <Panes
       isOpen={chosen !== undefined}
       tab={tab}
-      list={<ItemList items={items} chosen={item?.id} tab={tab} names={names} label={label} />}
+      list={<ItemList items={items} chosen={item?.id} tab={tab} label={label} />}
     >
       {item ? <Chosen item={item} onAnswered={() => {}} /> : <Elsewhere id={chosen!} />}
     </Panes>

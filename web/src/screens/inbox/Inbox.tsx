@@ -84,10 +84,10 @@ export default function Inbox() {
           <Messages chosen={address.item} />
         </Tabs.Panel>
         <Tabs.Panel value="expired">
-          <Expired chosen={chosen} names={waiting.names} />
+          <Expired chosen={chosen} />
         </Tabs.Panel>
         <Tabs.Panel value="done">
-          <Done chosen={chosen} names={waiting.names} />
+          <Done chosen={chosen} />
         </Tabs.Panel>
         <Tabs.Panel value="rules">
           <Rules />

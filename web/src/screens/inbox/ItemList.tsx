@@ -14,7 +14,7 @@ import { Moment } from "../../kit/Moment";
 import { visible } from "../../kit/words";
 import { type Held, refusedWords, useHeld } from "./held";
 import { useSecondsLeft } from "./Holding";
-import { becameWords, type Draft, type Item, KIND_WORDS, titleOf } from "./items";
+import { becameWords, type Draft, type Item, KIND_WORDS, nameOf, titleOf } from "./items";
 
 const ICONS: Record<Item["kind"], LucideIcon> = {
   draft: MailOpen,
@@ -28,11 +28,10 @@ type Props = {
   items: Item[];
   chosen: string | undefined;
   tab: string | undefined;
-  names: Map<string, string>;
   label: string;
 };
 
-export function ItemList({ items, chosen, tab, names, label }: Props) {
+export function ItemList({ items, chosen, tab, label }: Props) {
   const held = useHeld();
   return (
     <Card withBorder radius="lg" p={0} className="list" component="nav" aria-label={label}>
@@ -42,7 +41,7 @@ export function ItemList({ items, chosen, tab, names, label }: Props) {
           item={item}
           tab={tab}
           isChosen={item.id === chosen}
-          from={nameOf(item, names)}
+          from={nameOf(item)}
           held={held.find((one) =>
             one.state !== "told" && draftsOf(item).some(({ id }) => one.drafts.includes(id))
           )}
@@ -58,24 +57,11 @@ export function ItemList({ items, chosen, tab, names, label }: Props) {
 const draftsOf = (item: Item): Draft[] =>
   item.kind === "batch" ? item.drafts : item.kind === "draft" ? [item.draft] : [];
 
-function nameOf(item: Item, names: Map<string, string>): string | undefined {
-  switch (item.kind) {
-    case "draft":
-      return names.get(item.draft.automation_id ?? "");
-    case "batch":
-      return names.get(item.drafts[0]?.automation_id ?? "");
-    case "question":
-      return item.question.automation;
-    default:
-      return undefined;
-  }
-}
-
 type RowProps = {
   item: Item;
   tab: string | undefined;
   isChosen: boolean;
-  from: string | undefined;
+  from: string | null | undefined;
   held: Held | undefined;
   isRefused: boolean;
 };

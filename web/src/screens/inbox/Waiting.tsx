@@ -36,7 +36,6 @@ export function Waiting({ asked, chosen, onKeys }: Props) {
           items={items}
           isFresh={asked.isFresh}
           chosen={chosen}
-          names={asked.names}
           onKeys={onKeys}
         />
       )}
@@ -48,11 +47,10 @@ type WholeProps = {
   items: Item[];
   isFresh: boolean;
   chosen: string | undefined;
-  names: Map<string, string>;
   onKeys: () => void;
 };
 
-function Whole({ items, isFresh, chosen, names, onKeys }: WholeProps) {
+function Whole({ items, isFresh, chosen, onKeys }: WholeProps) {
   const [, change] = useAddress();
   const named = itemOf(items, chosen);
   // What was answered here is on its way out of the list, and is not come back to by itself.
@@ -83,7 +81,6 @@ function Whole({ items, isFresh, chosen, names, onKeys }: WholeProps) {
             items={items}
             chosen={item?.id}
             tab={undefined}
-            names={names}
             label="What waits"
           />
         }

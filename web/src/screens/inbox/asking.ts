@@ -24,9 +24,6 @@ export function useWaitingItems() {
   const failing = api.useQuery("get", "/api/v1/automations", {
     params: { query: { health: "failing", limit: MOST } },
   });
-  const automations = api.useQuery("get", "/api/v1/automations", {
-    params: { query: { limit: 200 } },
-  });
   const all = [held, questions, consents, failing];
   const data = useMemo(() => {
     if (!held.data || !questions.data || !consents.data || !failing.data) return undefined;
@@ -37,13 +34,8 @@ export function useWaitingItems() {
       automations: failing.data.items,
     });
   }, [held.data, questions.data, consents.data, failing.data]);
-  const names = useMemo(
-    () => new Map((automations.data?.items ?? []).map((one) => [one.id, one.name])),
-    [automations.data],
-  );
   return {
     data,
-    names,
     /** Whether this is what the server says now, and not what it said a while ago. */
     isFresh: all.every((one) => !one.isFetching),
     error: all.find((one) => one.error)?.error ?? null,

@@ -15,6 +15,7 @@ import {
   type Failing,
   itemOf,
   moved,
+  nameOf,
   type Question,
   waitingItems,
 } from "./items";
@@ -266,4 +267,11 @@ describe("edits", () => {
       { text: " at ten", side: "same" },
     ]);
   });
+});
+
+it("calls a draft by the automation that the server names", () => {
+  const held = { ...draft("d1", "2026-01-01T00:00:00Z"), automation: "Beyond two hundred" };
+  const of = { id: "d1", at: held.created_at };
+  expect(nameOf({ kind: "draft", ...of, draft: held })).toBe("Beyond two hundred");
+  expect(nameOf({ kind: "batch", ...of, drafts: [held] } as never)).toBe("Beyond two hundred");
 });

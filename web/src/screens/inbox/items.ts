@@ -123,3 +123,17 @@ export function becameWords(draft: Pick<Draft, "status" | "outcome">): string {
   if (draft.status === "failed") return "not sent";
   return plain(draft.status);
 }
+
+/** The automation that it comes from. */
+export function nameOf(item: Item): string | null | undefined {
+  switch (item.kind) {
+    case "draft":
+      return item.draft.automation;
+    case "batch":
+      return item.drafts[0]?.automation;
+    case "question":
+      return item.question.automation;
+    default:
+      return undefined;
+  }
+}

@@ -12,6 +12,7 @@ import { PageHead } from "../../kit/PageHead";
 import { Status } from "../../kit/Status";
 import { Servers } from "./Servers";
 import { abilities, healthWords, type Integration, shelves, stateOf } from "./states";
+import { visible } from "../../kit/words";
 
 export default function Integrations() {
   const integrations = api.useQuery("get", "/api/v1/integrations");
@@ -80,7 +81,7 @@ function Entry({ one }: { one: Integration }) {
             params={{ source: one.name } as never}
             fw={650}
           >
-            {one.label}
+            {visible(one.label)}
           </Anchor>
           <Status value={status} words={words} />
         </Group>

@@ -6,7 +6,7 @@ import { useState } from "react";
 import { api, client, refresh } from "../../api/client";
 import { sayDone, sayHint, useAct } from "../../kit/acting";
 import { Status } from "../../kit/Status";
-import { capital, moment, triggerWords } from "../../kit/words";
+import { capital, moment, triggerWords, visible } from "../../kit/words";
 import { Part } from "./Part";
 import type { Integration } from "./states";
 
@@ -48,7 +48,7 @@ export function ReadingPart({ one }: { one: Integration }) {
           ? (
             <Group gap="xs">
               <Anchor component={Link} to={`/automations/${reader.id}`} fw={600}>
-                {reader.name}
+                {visible(reader.name)}
               </Anchor>
               <Status value={reader.state} />
               <Text size="sm" c="dimmed">
@@ -62,7 +62,7 @@ export function ReadingPart({ one }: { one: Integration }) {
           )
           : (
             <Text size="sm" c="dimmed" maw={620}>
-              Nothing is read from {one.label}{" "}
+              Nothing is read from {visible(one.label)}{" "}
               by itself. Kept reading, what is new there comes in as pages, and automations can
               begin with it. An automation of yours does that; you can pause or change it like any
               other.

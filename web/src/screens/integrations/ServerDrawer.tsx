@@ -8,6 +8,7 @@ import { Asked } from "../../kit/Asked";
 import { useConfirm } from "../../kit/Confirm";
 import { Json } from "../../kit/Json";
 import { Status } from "../../kit/Status";
+import { visible } from "../../kit/words";
 
 type Told = Answer<"get_connection">;
 type Tool = Told["tools"][number];
@@ -130,7 +131,7 @@ function Inside({ told, onClose }: { told: Told; onClose: () => void }) {
           <Accordion.Item key={tool.name} value={tool.name}>
             <Accordion.Control>
               <Group gap="xs">
-                <Text fw={600} className="mono">{tool.name}</Text>
+                <Text fw={600} className="mono">{visible(tool.name)}</Text>
                 <Status value={STATUS[tool.state]} words={tool.state} />
                 <Badge variant="light" color="gray" tt="none">
                   {tool.effect === "read" ? "reads" : "changes"}

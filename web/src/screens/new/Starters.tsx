@@ -18,6 +18,7 @@ import { api, client, refresh } from "../../api/client";
 import { useMay } from "../../api/session";
 import { sayDone, useAct } from "../../kit/acting";
 import { useConfirm } from "../../kit/Confirm";
+import { visible } from "../../kit/words";
 
 type One = { name: string; text: string };
 type Pick = (text: string) => void;
@@ -33,7 +34,7 @@ function Starter({ one, pick, forget }: { one: One; pick: Pick; forget?: () => v
         className="row-link"
         onClick={() => pick(one.text)}
       >
-        <Text size="sm" fw={600} component="span" display="block">{one.name}</Text>
+        <Text size="sm" fw={600} component="span" display="block">{visible(one.name)}</Text>
         <Text size="sm" c="dimmed" component="span" display="block">{one.text}</Text>
       </UnstyledButton>
       {forget

@@ -7,7 +7,7 @@ import { client, queries, setCsrf } from "../../api/client";
 import type { Role, Who } from "../../api/session";
 import { isUnnamed } from "../../api/session";
 import { ProblemNote } from "../../kit/Asked";
-import { day } from "../../kit/words";
+import { day, visible } from "../../kit/words";
 import { Choices } from "./Choices";
 import { useSettled } from "./settled";
 import { Tools } from "./Tools";
@@ -102,11 +102,11 @@ function Head({ asking }: { asking: Asking }) {
   return (
     <Stack gap={6}>
       <Title order={1} size="h3" className="wrap-anywhere">
-        Let “{asking.client.name}” connect?
+        Let “{visible(asking.client.name)}” connect?
       </Title>
       <Text className="wrap-anywhere">
         {place.lead}
-        <Text span fw={650}>{place.name}</Text>
+        <Text span fw={650}>{visible(place.name)}</Text>
         {place.rest}
       </Text>
       <Alert variant="light" color="yellow" icon={<ShieldQuestion size={16} />} mt={4} p="sm">
@@ -139,7 +139,7 @@ function Where({ asking, who, again }: Pick<Props, "asking" | "who" | "again">) 
   if (who.workspaces.length < 2) {
     return (
       <Text size="sm">
-        It will act as <b>{me}</b> in the workspace <b>{asking.workspace.name}</b>.
+        It will act as <b>{me}</b> in the workspace <b>{visible(asking.workspace.name)}</b>.
       </Text>
     );
   }
@@ -175,12 +175,12 @@ function Passing({ asking }: { asking: Asking }) {
   return (
     <Stack align="center" gap="sm" py="md" ta="center">
       <Title order={1} size="h4" className="wrap-anywhere">
-        Going back to {asking.redirect.name} …
+        Going back to {visible(asking.redirect.name)} …
       </Title>
       <Loader size="sm" aria-label="Loading" />
       <Text size="sm" c="dimmed">
-        “{asking.client.name}” asks for no more than you agreed to before, in{" "}
-        {asking.workspace.name}.
+        “{visible(asking.client.name)}” asks for no more than you agreed to before, in{" "}
+        {visible(asking.workspace.name)}.
       </Text>
     </Stack>
   );

@@ -4,7 +4,7 @@ import { Badge, Box, Button, Collapse, Group, ScrollArea, Stack, Text } from "@m
 import { useDisclosure } from "@mantine/hooks";
 import { ChevronDown } from "lucide-react";
 import type { Role } from "../../api/session";
-import { count } from "../../kit/words";
+import { count, visible } from "../../kit/words";
 import { type Tool, toolsFor } from "./words";
 
 export function Tools({ tools, role }: { tools: readonly Tool[]; role: Role }) {
@@ -41,7 +41,7 @@ export function Tools({ tools, role }: { tools: readonly Tool[]; role: Role }) {
                 justify="space-between"
               >
                 <Text size="sm" className="wrap-anywhere">
-                  {tool.label} <span className="mono">{tool.id}</span>
+                  {visible(tool.label)} <span className="mono">{tool.id}</span>
                 </Text>
                 <Mark tool={tool} />
               </Group>

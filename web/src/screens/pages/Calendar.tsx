@@ -7,7 +7,7 @@ import { api } from "../../api/client";
 import { useAddress } from "../../kit/address";
 import { Asked } from "../../kit/Asked";
 import { Empty } from "../../kit/Empty";
-import { day } from "../../kit/words";
+import { day, visible } from "../../kit/words";
 
 const DAYS = 14;
 const later = (text: string, days: number) => {
@@ -60,7 +60,7 @@ export function Calendar() {
                     className="row-link"
                     py="sm"
                   >
-                    <Title order={2} size="h6">{event.title}</Title>
+                    <Title order={2} size="h6">{visible(event.title)}</Title>
                     <Text size="sm" c="dimmed" className="numbers">
                       {times(event.start, event.end)}
                     </Text>

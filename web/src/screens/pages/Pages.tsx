@@ -24,7 +24,7 @@ import { CopyAs } from "../../kit/Copy";
 import { Empty } from "../../kit/Empty";
 import { Moment } from "../../kit/Moment";
 import { PageHead } from "../../kit/PageHead";
-import { count, plain } from "../../kit/words";
+import { count, plain, visible } from "../../kit/words";
 import { Calendar } from "./Calendar";
 import { parted } from "./highlights";
 import { NewPage } from "./NewPage";
@@ -280,7 +280,7 @@ function PageCard({ page, children }: { page: Listed; children?: ReactNode }) {
       className="row-link"
     >
       <Group justify="space-between" wrap="nowrap" gap="sm">
-        <Title order={2} size="h5" className="wrap-anywhere">{page.title}</Title>
+        <Title order={2} size="h5" className="wrap-anywhere">{visible(page.title)}</Title>
         <Badge variant="light" color="gray" tt="none" style={{ flex: "none" }}>
           {plain(page.type)}
         </Badge>

@@ -7,6 +7,7 @@ import { api, type Schemas } from "../../api/client";
 import { Json } from "../../kit/Json";
 import { sayProblem } from "../../kit/acting";
 import { Section } from "./Section";
+import { visible } from "../../kit/words";
 
 type Shown = Schemas["ArtifactShown"];
 
@@ -44,7 +45,7 @@ function One({ file }: { file: Shown }) {
       <Group gap="xs" wrap="nowrap">
         <FileText size={15} aria-hidden />
         <Anchor href={contentOf(file)} download size="sm" className="wrap-anywhere">
-          {file.name}
+          {visible(file.name)}
         </Anchor>
         <Text size="xs" c="dimmed">{file.media_type} · {size(file.size)}</Text>
         {isImage || isText

@@ -14,7 +14,7 @@ import { isOver, runStatus } from "../../kit/words";
 import { type Followed, useFollowing, useNow } from "./following";
 import { readLine } from "./keys";
 import { planOf } from "./plan";
-import { queueOf, type Row, rowsOf, scaleOf } from "./rows";
+import { queueOf, type Row, rowsOf, scaleOf, tookOf } from "./rows";
 import "./run.css";
 import { RunHead } from "./RunHead";
 import type { Said } from "./said";
@@ -173,6 +173,8 @@ function useRows(run: Followed, now: number, isOpen: (key: string) => boolean) {
       depth: 0,
       status: runStatus(run),
       segments,
+      // As its head says it: the time in line is a segment of its own.
+      seconds: tookOf(run, now) ?? undefined,
       tries: [],
       inside: 0,
     };

@@ -27,6 +27,7 @@ import { HeldAutomation } from "../health/Halting";
 import type { Followed } from "./following";
 import { Needed, questionOf } from "./Needed";
 import { Replay } from "./Replay";
+import { tookOf } from "./rows";
 import { Trouble } from "./Trouble";
 
 const STARTED: Record<string, string> = {
@@ -37,8 +38,8 @@ const STARTED: Record<string, string> = {
 };
 
 function Facts({ run, now }: { run: Followed; now: number }) {
-  const end = run.finished_at ? new Date(run.finished_at).getTime() : now;
-  const lasted = run.started_at ? span((end - new Date(run.started_at).getTime()) / 1000) : null;
+  const took = tookOf(run, now);
+  const lasted = took === null ? null : span(took);
   const words = [
     run.replay_of
       ? "a replay"

@@ -13,7 +13,7 @@ import type { Followed } from "./following";
 import { itemWords } from "./keys";
 import { ActionIcon, statusWords } from "./looks";
 import { Output } from "./Output";
-import type { Row, Try } from "./rows";
+import { lastedOf, type Row, type Try } from "./rows";
 import { agentOf, linesOf, type Said, tryKey } from "./said";
 import { Section } from "./Section";
 import { Trouble } from "./Trouble";
@@ -52,12 +52,18 @@ function costOf(run: Followed, row: Row): number {
   return row.item ? calls : Math.max(asks, calls);
 }
 
+/** As the timeline says it: with what it waited for; of several tries, the one that is shown. */
+const tookWords = (row: Row, shown: Try): string =>
+  row.tries.length > 1
+    ? `this try took ${span(shown.ms / 1000)}`
+    : `took ${span(lastedOf(row) ?? shown.ms / 1000)}`;
+
 function Facts({ run, row, shown }: { run: Followed; row: Row; shown: Try | undefined }) {
   const cost = costOf(run, row);
   const process = shown?.process;
   const facts = [
     plain(row.action || "step"),
-    shown && shown.status !== "waiting" ? `took ${span(shown.ms / 1000)}` : null,
+    shown && shown.status !== "waiting" ? tookWords(row, shown) : null,
     shown
       ? `${shown.status === "waiting" ? "waits since" : "ended"} ${moment(shown.finished_at)}`
       : null,

@@ -4,9 +4,9 @@ import { Card, Group, Text } from "@mantine/core";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { ChevronDown, ChevronRight, Flag } from "lucide-react";
 import { memo, useEffect, useRef } from "react";
-import { count, span } from "../../kit/words";
+import { count, span, visible } from "../../kit/words";
 import { ActionIcon, SEGMENT_WORDS, StatusIcon, statusWords } from "./looks";
-import type { Row, Segment, SegmentKind } from "./rows";
+import { lastedOf, type Row, type Segment, type SegmentKind } from "./rows";
 
 const HEIGHT = 36;
 
@@ -24,9 +24,6 @@ type Props = {
 
 /** A time in two words, as a narrow column takes it. */
 const brief = (seconds: number) => span(seconds).split(" ").slice(0, 2).join(" ");
-
-const lasted = (segments: Segment[]) =>
-  segments.length ? (Math.max(...segments.map((one) => one.to)) - segments[0]!.from) / 1000 : null;
 
 function Bar({ segments, scale }: { segments: Segment[]; scale: Scale }) {
   const whole = scale.to - scale.from;
@@ -52,7 +49,7 @@ function Bar({ segments, scale }: { segments: Segment[]; scale: Scale }) {
 type RowProps = Pick<Props, "scale" | "choose"> & { row: Row; chosen: boolean };
 
 function RowButton({ row, scale, chosen, choose }: RowProps) {
-  const time = lasted(row.segments);
+  const time = lastedOf(row);
   const tries = row.tries.length > 1 ? `, ${count(row.tries.length, "try", "tries")}` : "";
   return (
     <button
@@ -70,7 +67,7 @@ function RowButton({ row, scale, chosen, choose }: RowProps) {
           className="run-word"
           title={`${row.name}: ${statusWords(row.status)}${tries}`}
         >
-          {row.key === "@run" ? <strong>{row.name}</strong> : row.name}
+          {row.key === "@run" ? <strong>{visible(row.name)}</strong> : row.name}
           {row.inside && !row.isItem
             ? <Text span c="dimmed" size="xs">{`  ×${row.inside}`}</Text>
             : null}

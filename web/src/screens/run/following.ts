@@ -3,6 +3,7 @@
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { api, refresh, type Schemas } from "../../api/client";
 import { type Heard, useLive } from "../../api/live";
+import { now } from "../../kit/clock";
 import { keyOf } from "./keys";
 import type { Try } from "./rows";
 import { type Piece, type Said, withPieces } from "./said";
@@ -98,12 +99,12 @@ export function useFollowing(runId: string) {
 
 /** The time, again and again while something goes on. */
 export function useNow(ticking: boolean): number {
-  const [now, setNow] = useState(Date.now());
+  const [shown, setShown] = useState(now);
   useEffect(() => {
-    setNow(Date.now());
+    setShown(now());
     if (!ticking) return;
-    const timer = setInterval(() => setNow(Date.now()), 200);
+    const timer = setInterval(() => setShown(now()), 200);
     return () => clearInterval(timer);
   }, [ticking]);
-  return now;
+  return shown;
 }

@@ -38,6 +38,8 @@ export type Row = {
   depth: number;
   status: string;
   segments: Segment[];
+  /** How long it lasted, where that is not the length of its segments. */
+  seconds?: number;
   tries: Try[];
   /** How many rows stand inside of this one; they are hidden while it is closed. */
   inside: number;
@@ -271,6 +273,19 @@ export function rowsOf(
   rows.push(...unknownRows(ground, plan));
   markUnderWay(ground, rows);
   return rows;
+}
+
+/** How long a run has been under way, without its time in line; null before it has begun. */
+export function tookOf(run: Timed, now: number): number | null {
+  if (!run.started_at) return null;
+  return Math.max(0, (run.finished_at ? at(run.finished_at) : now) - at(run.started_at)) / 1000;
+}
+
+/** How long a row of the timeline lasted, with everything that it waited for; null: it has not begun. */
+export function lastedOf({ segments, seconds }: Pick<Row, "segments" | "seconds">): number | null {
+  if (seconds !== undefined) return seconds;
+  if (!segments.length) return null;
+  return (Math.max(...segments.map((one) => one.to)) - segments[0]!.from) / 1000;
 }
 
 /** The time in line before a worker took it; null where nobody would notice. */

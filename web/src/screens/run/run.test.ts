@@ -6,7 +6,7 @@ import { type Detail, merged, NO_NEWS, withHeard } from "./following";
 import { keyOf, readKey, readLine, writeLine } from "./keys";
 import { planOf } from "./plan";
 import { type Edited, replayOf } from "./replaying";
-import { queueOf, rowsOf, scaleOf, type Timed, type Try } from "./rows";
+import { lastedOf, queueOf, rowsOf, scaleOf, type Timed, tookOf, type Try } from "./rows";
 import { agentOf, linesOf, type Piece, withPieces } from "./said";
 
 const T0 = Date.parse("2026-11-16T12:00:00Z");
@@ -245,5 +245,25 @@ describe("items that failed while their for_each went on", () => {
     expect(runStatus({ status: "succeeded", reason: null })).toBe("succeeded");
     expect(runStatus({ status: "failed", reason: "items_failed" })).toBe("failed");
     expect(toneOf("partly_failed")).toBe("busy");
+  });
+});
+
+describe("one time for one thing", () => {
+  it("says how long a run took without its time in line, in its head and in the timeline", () => {
+    const over = timed("succeeded", [tried("fetch", 2_000, 100)], { finished_at: when(2_100) });
+    expect(tookOf(over, T0 + 99_000)).toBe(1.6);
+    const segments = [queueOf(over, T0)!, {
+      kind: "work" as const,
+      from: T0 + 500,
+      to: T0 + 2_100,
+    }];
+    expect(lastedOf({ segments, seconds: tookOf(over, T0)! })).toBe(1.6);
+    expect(tookOf(timed("pending", [], { started_at: null }), T0)).toBeNull();
+  });
+
+  it("counts what a step waited for", () => {
+    const steps = [tried("fetch", 600, 100), tried("rest", 5_600, 2)];
+    const rows = rowsOf(timed("succeeded", steps), PLAN, T0 + 6_000, () => true);
+    expect(lastedOf(rows.find((row) => row.key === "rest")!)).toBe(5);
   });
 });

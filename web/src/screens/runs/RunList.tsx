@@ -20,7 +20,17 @@ import { byCursor } from "../../kit/paging";
 import { Moment } from "../../kit/Moment";
 import { useRunsRefresh } from "../../kit/refreshing";
 import { Status } from "../../kit/Status";
-import { between, capital, moment, outcomeWords, plain, runStatus, usd } from "../../kit/words";
+import {
+  between,
+  capital,
+  moment,
+  outcomeWords,
+  plain,
+  runAt,
+  runStatus,
+  usd,
+  visible,
+} from "../../kit/words";
 import { canReplay, madeWords, type Query, type RunSummary } from "./asked";
 
 const A_PAGE = 30;
@@ -47,7 +57,7 @@ function What({ run, named }: LineProps) {
         size="sm"
         className="wrap-anywhere"
       >
-        {named ? run.automation : capital(became || plain(run.status))}
+        {named ? visible(run.automation) : capital(became || plain(run.status))}
         <VisuallyHidden>, run of {moment(run.created_at)}</VisuallyHidden>
       </Anchor>
       <Text size="xs" c="dimmed">
@@ -69,7 +79,7 @@ function Line({ run, named, choosing }: LineProps) {
             checked={choosing.chosen.has(run.id)}
             disabled={!canReplay(run)}
             onChange={(event) => choosing.choose(run, event.currentTarget.checked)}
-            aria-label={`Choose the run of ${run.automation}, ${moment(run.created_at)}`}
+            aria-label={`Choose the run of ${visible(run.automation)}, ${moment(run.created_at)}`}
           />
         )
         : null}
@@ -81,7 +91,7 @@ function Line({ run, named, choosing }: LineProps) {
         {[took, run.cost_usd ? usd(run.cost_usd) : ""].filter(Boolean).join(" · ")}
       </Text>
       <Box style={{ flex: "none" }} w={96} ta="right">
-        <Moment at={run.created_at} size="xs" />
+        <Moment at={runAt(run)} size="xs" />
       </Box>
     </Group>
   );

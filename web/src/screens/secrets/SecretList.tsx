@@ -4,6 +4,7 @@ import { Button, Card, Group, Stack, Text } from "@mantine/core";
 import { Moment } from "../../kit/Moment";
 import { useAct } from "../../kit/acting";
 import { useConfirm } from "../../kit/Confirm";
+import { visible } from "../../kit/words";
 
 export type Held = { id: string; name: string; description: string; updated_at: string };
 
@@ -36,7 +37,7 @@ export function SecretList({ held, onReplace, onRemove }: Props) {
           style={at ? { borderTop: "1px solid var(--line)" } : undefined}
         >
           <Stack gap={2} style={{ minWidth: 0 }}>
-            <Text fw={600} className="mono wrap-anywhere">{one.name}</Text>
+            <Text fw={600} className="mono wrap-anywhere">{visible(one.name)}</Text>
             <Text size="sm" c="dimmed" component="div">
               {one.description ? `${one.description} · ` : ""}written <Moment at={one.updated_at} />
             </Text>

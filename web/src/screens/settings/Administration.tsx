@@ -9,7 +9,7 @@ import { Asked, ProblemNote } from "../../kit/Asked";
 import { useAct } from "../../kit/acting";
 import { useConfirm } from "../../kit/Confirm";
 import { useSending } from "../../kit/refusal";
-import { day } from "../../kit/words";
+import { day, visible } from "../../kit/words";
 import { Once } from "./Once";
 import { Row, Rows } from "./Rows";
 import { Section, Sections } from "./Section";
@@ -233,7 +233,7 @@ function Workspaces() {
               <Table.Tbody>
                 {workspaces.map((one) => (
                   <Table.Tr key={one.id}>
-                    <Table.Td className="wrap-anywhere">{one.name}</Table.Td>
+                    <Table.Td className="wrap-anywhere">{visible(one.name)}</Table.Td>
                     <Table.Td className="wrap-anywhere">
                       {one.owners.map(named).join(", ")}
                     </Table.Td>

@@ -9,7 +9,7 @@ import { sayDone, useAct } from "../../kit/acting";
 import { download } from "../../kit/download";
 import { useSending } from "../../kit/refusal";
 import { useWho } from "../../api/session";
-import { count, plain } from "../../kit/words";
+import { count, plain, visible } from "../../kit/words";
 import { Section } from "./Section";
 
 export function TakeOut() {
@@ -156,7 +156,7 @@ function Told({ taken }: { taken: Taken }) {
       <List size="sm">
         {taken.things.map((one) => (
           <List.Item key={one.path}>
-            {one.name} ({one.kind}): {plain(one.what)}
+            {visible(one.name)} ({one.kind}): {plain(one.what)}
             {one.renamed_from ? ` from ${one.renamed_from}` : ""}
           </List.Item>
         ))}

@@ -2,7 +2,7 @@
 
 import { Box, Select, type SelectProps, Text } from "@mantine/core";
 import type { Role } from "../../api/session";
-import { capital } from "../../kit/words";
+import { capital, visible } from "../../kit/words";
 import { ROLE_WORDS } from "./roles";
 
 type Props = Omit<SelectProps, "data" | "value" | "onChange"> & {
@@ -22,7 +22,7 @@ export function RoleSelect({ roles, value, onChange, ...rest }: Props) {
       comboboxProps={{ width: 320, position: "bottom-end" }}
       renderOption={({ option }) => (
         <Box>
-          <Text size="sm" fw={600}>{option.label}</Text>
+          <Text size="sm" fw={600}>{visible(option.label)}</Text>
           <Text size="xs" c="dimmed">{ROLE_WORDS[option.value as Role]}</Text>
         </Box>
       )}

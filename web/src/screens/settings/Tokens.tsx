@@ -9,7 +9,7 @@ import { Asked } from "../../kit/Asked";
 import { useAct } from "../../kit/acting";
 import { useConfirm } from "../../kit/Confirm";
 import { Empty } from "../../kit/Empty";
-import { capital } from "../../kit/words";
+import { capital, visible } from "../../kit/words";
 import { MakeToken } from "./MakeToken";
 import { Row, Rows } from "./Rows";
 import { Section, Sections } from "./Section";
@@ -87,7 +87,7 @@ function TokenRow({ token }: { token: Token }) {
     <Row
       title={
         <Group gap="xs">
-          {token.name}
+          {visible(token.name)}
           <Badge variant="light" color="gray" tt="none">{capital(token.role)}</Badge>
         </Group>
       }

@@ -8,7 +8,7 @@ import { useMay, useWho } from "../../api/session";
 import { ProblemNote } from "../../kit/Asked";
 import { sayDone, useAct } from "../../kit/acting";
 import { useSending } from "../../kit/refusal";
-import { capital, day, usd } from "../../kit/words";
+import { capital, day, usd, visible } from "../../kit/words";
 import { lookAt } from "../../shell/moving";
 import { Row, Rows } from "./Rows";
 import { Section, Sections } from "./Section";
@@ -104,7 +104,7 @@ function Others() {
               key={one.id}
               title={
                 <Group gap="xs">
-                  {one.name}
+                  {visible(one.name)}
                   {one.id === who.workspace.id
                     ? <Badge variant="light" tt="none">you are here</Badge>
                     : null}

@@ -9,7 +9,7 @@ import { api, type Schemas } from "../../api/client";
 import { useAct } from "../../kit/acting";
 import { Moment } from "../../kit/Moment";
 import { Status } from "../../kit/Status";
-import { plain } from "../../kit/words";
+import { plain, visible } from "../../kit/words";
 import { changeWorkflow } from "./changing";
 import { type Held, type Template, TEMPLATES, type Tied, zoneHere } from "./days";
 import { Panel } from "./Panel";
@@ -79,7 +79,7 @@ function Row({ one, summary, detach, busy }: RowProps) {
           size="sm"
           className="wrap-anywhere"
         >
-          {one.name}
+          {visible(one.name ?? "")}
         </Anchor>
         <Text size="sm" c="dimmed" component="div">
           {template ? `${template.label} · ` : ""}
@@ -171,7 +171,7 @@ function Making({ held, busy, make }: MakingProps) {
       <Menu.Dropdown>
         {left.map((one) => (
           <Menu.Item key={one.value} onClick={() => make(one.value)}>
-            <Text size="sm" fw={600}>{one.label}</Text>
+            <Text size="sm" fw={600}>{visible(one.label)}</Text>
             <Text size="xs" c="dimmed">{one.description}</Text>
           </Menu.Item>
         ))}

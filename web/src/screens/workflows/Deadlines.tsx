@@ -4,7 +4,7 @@ import { Button, Group, Stack, Text } from "@mantine/core";
 import { Pencil } from "lucide-react";
 import { useState } from "react";
 import { Status } from "../../kit/Status";
-import { day } from "../../kit/words";
+import { day, visible } from "../../kit/words";
 import { daysTo, farWords, type Held, todayOf } from "./days";
 import { EditDeadlines } from "./Editing";
 import { Panel } from "./Panel";
@@ -50,7 +50,7 @@ export function Deadlines({ held, may }: { held: Held; may: boolean }) {
                       fw={600}
                       c={days < 0 ? "dimmed" : undefined}
                     >
-                      {one.label}
+                      {visible(one.label)}
                     </Text>
                     <Text size="sm" c="dimmed">{day(one.date)}</Text>
                   </div>

@@ -6,7 +6,7 @@ import { type FormEvent, useState } from "react";
 import { client } from "../../api/client";
 import { useAct } from "../../kit/acting";
 import { Status } from "../../kit/Status";
-import { day } from "../../kit/words";
+import { day, visible } from "../../kit/words";
 import { refreshAll } from "./changing";
 import { amount, daysTo, farWords, type Held, type Kpi, percentOf, todayOf } from "./days";
 import { EditKpis } from "./Editing";
@@ -63,7 +63,7 @@ function Row({ one, slips, set }: { one: Kpi; slips: boolean; set: string | null
     <Stack gap={6}>
       <Group justify="space-between" gap="xs">
         <Group gap="xs">
-          <Text fw={600} size="sm">{one.name}</Text>
+          <Text fw={600} size="sm">{visible(one.name)}</Text>
           {percent >= 100 ? <Status value="ok" words="reached" /> : null}
           {slips ? <Status value="warning" words="slips" /> : null}
         </Group>

@@ -6,7 +6,7 @@ import { CircleCheck, Pause, Play, TriangleAlert } from "lucide-react";
 import { type ReactNode, useState } from "react";
 import { type Answer, client } from "../../api/client";
 import { useAct } from "../../kit/acting";
-import { count } from "../../kit/words";
+import { count, visible } from "../../kit/words";
 import { refreshAll } from "./changing";
 import type { Held } from "./days";
 
@@ -104,7 +104,7 @@ export function Switched(
                       to={`/automations/${one.automation_id}`}
                       size="sm"
                     >
-                      {one.name}
+                      {visible(one.name ?? "")}
                     </Anchor>: {one.detail}
                   </List.Item>
                 ))}

@@ -3,7 +3,7 @@
 import { Anchor, Group, Stack, Text } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import { Status } from "../../kit/Status";
-import { count } from "../../kit/words";
+import { count, visible } from "../../kit/words";
 import type { Held } from "./days";
 import { Panel } from "./Panel";
 
@@ -26,7 +26,7 @@ export function Tasks({ held }: { held: Held }) {
         {due.slice(0, MOST).map((one) => (
           <Group key={one.key} justify="space-between" wrap="nowrap">
             <div>
-              <Text size="sm" fw={600}>{one.title}</Text>
+              <Text size="sm" fw={600}>{visible(one.title ?? "")}</Text>
               <Text size="sm" c="dimmed">{one.owner}, due {one.due}</Text>
             </div>
             <Status

@@ -23,7 +23,7 @@ import { CopyAs } from "../../kit/Copy";
 import { Empty } from "../../kit/Empty";
 import { PageHead } from "../../kit/PageHead";
 import { Status } from "../../kit/Status";
-import { count, day } from "../../kit/words";
+import { count, day, visible } from "../../kit/words";
 import { amount, daysTo, farWords, type Listed, nextOf, percentOf, todayOf } from "./days";
 import { NewWorkflow } from "./NewWorkflow";
 
@@ -144,7 +144,7 @@ function Entry({ one }: { one: Listed }) {
         <Group justify="space-between" wrap="nowrap" align="flex-start">
           <Title order={2} size="h5" className="wrap-anywhere">
             <Anchor component={Link} to={`/workflows/${one.id}`} inherit>
-              {one.title}
+              {visible(one.title)}
             </Anchor>
           </Title>
           <Status value={one.status} />
@@ -155,7 +155,7 @@ function Entry({ one }: { one: Listed }) {
         {one.kpis.slice(0, 3).map((kpi) => (
           <Stack key={kpi.name} gap={4}>
             <Group justify="space-between" gap="xs">
-              <Text size="sm">{kpi.name}</Text>
+              <Text size="sm">{visible(kpi.name)}</Text>
               <Text size="sm" c="dimmed" className="numbers">
                 {amount(kpi.current)} of {amount(kpi.target, kpi.unit)}
               </Text>

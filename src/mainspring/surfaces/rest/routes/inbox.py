@@ -50,6 +50,7 @@ class DraftShape(BaseModel):
     created_at: datetime
     expires_at: datetime
     automation_id: UUID | None = Field(description="The automation of that run.")
+    automation: str | None = Field(description="Its name.")
     outcome: Literal["sent", "not_sent", "unknown"] | None = Field(
         description="Unknown: it may have left all the same, and is not sent again."
     )

@@ -1,0 +1,22 @@
+import { afterEach, expect, it, vi } from "vitest";
+import { now, setClock } from "./clock";
+
+afterEach(() => {
+  setClock(new Date().toUTCString());
+  vi.useRealTimers();
+});
+
+it("goes by the server, and not by a browser whose clock is wrong", () => {
+  vi.useFakeTimers({ now: Date.parse("2026-11-17T12:00:00Z") });
+  expect(now()).toBe(Date.now());
+  setClock("Tue, 17 Nov 2026 12:05:00 GMT");
+  expect(new Date(now()).toISOString()).toBe("2026-11-17T12:05:00.000Z");
+  vi.advanceTimersByTime(2_000);
+  expect(new Date(now()).toISOString()).toBe("2026-11-17T12:05:02.000Z");
+  // The time that an answer takes is no difference between two clocks, and no date changes nothing.
+  setClock("Tue, 17 Nov 2026 12:00:01 GMT");
+  expect(now()).toBe(Date.now());
+  setClock(null);
+  setClock("soon");
+  expect(now()).toBe(Date.now());
+});
