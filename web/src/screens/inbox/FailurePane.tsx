@@ -6,7 +6,7 @@ import { Check, Play } from "lucide-react";
 import { api, client, refresh } from "../../api/client";
 import { useMay, useWho } from "../../api/session";
 import { Asked } from "../../kit/Asked";
-import { useAct } from "../../kit/acting";
+import { sayDone, useAct } from "../../kit/acting";
 import { CopyButton } from "../../kit/Copy";
 import { Moment } from "../../kit/Moment";
 import { Status } from "../../kit/Status";
@@ -111,9 +111,16 @@ function Deeds({ failing, paused, onAnswered }: Props & { paused: boolean }) {
     }, "Known. The next failure is news again.");
   const activate = () =>
     act(async () => {
-      await client.POST("/api/v1/automations/{automation_id}/activate", { params: { path } });
+      const { data } = await client.POST("/api/v1/automations/{automation_id}/activate", {
+        params: { path },
+      });
       await done();
-    }, "Active again. Its triggers start it.");
+      const words = [
+        "Active again. Its triggers start it.",
+        ...data!.warnings.map((one) => one.detail),
+      ];
+      sayDone(words.join(" "));
+    });
   useDeeds(mayKnow ? { approve: () => void know() } : null);
   if (!mayKnow) {
     return (

@@ -89,7 +89,7 @@ function Deeds({ automation }: { automation: Automation }) {
           <Alert
             color="yellow"
             variant="light"
-            title="Something keeps it from starting by itself"
+            title="It is active, but it cannot work yet as it is"
           >
             <List size="sm">
               {warnings.map((one) => (
