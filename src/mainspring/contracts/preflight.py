@@ -22,7 +22,7 @@ WOULD_FAIL: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Whose:
-    """Whose definition it is: that of an automation's owner, or of whoever writes a new one."""
+    """Whose definition it is: that of an automation's owner, or of the author of a new one."""
 
     workspace_id: UUID
     automation_id: UUID | None = None
@@ -41,7 +41,7 @@ class Preflight(Protocol):
 
 
 class NoPreflight:
-    """Stands where nothing is known of the installation."""
+    """Used where nothing is known about the installation."""
 
     async def findings(
         self, document: Mapping[str, Any], words: Vocabulary, whose: Whose

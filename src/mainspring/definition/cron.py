@@ -327,7 +327,7 @@ def _forwards(name: str, written: str) -> str | None:
 
 
 def _number(name: str, written: str) -> int | None:
-    """The number that a value of a field stands for."""
+    """The number that a value of a field means."""
     named = _NUMBERS.get(name, {}).get(written)
     return int(written) if named is None and written.isdigit() else named
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 class Traits:
     """What is declared about one definition."""
 
-    # The capabilities that reach the accounts of whoever made the automation.
+    # The capabilities that reach the accounts of the automation's author.
     lent: frozenset[str] = frozenset()
     # The pointers of the steps that change nothing; None where no vocabulary was at hand.
     pure: frozenset[str] | None = None

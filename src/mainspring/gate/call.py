@@ -110,7 +110,7 @@ class Gate:
         return [linked(offer, sources) for offer in found]
 
     async def names(self, workspace_id: UUID) -> Collection[str]:
-        """The name of every capability of a workspace, whoever may call it."""
+        """The name of every capability of a workspace, without checking permissions."""
         return (await self._vocabulary.of(workspace_id)).capabilities.keys()
 
     async def find(self, workspace_id: UUID, capability: str) -> Capability | None:

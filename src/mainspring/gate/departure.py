@@ -1,9 +1,9 @@
-"""Whether a request has left: what decides if an ask of a model that broke off may cost money.
+"""Whether a request has left: decides if a model request that broke off may cost money.
 
-Whoever pays for an ask enters a ``Departure`` around it, and the connection that carries the ask
-marks it right before the first byte is written. Everything before that (loading libraries, looking
-a name up, connecting, waiting for a free connection) costs nothing. A model that does not tell
-when it sends counts as sent from the beginning.
+The code that pays for a model request enters a ``Departure`` around it, and the connection that
+carries the request marks it right before the first byte is written. Everything before that (loading
+libraries, DNS, connecting, waiting for a free connection) costs nothing. A model client that does
+not report when it sends counts as sent from the beginning.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _CURRENT: Final[ContextVar[Departure | None]] = ContextVar("departure", default=
 
 
 class Departure:
-    """What is known of one request; while it is entered, the task's requests are told to it."""
+    """What is known of one request; while it is entered, the task's requests report to it."""
 
     __slots__ = ("_before", "_sent", "_told")
 
@@ -44,7 +44,7 @@ class Departure:
 
 
 def hold_departure() -> None:
-    """For whoever sends over connections of ours: nothing has left before they say so."""
+    """For senders over our own connections: nothing has left until they report it."""
     found = _CURRENT.get()
     if found is not None:
         found.hold()

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
     from mainspring.store.database import Database
 
-# Seconds between two heartbeats, for whoever runs no worker and has no settings of one.
+# Seconds between two heartbeats, for processes that run no worker.
 _HEARTBEAT: Final = Settings().heartbeat_seconds
 
 

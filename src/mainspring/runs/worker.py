@@ -216,7 +216,7 @@ class Worker:
         try:
             return await self._claim(free, worker)
         except Exception as error:
-            # A disk that is full is told by the storage itself, once.
+            # The storage check reports a full disk once.
             if not is_lost_connection(error) and not is_storage_full(error):
                 log.exception("No run could be claimed: %s", for_log(error))
             return []

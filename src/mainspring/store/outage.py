@@ -45,7 +45,7 @@ _CLOSED_WORDS = ("connection is closed", "connection was closed", "connection ha
 _CONFUSED = (asyncpg.InternalClientError, asyncpg.ProtocolError)
 # Two transactions stood in each other's way; one of them may try again.
 _COLLIDED = (asyncpg.SerializationError, asyncpg.DeadlockDetectedError)
-# Postgres has a code for a full disk and none for a quota; that is told by the system's words.
+# Postgres has a code for a full disk and none for a quota; the system's message identifies that.
 _NO_SPACE_WORDS = ("No space left on device", "Disk quota exceeded")
 _REFUSED = (asyncpg.InvalidAuthorizationSpecificationError, asyncpg.InvalidPasswordError)
 

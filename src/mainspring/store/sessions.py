@@ -56,7 +56,7 @@ def launcher_mark() -> str:
     parent = os.getppid()
     try:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-        # The name of the program stands in brackets and may hold anything; the start is the
+        # The name of the program is in brackets and may hold anything; the start is the
         # 20th field after it.
         started = Path(f"/proc/{parent}/stat").read_text().rpartition(")")[2].split()[19]
     except (OSError, IndexError):

@@ -131,7 +131,7 @@ class Scheduler:
                 return min(seconds + _SLACK, self._poll)
             return 0.0 if await self.once() else _HELD_SECONDS
         except Exception as error:
-            # A disk that is full is told by the storage itself, once.
+            # The storage check reports a full disk once.
             if not is_lost_connection(error) and not is_storage_full(error):
                 log.exception("The scheduler stumbled: %s", for_log(error))
             return _AWAY_SECONDS

@@ -87,7 +87,7 @@ export function useLiveStream(workspace: string): void {
     shown = workspace;
     told = null;
     follow();
-    // Whoever comes back to a tab does not wait until it is the stream's time to be opened again.
+    // A tab that becomes visible again reopens the stream without waiting for its backoff.
     document.addEventListener("visibilitychange", follow);
     addEventListener("online", follow);
     addEventListener("pageshow", follow);

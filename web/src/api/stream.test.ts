@@ -89,7 +89,7 @@ it("names the runs that are followed, goes on after the last event, and leaves o
   const runs = () => opened().map((one) => one.url.searchParams.getAll("run_id"));
   expect(runs()).toEqual([["r5", "r4", "r3", "r2"]]);
   expect(opened()[0]!.last).toBe("4");
-  // Whoever looks at the first again is told of it; without a word of a break to the others.
+  // The first tab hears of it again; the others notice no interruption.
   hub.ask(tabs[0]!, { type: "follow", workspace: "w", run: null });
   hub.ask(tabs[0]!, { type: "follow", workspace: "w", run: "r0" });
   await settle();
@@ -120,7 +120,7 @@ it("comes back after a break, later each time, and says that something may be mi
   expect(pause(30)).toBe(10_000);
 });
 
-it("opens at once for whoever comes back to a tab while it waits", async () => {
+it("opens at once for a tab that comes back while it waits", async () => {
   const hub = new StreamHub();
   const tab = new Tab();
   away = true;

@@ -85,7 +85,7 @@ class SharedStream {
     this.readers.set(reader, run);
     if (isNew && this.state) reader.postMessage(this.state);
     if (isNew && this.inbox) reader.postMessage({ type: "heard", heard: this.inbox });
-    // A tab is told of its run from the beginning, also of one that another tab follows already.
+    // A tab receives its run from the beginning, also of one that another tab follows already.
     if (run !== before || !this.connection) this.open();
   }
 
@@ -146,7 +146,7 @@ class SharedStream {
   }
 
   private hear({ id, ...heard }: Received): void {
-    // The part of an id that says how far the workspace was told of; runs are told of anew.
+    // The part of an id that is the position in the workspace; runs are sent again from the start.
     if (id) this.last = id.split("~")[0] || this.last;
     if (heard.kind === "inbox") this.inbox = heard;
     // The last word of a stream that the server has ended.

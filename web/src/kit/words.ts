@@ -99,7 +99,7 @@ export const toneOf = (word: string): Tone => TONES[word] ?? "quiet";
 
 type Ended = { status: string; reason?: string | null };
 
-/** The status of a run as people are told it: not every run that reached its end did all of it. */
+/** The status of a run as people see it: not every run that reached its end did all of it. */
 export const runStatus = ({ status, reason }: Ended): string =>
   status === "succeeded" && reason === "items_failed" ? "partly_failed" : status;
 

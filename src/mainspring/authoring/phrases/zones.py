@@ -162,7 +162,7 @@ def _offset(text: str, at: int) -> tuple[Place, int] | None:
     sign, hours = found[2], int(found[3])
     said = f"{sign}{hours}" if not int(found[4] or 0) else f"{sign}{hours}:{found[4]}"
     if found[1]:
-        # The names of these zones count westward, and whoever writes one out means it.
+        # The names of these zones count westward, and a written-out name is meant literally.
         sign = "-" if sign == "+" else "+"
     name = f"Etc/GMT{'-' if sign == '+' else '+'}{hours}" if hours else "UTC"
     zone = _UNEVEN.get(said) if ":" in said and not found[1] else name if is_zone(name) else None

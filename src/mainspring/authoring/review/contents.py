@@ -37,7 +37,7 @@ def contents_of(
 ) -> str:
     """The arguments of a step in words, each whole; those of ``first`` before the others."""
     left_out = set(hidden)
-    # Where it goes is told first.
+    # The destination comes first.
     given = sorted(config, key=lambda key: key not in PLACES)
     order = [key for key in dict.fromkeys((*first, *given)) if key in config]
     shown = [

@@ -86,7 +86,7 @@ def _of_step(step: ReadStep, reader: _Reader) -> Iterator[Use]:
     source = step.config.get("source")
     is_script = step.action == "script" and isinstance(source, str)
     if is_script and len(str(source)) <= LONGEST:
-        # A use holds its step, which cannot be hashed: equal ones are told apart by what they say.
+        # A use holds its step, which cannot be hashed: equal ones are distinguished by their text.
         uses = {(one.name, one.site, one.part): one for one in _of_script(step, str(source))}
         yield from uses.values()
     nested = None if step.known is None else step.known.nested

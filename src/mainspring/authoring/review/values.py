@@ -155,7 +155,7 @@ def _filled(piece: Piece, names: Names) -> str:
 
 
 def expression(inside: str, names: Names, most: int = _CODE) -> str:
-    """What stands between the braces of a template, in words or as code."""
+    """The content of a template's braces, in words or as code."""
     path = _PATH.match(inside)
     changed = None if path is None else _changed(inside[path.end() :], names)
     if path is None or changed is None:

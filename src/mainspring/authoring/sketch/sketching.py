@@ -124,7 +124,7 @@ def _sketched(request: Request, words: Vocabulary, resources: Resources) -> Sket
 
 
 def _tell_unused(bench: Workbench, clauses: Sequence[Clause]) -> None:
-    """Addresses that nothing is sent to and no model is told of: whose mails are meant is lost."""
+    """Addresses that no step and no prompt uses: whose mails are meant would be lost."""
     configs = [one.get("config", {}) for one in walk(bench.steps)]
     used = " ".join(f"{one.get('to', '')} {one.get('prompt', '')}" for one in configs)
     for clause in clauses[:MOST_CLAUSES]:

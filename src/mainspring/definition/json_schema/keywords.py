@@ -108,7 +108,7 @@ class References:
         return self._resources
 
     def leads_to_schema(self, node: Mapping[str, Any], reference: str) -> bool:
-        """Whether a reference that stands in a node leads to a schema that is known here.
+        """Whether a reference in a node leads to a schema that is known here.
 
         The standard's own schema comes with the compiler.
         """
@@ -136,7 +136,7 @@ class References:
             yield from self._dynamic_targets(node, node["$dynamicRef"])
 
     def _keep(self, node: Mapping[str, Any], pointer: str, base: str) -> str:
-        """Notes what a node is called; answers the base of what stands in it."""
+        """Notes what a node is called; answers the base URI of its content."""
         name = node.get("$id")
         if isinstance(name, str):
             base = _joined(base, name.rstrip("#"))

@@ -1,6 +1,6 @@
 """The names a template can read: ``run``, ``inputs``, ``trigger`` and what steps gave.
 
-A step's output stands under ``steps.<step_id>``, under ``steps.<name>`` if it has a name of its
+A step's output is available as ``steps.<step_id>``, under ``steps.<name>`` if it has a name of its
 own, and, unless that is reserved, under the name alone. Steps inside ``for_each`` see one item
 more than the steps around them, and what they give is forgotten with the item.
 """

@@ -4,7 +4,7 @@
 one has that name, because models have slashes in their names too. A model alone goes to the
 first connection that offers it: the workspace's own before the installation's, and the oldest
 first. No name at all means the usual model. So does the default model's name where no connection
-offers that: it stands in every automation that was saved without a choice of its own.
+offers that: it is in every automation that was saved without a choice of its own.
 """
 
 from __future__ import annotations

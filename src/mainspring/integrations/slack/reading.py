@@ -54,7 +54,7 @@ async def pages_of(
 ) -> Reading:
     """The messages that are pages of their own, oldest first, each with its thread.
 
-    Those that are newer than ``told_after`` are told; None: none of them. Only those that are newer
+    Those that are newer than ``told_after`` raise events; None: none do. Only those that are newer
     than ``after`` are read. When Slack asks for a pause before a thread, the reading ends there if
     it ``stops``; otherwise the rest comes without answers, and pages that are there keep theirs.
     """

@@ -207,7 +207,7 @@ class Exchange:
 async def _next(
     progress: asyncio.Queue[dict[str, Any]], serving: asyncio.Task[dict[str, Any]]
 ) -> dict[str, Any] | None:
-    """The next progress; None once the call has its answer and all progress is told."""
+    """The next progress; None once the call has its answer and all progress is sent."""
     if progress.empty():
         coming = asyncio.ensure_future(progress.get())
         await asyncio.wait({coming, serving}, return_when=asyncio.FIRST_COMPLETED)

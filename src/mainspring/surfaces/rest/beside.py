@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class SurfaceRoute:
-    """What stands for a route where another surface answers."""
+    """The route label of requests that another interface answers."""
 
     path: str
 

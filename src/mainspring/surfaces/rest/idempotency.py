@@ -21,7 +21,7 @@ EVENT_KEY_HEADER: Final[dict[str, Any]] = {
     "description": "A second call with the same key, within 24 hours, tells nothing new. The "
     "member idempotency_key of the body does the same.",
 }
-# The header of an answer that stands for the same request of before.
+# The header of an answer that repeats an earlier one.
 REPLAY: Final = "Idempotent-Replay"
 
 

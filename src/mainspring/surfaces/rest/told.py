@@ -145,12 +145,12 @@ class WatchedPage:
         if now == self._waiting:
             return []
         self._waiting = now
-        # It is told at every opening, so that each reader has an id to come back with.
+        # It is sent at every opening, so that each reader has an id to come back with.
         return [Told("inbox", now, self._mark.write() or None)]
 
 
 class _Followed:
-    """One of the runs that a page is told of closely."""
+    """One of the runs that a page follows step by step."""
 
     def __init__(self, watched: WatchedRun, run_id: UUID) -> None:
         self.watched = watched

@@ -177,7 +177,7 @@ class Wire(HttpToolsProtocol):
         )
 
     def _mind_the_rest(self) -> None:
-        """Whoever was answered and goes on sending may pause for as long as anybody idle.
+        """A client that was answered and goes on sending may pause as long as an idle one.
 
         It may be the rest of a body that was refused, or a line break between two requests.
         """

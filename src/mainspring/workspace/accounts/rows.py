@@ -290,7 +290,7 @@ async def remove(tx: Transaction, row: AccountRow) -> bool:
 
 
 async def shares_grant(database: Transaction, row: AccountRow) -> bool:
-    """Whether another connection was let in by the same account over the same client."""
+    """Whether another connection uses the same account over the same client."""
     found = await database.fetchrow(_SHARED, row.client_id, row.id, row.account)
     return bool(found["found"])
 

@@ -73,7 +73,7 @@ export function useFollowing(runId: string) {
   }, [runId]);
   const hear = useCallback((one: Heard) => {
     const isOfThisRun = ["step", "output", "watched", "end"].includes(one.kind);
-    // Of a run that too many tabs beside this one follow, only its changes are told.
+    // Of a run that too many tabs beside this one follow, only its changes are shown.
     if (!isOfThisRun && (one.kind !== "run" || one.data.id !== runId)) return;
     if (isOfThisRun) heard.current.push(one);
     flush.current ??= setTimeout(() => {

@@ -113,7 +113,7 @@ def routes(rooms: Rooms) -> APIRouter:
     ) -> StreamingResponse:
         # The door has looked at the workspace.
         mark = _page_mark(last_event_id)
-        # A run that is named twice is told of once.
+        # A run that is named twice is streamed once.
         watched = WatchedPage(caller.database, caller.actor, [*dict.fromkeys(run_id)], mark)
         # A run that is not there is said as a status, before the stream begins.
         waiting = [await watched.look()]
