@@ -25,10 +25,10 @@ from mainspring.workspace.oauth.scopes import ROLES, role_registered, scope_of
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
 
-_COLUMNS = "id, name, redirect_uris, auth_method, secret_hash, renews, created_at"
+_COLUMNS = "id, name, redirect_uris, auth_method, secret_hash, renews, created_at, scope"
 _ADD = f"""
-    INSERT INTO mcp_clients (id, name, redirect_uris, auth_method, secret_hash, renews)
-    VALUES ($1, $2, $3, $4, $5, $6) RETURNING {_COLUMNS}
+    INSERT INTO mcp_clients (id, name, redirect_uris, auth_method, secret_hash, renews, scope)
+    VALUES ($1, $2, $3, $4, $5, $6, $7) RETURNING {_COLUMNS}
 """
 _FIND = f"SELECT {_COLUMNS} FROM mcp_clients WHERE id = $1"
 _USED = "UPDATE mcp_clients SET used_at = now() WHERE id = $1"
@@ -79,14 +79,6 @@ class Client:
     # The most that it may ask for, as it said when it registered; None: it did not say.
     most: Role | None = None
 
-    @property
-    def client_id(self) -> str:
-        """What it calls itself. The scope of its registration is a part of that.
-
-        A client could as well register without one, so nothing has to keep it from leaving it out.
-        """
-        return str(self.id) if self.most is None else f"{self.id}.{_SCOPES[self.most]}"
-
 
 def read_description(given: Any) -> Described:
     """What is taken of a registration; whatever else it says is passed over."""
@@ -108,7 +100,7 @@ def read_description(given: Any) -> Described:
 def as_registered(client: Client, secret: str | None) -> dict[str, Any]:
     """The answer to a registration; the secret is shown once."""
     shown = {
-        "client_id": client.client_id,
+        "client_id": str(client.id),
         "client_id_issued_at": int(client.created_at.timestamp()),
         "client_name": client.name,
         "redirect_uris": list(client.redirect_uris),
@@ -135,8 +127,9 @@ async def register(
     row = await tx.fetchrow(
         _ADD, new_id(), described.name, list(described.redirect_uris), described.auth_method,
         None if secret is None else hash_of(secret), described.renews,
+        None if described.most is None else _SCOPES[described.most],
     )  # fmt: skip
-    client = _client(row, described.most)
+    client = _client(row)
     if told:
         detail = {"name": client.name, "redirect": place_of(client.redirect_uris[0]).name}
         entry = Entry(INSTALLATION, "stranger", None, "client_registered", str(client.id), detail)
@@ -146,16 +139,13 @@ async def register(
 
 async def find_client(tx: Transaction, client_id: str | None) -> Client | None:
     """The client that calls itself so."""
-    plain, parted, scope = (client_id or "").partition(".")
-    most = ROLES.get(scope)
     try:
-        named = UUID(plain)
+        named = UUID(client_id or "")
     except ValueError:
         return None
     # An id has one spelling here, as every other text that is compared.
-    known = str(named) == plain and (most is not None or not parted)
-    row = await tx.fetchrow(_FIND, named) if known else None
-    return None if row is None else _client(row, most)
+    row = await tx.fetchrow(_FIND, named) if str(named) == client_id else None
+    return None if row is None else _client(row)
 
 
 async def note_use(tx: Transaction, client_id: UUID) -> None:
@@ -196,5 +186,8 @@ def _name(given: Any, first: str) -> str:
     return shown[:LONGEST_NAME] or place_of(first).name
 
 
-def _client(row: Any, most: Role | None) -> Client:
-    return Client(**{**dict(row), "redirect_uris": tuple(row["redirect_uris"])}, most=most)
+def _client(row: Any) -> Client:
+    found = dict(row)
+    scope = found.pop("scope")
+    found["redirect_uris"] = tuple(found["redirect_uris"])
+    return Client(**found, most=None if scope is None else ROLES[scope])
