@@ -31,7 +31,7 @@ from mainspring.store.sessions import (
 from tests.kit.processes import first_line, is_running, module_process
 from tests.kit.runaway import RUNAWAY
 
-HEALED_WITHIN = 5.0
+HEALED_WITHIN = 30.0
 DIE = "SELECT pg_terminate_backend(pg_backend_pid())"
 
 
