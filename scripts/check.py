@@ -144,7 +144,12 @@ class Runner:
 
     def _run_lane(self, parts: Sequence[Part]) -> None:
         for part in parts:
-            self._report(self._run(part))
+            try:
+                verdict = self._run(part)
+            except Exception as error:
+                # A part that cannot be run has not passed, and the parts after it still run.
+                verdict = Verdict(part, f"FAILED to run: {error!r}")
+            self._report(verdict)
 
     def _run(self, part: Part) -> Verdict:
         for need in part.needs:

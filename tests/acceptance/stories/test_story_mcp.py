@@ -268,8 +268,8 @@ def test_stdout_carries_the_protocol_alone_and_the_command_ends_with_its_input(
         process.stdin.write("\n".join([*bad, "", *map(json.dumps, lines)]) + "\n")
         process.stdin.flush()
         came = [json.loads(process.stdout.readline()) for _ in [*bad, *lines]]
-        answers = {one["id"]: one for one in came if one["id"] is not None}
-        refused = [one for one in came if one["id"] is None]
+        answers = {one["id"]: one for one in came if one["id"] in (1, 2)}
+        refused = [one for one in came if one["id"] not in (1, 2)]
         process.stdin.close()
         rest = process.stdout.read()
         assert (process.wait(PATIENCE), rest) == (0, "")
@@ -278,7 +278,8 @@ def test_stdout_carries_the_protocol_alone_and_the_command_ends_with_its_input(
         process.wait()
         process.stdout.close()
 
-    assert {one["id"] for one in refused} == {None}
+    # A line whose id could be read is answered under it, so that nobody waits for it.
+    assert {one["id"] for one in refused} <= {None, 3}
     assert sorted(one["error"]["code"] for one in refused) == [-32700] * 4 + [-32600] * 2
     if served:
         # HTTP keeps no session, so that nothing has to come first.

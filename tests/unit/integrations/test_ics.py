@@ -207,7 +207,7 @@ async def test_a_time_zone_of_another_file_is_not_used() -> None:
     assert "time zone 'Our/Berlin' is unknown" in left_out["there"]
 
 
-@pytest.mark.parametrize("shape", ["many events", "one long event", "many rules"])
+@pytest.mark.parametrize("shape", ["many events", "one long event", "many rules", "many lines"])
 async def test_parsing_counts_towards_the_time_that_a_calendar_may_take(shape: str) -> None:
     match shape:
         case "many events":
@@ -215,6 +215,8 @@ async def test_parsing_counts_towards_the_time_that_a_calendar_may_take(shape: s
         case "one long event":
             days = ",".join(["20260402T120000Z"] * 60_000)
             parts = [_event(STARTS, f"EXDATE:{days}", "RRULE:FREQ=DAILY;COUNT=2")]
+        case "many lines":
+            parts = ["X-NOTE:a\r\n" * 400_000]
         case _:
             rule = "RRULE:FREQ=WEEKLY;COUNT=50"
             parts = [_event(STARTS, rule, uid=str(n)) for n in range(3_000)]
@@ -249,6 +251,8 @@ async def test_a_calendar_that_takes_long_does_not_hold_up_the_event_loop() -> N
         calendar(_event("SUMMARY:Some day")),
         b"<html><body>sign in</body></html>",
         b"BEGIN:VCALENDAR\r\nBEGIN:VEVENT\r\n",
+        # Would take hours if each line looked through all that are open.
+        b"BEGIN:VCALENDAR\r\n" + b"BEGIN:\r\n" * 400_000,
         calendar(WEEKLY.replace("FREQ=WEEKLY", "FREQ=SECONDLY")),
     ],
 )

@@ -109,12 +109,15 @@ class ProgramPool:
 
     async def _take(self, connection: Connection, *, fresh: bool) -> _Entry:
         values = await read_values(connection, self._vault)
+        # Decided before anything is awaited: another call may look at the same entries.
+        found: _Entry | None = None
         for entry in self._idle_of(connection.id):
-            self._remove(entry)
-            if not fresh and entry.serves(connection, values):
-                return entry
-            await self._end(entry)
-        return await self._start(connection, values)
+            if found is None and not fresh and entry.serves(connection, values):
+                found = entry
+                self._remove(entry)
+            elif fresh or not entry.serves(connection, values):
+                self._expire(entry)
+        return found or await self._start(connection, values)
 
     async def _start(self, connection: Connection, values: Mapping[str, str]) -> _Entry:
         entry = _Entry(connection, values, asyncio.get_running_loop().create_future())
@@ -146,7 +149,7 @@ class ProgramPool:
             entry.expiry.cancel()
 
     async def _end(self, entry: _Entry) -> None:
-        """Ends a program and waits until it is gone, also when the caller is cancelled."""
+        """Ends a program and waits until it is gone; it ends also if the caller is cancelled."""
         assert entry.task is not None
         entry.stop.set()
         await asyncio.shield(asyncio.wait([entry.task]))

@@ -61,12 +61,23 @@ def named(name: str, connections: Sequence[ModelConnection]) -> Named:
         return Named(own, model, name)
     found = offering(name, connections)
     if name == DEFAULT_MODEL and not (found and _offers(found, name)):
-        other = usual(connections)
+        other = _gateway(connections) or usual(connections)
         if other is not None:
             return other
     if found is None:
         raise _unknown(name, connections)
     return Named(found, name, name)
+
+
+def _gateway(connections: Sequence[ModelConnection]) -> Named | None:
+    """The default model at a gateway that lists no models and has no usual one.
+
+    It may well serve that model, and its prompts must not move to another provider.
+    """
+    for one in connections:
+        if one.kind == "compatible" and one.usual_model is None and not one.offers:
+            return Named(one, DEFAULT_MODEL, DEFAULT_MODEL)
+    return None
 
 
 def offering(model: str, connections: Sequence[ModelConnection]) -> ModelConnection | None:

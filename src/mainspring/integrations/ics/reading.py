@@ -28,6 +28,8 @@ _READ: Final = frozenset({
 })  # fmt: skip
 # A component of more bytes is watched while it is parsed.
 _LONG: Final = 20_000
+# Calendars nest three components at most: an alarm in an event, or a rule in a time zone.
+_DEEPEST: Final = 8
 _EVENT: Final = "VEVENT"
 _ZONE: Final = "VTIMEZONE"
 _ONCE: Final[Mapping[str, type]] = {
@@ -61,7 +63,8 @@ class _Lines:
 
 def read_feeds(text: bytes, limit: TimeLimit) -> list[Feed]:
     """Every calendar of a file; a file may hold several, one after the other."""
-    return [_feed(lines, limit) for lines in _split(text)]
+    parts = limit.run(lambda: _split(text), may_be_long=len(text) > _LONG)
+    return [_feed(lines, limit) for lines in parts]
 
 
 def unreadable_event(name: str, why: str) -> Broken:
@@ -98,6 +101,8 @@ def _begin(found: list[_Lines], nested: list[str], name: str) -> None:
         # No event is inside of another: the one before was never closed.
         _leave(nested, name)
     nested.append(name)
+    if len(nested) > _DEEPEST:
+        raise NoCalendar
     if len(nested) == 1:
         found.append(_Lines())
     elif name == _EVENT:

@@ -54,7 +54,7 @@ async def _forwarded(settings: Settings) -> bool:
     from mainspring.surfaces.mcp.bridge import bridge
 
     try:
-        await bridge(server.local_address + _PATH, token)
+        await bridge(server.local_address + _PATH, token, proxies=False)
     except (Upstream, Unauthenticated):
         if settings.token is not None:
             raise

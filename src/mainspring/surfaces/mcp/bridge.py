@@ -43,12 +43,16 @@ _INTERNAL_ERROR: Final = -32603
 Message = dict[str, Any]
 
 
-async def bridge(url: str, token: str) -> None:
-    """Forwards messages until stdin closes and every request has its answer."""
+async def bridge(url: str, token: str, *, proxies: bool = True) -> None:
+    """Forwards messages until stdin closes and every request has its answer.
+
+    ``proxies``: whether HTTP_PROXY and its like apply; not for a server on this machine, whose
+    token would be shown to the proxy.
+    """
     headers = {"Authorization": f"Bearer {token}"}
     # The server bounds how long an answer takes.
     timeout = httpx2.Timeout(_FIRST_SECONDS, read=None, pool=None)
-    async with httpx2.AsyncClient(headers=headers, timeout=timeout) as http:
+    async with httpx2.AsyncClient(headers=headers, timeout=timeout, trust_env=proxies) as http:
         await _check(http, url)
         await _Bridge(http, url).run()
 
@@ -59,17 +63,18 @@ async def _check(http: httpx2.AsyncClient, url: str) -> None:
     with anyio.move_on_after(_FIRST_SECONDS), suppress(Exception):
         async with http.stream("GET", url, headers={"Accept": "application/json"}) as response:
             status = response.status_code
-    if status is None:
-        raise Upstream(
-            _unreachable(url),
-            code="unreachable",
-            suggestion="See that it is up, and that the address is right.",
-        )
     if status == HTTPStatus.UNAUTHORIZED:
         raise Unauthenticated(
             f"The server at {_place(url)} does not know this token.",
             code="unknown_token",
             suggestion="Set MAINSPRING_TOKEN to a token that it knows.",
+        )
+    # An MCP server without a stream of its own refuses GET; anything else is another server.
+    if status != HTTPStatus.METHOD_NOT_ALLOWED:
+        raise Upstream(
+            _unreachable(url),
+            code="unreachable",
+            suggestion="See that it is up, and that the address is right.",
         )
 
 
@@ -136,7 +141,7 @@ class _Bridge:
 
     async def _post(self, message: Message, line: bytes) -> None:
         """Sends one message; each request is answered exactly once, whatever happens."""
-        answered = False
+        answered, is_request = False, _key(message) is not None
         reason, code = _unreachable(self._url), _CONNECTION_CLOSED
         headers = {"Content-Type": "application/json", "Accept": _ACCEPT, **self._headers(message)}
         try:
@@ -144,16 +149,20 @@ class _Bridge:
                 "POST", self._url, content=line.strip(), headers=headers
             ) as response:
                 async for found in _bodies(response):
+                    if "jsonrpc" in found and "id" in found and found["id"] is None and is_request:
+                        # An error about the request itself; it is answered under its own id.
+                        found["id"] = message["id"]
                     if "jsonrpc" in found:
-                        answered = answered or "result" in found or "error" in found
+                        answered = answered or found.get("id") == message.get("id")
                         self._note_version(message, found)
                         await self._write(found)
                     else:
                         # A problem of HTTP, such as a token that was revoked meanwhile.
-                        reason, code = str(found.get("detail", reason)), _INTERNAL_ERROR
+                        detail = found.get("detail", "The server's answer is no MCP message.")
+                        reason, code = str(detail), _INTERNAL_ERROR
         except (httpx2.HTTPError, httpx2.StreamError, orjson.JSONDecodeError):
             pass
-        if not answered and _key(message) is not None:
+        if not answered and is_request:
             await self._write_error(message["id"], code, reason)
 
     def _note_version(self, asked: Message, answer: Message) -> None:
@@ -204,15 +213,23 @@ async def _bodies(response: httpx2.Response) -> AsyncIterator[Message]:
     if not response.headers.get("content-type", "").startswith("text/event-stream"):
         body = await response.aread()
         if body.strip():
-            yield orjson.loads(body)
+            yield _object(orjson.loads(body))
         return
-    data: list[str] = []
-    async for line in response.aiter_lines():
-        if line.startswith("data:"):
-            data.append(line[5:].removeprefix(" "))
-        elif not line and data:
-            yield orjson.loads("\n".join(data))
-            data = []
+    # By bytes: as text, lines would also end at characters that JSON may contain.
+    rest, data = b"", []
+    async for piece in response.aiter_bytes():
+        *lines, rest = (rest + piece).split(b"\n")
+        for line in lines:
+            if line.startswith(b"data:"):
+                data.append(line[5:].strip())
+            elif not line.strip() and data:
+                yield _object(orjson.loads(b"\n".join(data)))
+                data = []
+
+
+def _object(value: Any) -> Message:
+    """A body that is no object explains nothing."""
+    return value if isinstance(value, dict) else {}
 
 
 def _encode(value: str) -> str:

@@ -210,10 +210,12 @@ async def _next(
     """The next progress; None once the call has its answer and all progress is sent."""
     if progress.empty():
         coming = asyncio.ensure_future(progress.get())
-        await asyncio.wait({coming, serving}, return_when=asyncio.FIRST_COMPLETED)
-        if coming.done():
-            return coming.result()
-        coming.cancel()
+        try:
+            await asyncio.wait({coming, serving}, return_when=asyncio.FIRST_COMPLETED)
+            if coming.done():
+                return coming.result()
+        finally:
+            coming.cancel()
     return None if progress.empty() else progress.get_nowait()
 
 

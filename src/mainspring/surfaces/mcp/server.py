@@ -127,8 +127,9 @@ def _waited_for(visitor: Visitor, report: Report | None) -> Visitor:
 
 def progress_token(params: Mapping[str, Any] | None) -> str | int | None:
     """By what the client tells the progress of this request; None: it asked for none."""
-    token: str | int | None = ((params or {}).get("_meta") or {}).get("progressToken")
-    return token
+    meta = (params or {}).get("_meta")
+    token = meta.get("progressToken") if isinstance(meta, Mapping) else None
+    return token if isinstance(token, str | int) else None
 
 
 def message_limits(limits: Limits, vocabulary: Vocabulary) -> Limits:

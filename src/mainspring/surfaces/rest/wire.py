@@ -134,7 +134,8 @@ class Wire(HttpToolsProtocol):
         hosts = [value for name, value in self.headers if name == b"host"]
         if not hosts:
             return bool(self.parser.get_http_version() == "1.0")
-        return len(hosts) == 1 and _NO_HOST.search(hosts[0]) is None
+        # The parser keeps the optional white space after a value.
+        return len(hosts) == 1 and _NO_HOST.search(hosts[0].rstrip(b" \t")) is None
 
     def on_body(self, body: bytes) -> None:
         self._heard = True

@@ -122,6 +122,24 @@ async def test_a_new_secret_or_a_look_at_its_tools_starts_the_program_anew(
         await _until_gone([first["pid"], second["pid"]])
 
 
+async def test_looking_at_tools_beside_calls_takes_no_program_twice(
+    database: Database, tmp_path: Path
+) -> None:
+    async with program(database, tmp_path) as (room, connection):
+
+        async def use(*, fresh: bool) -> int:
+            async with room.outside.session(HERE, connection.id, fresh=fresh) as session:
+                answer = await session.call("process", {}, key="x")
+            return int(answer.value["pid"])
+
+        async with asyncio.timeout(60):
+            for _ in range(3):
+                # Leaves two programs idle, which both of the next calls look at.
+                await asyncio.gather(use(fresh=False), use(fresh=False))
+                fresh, plain = await asyncio.gather(use(fresh=True), use(fresh=False))
+                assert fresh != plain
+
+
 async def test_a_program_that_ended_while_idle_is_started_again(
     database: Database, tmp_path: Path
 ) -> None:

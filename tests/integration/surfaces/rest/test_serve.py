@@ -166,6 +166,7 @@ async def test_idle_connections_and_unfinished_headers_are_closed_within_20_seco
         (b"HTTP/1.1\r\nHost: user@a\r\n", 400),
         (b"HTTP/1.0\r\nHost: a\r\nHost: a\r\n", 400),
         (b"HTTP/1.1\r\nHost: a:8420\r\n", 200),
+        (b"HTTP/1.1\r\nHost: a:8420 \t\r\n", 200),
         (b"HTTP/1.1\r\nHost: [::1]:8420\r\n", 200),
         (b"HTTP/1.0\r\n", 200),
     ],

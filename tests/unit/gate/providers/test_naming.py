@@ -63,7 +63,11 @@ MEANT: list[tuple[tuple[ModelConnection, ...], str, str, str]] = [
     ((_at("mine", "openai", "gpt-4.1", "gpt-5.4"),), "", "mine", "gpt-5.4"),
     # The default model where nobody offers it: the usual one.
     ((OPENAI,), DEFAULT_MODEL, "openai", "gpt-5.4"),
-    ((OPENAI, GROQ, LOCAL), DEFAULT_MODEL, "openai", "gpt-5.4"),
+    ((OPENAI, GROQ), DEFAULT_MODEL, "openai", "gpt-5.4"),
+    # A gateway that may serve it keeps it: prompts do not move to another provider.
+    ((OPENAI, LOCAL), DEFAULT_MODEL, "local", DEFAULT_MODEL),
+    ((OPENAI, GROQ, LOCAL), DEFAULT_MODEL, "local", DEFAULT_MODEL),
+    ((LOCAL, _at("x", "compatible", usual="qwen3")), DEFAULT_MODEL, "local", DEFAULT_MODEL),
     ((_at("x", "compatible", usual="qwen3"),), DEFAULT_MODEL, "x", "qwen3"),
     # A server that takes any name is asked for it when there is nothing else.
     ((LOCAL,), DEFAULT_MODEL, "local", DEFAULT_MODEL),

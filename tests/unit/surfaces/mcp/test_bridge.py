@@ -113,10 +113,12 @@ def test_beside_a_server_its_own_messages_are_forwarded_to_it(tmp_path: Path) ->
     """Without loading the application, which takes seconds."""
     settings = Settings(home=tmp_path, database_url="postgresql://u@localhost/d", host="0.0.0.0")
     with _stub() as server, take_place(replace(settings, port=server.server_port)):
+        # A proxy would be shown the token; there is none at this address either.
+        proxy = {"HTTP_PROXY": "http://127.0.0.1:1", "http_proxy": "http://127.0.0.1:1"}
         child = subprocess.Popen(
             [sys.executable, "-m", "mainspring", "--home", str(tmp_path), "mcp"],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-            env={**os.environ, "MAINSPRING_TOKEN": "msk_known"},
+            env={**os.environ, "MAINSPRING_TOKEN": "msk_known", **proxy, "NO_PROXY": ""},
         )  # fmt: skip
         assert child.stdin is not None
         child.stdin.write("no message\n")
@@ -138,9 +140,18 @@ class _Streaming(_Stub):
         if asked["method"] == "refused":
             self._reply(403, "application/problem+json", {"detail": "Not with this token."})
             return
+        if asked["method"] == "invalid":
+            error = {"jsonrpc": "2.0", "id": None, "error": {"code": -32602, "message": "No."}}
+            self._reply(400, "application/json", error)
+            return
+        if asked["method"] == "no object":
+            self._reply(200, "application/json", '"a text"')
+            return
         progress = {"jsonrpc": "2.0", "method": "notifications/progress", "params": {}}
-        answer = {"jsonrpc": "2.0", "id": asked["id"], "result": {"protocolVersion": "2025-06-18"}}
-        body = "".join(f"event: message\ndata: {json.dumps(m)}\n\n" for m in (progress, answer))
+        result = {"protocolVersion": "2025-06-18", "text": "line\u2028separator"}
+        answer = {"jsonrpc": "2.0", "id": asked["id"], "result": result}
+        texts = (json.dumps(m, ensure_ascii=False) for m in (progress, answer))
+        body = "".join(f"event: message\ndata: {text}\n\n" for text in texts)
         self._reply(200, "text/event-stream", body)
 
     def _reply(self, status: int, kind: str, body: Any) -> None:
@@ -160,6 +171,10 @@ def test_streamed_answers_refusals_and_headers(tmp_path: Path) -> None:
         first, second = _line(child), _line(child)
         child.stdin.write('{"jsonrpc":"2.0","id":"b","method":"refused"}\n')
         refused = _line(child)
+        child.stdin.write('{"jsonrpc":"2.0","id":8,"method":"invalid"}\n')
+        invalid = _line(child)
+        child.stdin.write('{"jsonrpc":"2.0","id":9,"method":"no object"}\n')
+        no_object = _line(child)
         meta = {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}
         params = {"name": "żółw", "_meta": meta}
         call = {"jsonrpc": "2.0", "id": 3, "method": "tools/call", "params": params}
@@ -170,7 +185,10 @@ def test_streamed_answers_refusals_and_headers(tmp_path: Path) -> None:
     assert first["method"] == "notifications/progress"
     assert (second["id"], third["id"]) == (1, 3)
     assert (refused["id"], refused["error"]["message"]) == ("b", "Not with this token.")
-    begun, later, modern = _Streaming.headers_seen
+    assert second["result"]["text"] == "line\u2028separator"
+    assert (invalid["id"], invalid["error"]["message"]) == (8, "No.")
+    assert (no_object["id"], no_object["error"]["code"]) == (9, -32603)
+    begun, later, *_, modern = _Streaming.headers_seen
     assert "mcp-protocol-version" not in begun
     assert later["mcp-protocol-version"] == "2025-06-18"
     assert modern["mcp-protocol-version"] == "2026-07-28"

@@ -12,6 +12,7 @@ from mainspring.contracts.capability import Annotations, Capability, Effect
 from mainspring.contracts.context import CallContext
 from mainspring.contracts.errors import Exhausted, Finding, Invalid
 from mainspring.surfaces.mcp.results import failure_of, result_of
+from mainspring.surfaces.mcp.server import progress_token
 from mainspring.surfaces.mcp.tool import describe, hints
 
 
@@ -111,3 +112,16 @@ def test_a_tool_under_an_alias_says_what_automations_call_it() -> None:
 
     assert made["name"] == "kv_get"
     assert made["description"].endswith("In an automation it is named kv.get.")
+
+
+@pytest.mark.parametrize(
+    "meta", [None, "x", [1], {}, {"progressToken": None}, {"progressToken": []}]
+)
+def test_a_request_without_a_progress_token_asks_for_no_progress(meta: Any) -> None:
+    assert progress_token({"_meta": meta}) is None
+    assert progress_token(None) is None
+
+
+@pytest.mark.parametrize("token", ["a", 7])
+def test_a_progress_token_is_a_text_or_a_number(token: str | int) -> None:
+    assert progress_token({"_meta": {"progressToken": token}}) == token
