@@ -42,7 +42,7 @@ _LINE = """
 """
 _HOLD = f"""
     SELECT workspace_id, id, {STATUS} AS stands, {OUTCOME} AS came_to, run_id, actor_id,
-        automation_id, version, revision, answered_by
+        automation_id, version, revision, answered_by, bound_hash
     FROM drafts WHERE workspace_id = $1 AND id = ANY($2) ORDER BY id FOR UPDATE
 """
 _REPEAT = """
@@ -111,6 +111,13 @@ async def _check_let_go(tx: Transaction, actor: Actor, row: Mapping[str, Any]) -
 
 def _check_over(row: Mapping[str, Any]) -> None:
     stands, came_to = row["stands"], row["came_to"]
+    if row["bound_hash"] is None:
+        # Held before drafts could be confirmed: where its secrets belong was not recorded.
+        raise Clash(
+            "This draft is from a version that could not send drafts, so it is not drafted again.",
+            code="draft_too_old",
+            suggestion="Replay its run: that makes a draft that can be confirmed.",
+        )
     if stands in ("expired", "discarded") or (stands == "failed" and came_to == "not_sent"):
         return
     if stands == "pending":
