@@ -22,7 +22,8 @@ HEAD = """\
 # fail when it is no longer true: "tests/…/test_x.py::test_y", or a whole file. A requirement
 # without a test has no entry. To add some, write lines `A-056 | sentence | tests, tests` and run
 # `python -m scripts.add_requirements AREA < lines`: it keeps the order, and puts the tests of a
-# number that is there already beside those it has.
+# number that is there already beside those it has. Where the product does less than a sentence asks
+# for, `missing` says what, and the tests hold the rest.
 """
 
 
@@ -33,6 +34,8 @@ class Requirement:
     number: str
     sentence: str
     tests: tuple[str, ...]
+    # What the sentence asks for and the product does not do yet.
+    missing: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +55,7 @@ def read_areas(folder: Path = FOLDER) -> list[Area]:
 def _read(path: Path) -> Area:
     kept = tomllib.loads(path.read_text(encoding="utf-8"))
     rows = [
-        Requirement(row["number"], row["sentence"], tuple(row["tests"]))
+        Requirement(row["number"], row["sentence"], tuple(row["tests"]), row.get("missing", ""))
         for row in kept.get("requirement", [])
     ]
     return Area(path.stem, kept["title"], kept["about"], tuple(rows))
@@ -79,9 +82,10 @@ def _place(number: str) -> tuple[str, bool, int]:
 
 def _entry(row: Requirement) -> str:
     tests = "".join(f"    {_text(test)},\n" for test in row.tests)
+    missing = f"missing = {_text(row.missing)}\n" if row.missing else ""
     return (
         f"\n[[requirement]]\nnumber = {_text(row.number)}\n"
-        f"sentence = {_text(row.sentence)}\ntests = [\n{tests}]\n"
+        f"sentence = {_text(row.sentence)}\n{missing}tests = [\n{tests}]\n"
     )
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import ast
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from scripts.add_requirements import added, rows_in
-from scripts.reference_pages.requirements import requirements_page
-from scripts.requirement_rows import HEAD, Area, Requirement, in_order, read_areas
+from scripts.reference_pages.requirements import requirements_page, shown_sentence
+from scripts.requirement_rows import HEAD, Area, Requirement, in_order, read_areas, write_area
 from tests.architecture.tree import ROOT, parsed
 
 NUMBER = re.compile(r"[ACDIPSX]-\d{3}|[DIMNORSTW][1-9]\d?")
@@ -44,6 +45,8 @@ def test_every_requirement_is_one_line_that_ends_with_a_full_stop() -> None:
 
     assert [row.number for row in rows if not NUMBER.fullmatch(row.number)] == []
     assert [row.number for row in rows if not re.fullmatch(r"\S.*\S\.", row.sentence)] == []
+    missing = [row for row in rows if row.missing]
+    assert [row.number for row in missing if not re.fullmatch(r"\S.*\S\.", row.missing)] == []
 
 
 def test_every_number_and_every_sentence_stands_in_the_table_once() -> None:
@@ -70,7 +73,22 @@ def test_the_page_lists_every_requirement_and_says_how_many_there_are() -> None:
     page = requirements_page()
 
     assert f"{len(rows)} requirements have tests" in page
-    assert [row.number for row in rows if f"| {row.number} | {row.sentence} |" not in page] == []
+    lines = {row.number: f"| {row.number} | {shown_sentence(row)} |" for row in rows}
+    assert [number for number, line in lines.items() if line not in page] == []
+    short = [row for row in rows if row.missing]
+    assert f"{len(short)} of them are met in part" in page
+    assert page.count("**Missing:**") == len(short)
+
+
+def test_what_is_missing_of_a_requirement_is_kept_when_tests_are_added(tmp_path: Path) -> None:
+    known = Requirement("A-002", "Two.", ("tests/a/test_x.py",), "The second half.")
+    areas = added(
+        [Area("door", "", "", (known,))], "door",
+        rows_in(["A-002 | Two. | tests/b/test_y.py"]),
+    )  # fmt: skip
+    write_area(areas[0], tmp_path)
+
+    assert [row.missing for row in read_areas(tmp_path)[0].requirements] == ["The second half."]
 
 
 def test_rows_are_added_in_order_and_a_known_number_only_gets_the_tests_it_lacks() -> None:

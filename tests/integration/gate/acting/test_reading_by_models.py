@@ -149,3 +149,15 @@ async def test_agents_and_completions_find_the_one_connection_there_is(
             assert (run["status"], run["error"]) == ("succeeded", None)
     assert server.refusals == []
     assert server.count == 4
+
+
+async def test_reading_a_request_is_in_the_ledger_with_who_asked(bench: Bench) -> None:
+    async with (
+        model_server([CHOSEN], key=KEY) as server,
+        providing(bench, [server.pair]) as house,
+    ):
+        await _connect(house, server, "anthropic")
+        await _act(house)
+    rows = await bench.house.database.fetch("SELECT caller, input_tokens FROM llm_usage")
+    assert [row["caller"] for row in rows] == ["act_on_integration"]
+    assert rows[0]["input_tokens"] > 0
