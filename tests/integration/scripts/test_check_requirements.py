@@ -1,0 +1,88 @@
+"""The command that checks whether the tests of requirements notice mutants."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import pytest
+
+from scripts.check_requirements import SOURCE, Trace, Verdict, check, sampled, share, trace
+from scripts.requirement_rows import Requirement, read_areas
+
+IDS = SOURCE / "mainspring" / "contracts" / "ids.py"
+CALL = """
+from uuid import UUID
+from mainspring.contracts.ids import moment_of
+
+def test_it():
+    found = moment_of(UUID(int=2_000 << 80))
+"""
+
+
+def _test(folder: Path, *lines: str) -> str:
+    path = folder / "test_one.py"
+    path.write_text(CALL + "".join(f"    {line}\n" for line in lines), encoding="utf-8")
+    return str(path)
+
+
+def _verdicts(test: str) -> list[Verdict]:
+    return check([Requirement("A-001", "One.", (test,))], "seed")
+
+
+def test_a_test_that_looks_at_the_result_holds(tmp_path: Path) -> None:
+    (verdict,) = _verdicts(_test(tmp_path, "assert found.timestamp() == 2"))
+
+    assert verdict.outcome == "holds"
+    assert "contracts/ids.py" in verdict.detail
+
+
+def test_a_test_that_looks_at_nothing_is_reported_with_what_was_tried(tmp_path: Path) -> None:
+    (verdict,) = _verdicts(_test(tmp_path, "assert True"))
+
+    assert verdict.outcome == "notices nothing"
+    assert "contracts/ids.py: moment_of: return" in verdict.detail
+
+
+def test_a_test_that_fails_by_itself_is_not_taken_for_one_that_notices(tmp_path: Path) -> None:
+    (verdict,) = _verdicts(_test(tmp_path, "assert found is None"))
+
+    assert verdict.outcome == "fails"
+    assert "1 failed" in verdict.detail
+
+
+def test_a_test_of_another_process_cannot_be_judged(tmp_path: Path) -> None:
+    path = tmp_path / "test_one.py"
+    path.write_text("def test_it():\n    pass\n", encoding="utf-8")
+
+    assert trace(str(path)) == Verdict(str(path), "elsewhere")
+
+
+def test_the_lines_that_a_test_executes_are_found(tmp_path: Path) -> None:
+    found = trace(_test(tmp_path))
+
+    assert isinstance(found, Trace)
+    lines = IDS.read_text(encoding="utf-8").splitlines()
+    executed = {lines[line - 1].strip() for one in found.executed for line in one.lines}
+    assert {one.path for one in found.executed} == {IDS}
+    assert any(line.startswith("return datetime") for line in executed), executed
+
+
+def test_a_sample_is_the_same_for_a_seed_and_begins_with_what_changed() -> None:
+    rows = [row for area in read_areas() for row in area.requirements]
+    first = sampled(rows, 0.05, "one", [])
+
+    assert len(first) == round(len(rows) * 0.05)
+    assert sampled(list(reversed(rows)), 0.05, "one", []) == first
+    assert sampled(rows, 0.05, "two", []) != first
+    changed = SOURCE / "mainspring" / "definition" / "cron.py"
+    of_cron = sampled(rows, 0.05, "one", [changed])[0]
+    tests = [(SOURCE.parent / test.partition("::")[0]).read_text() for test in of_cron.tests]
+    assert any("mainspring.definition.cron" in text for text in tests)
+
+
+@pytest.mark.parametrize("text", ["0%", "101%", "-5%"])
+def test_a_share_that_is_none_is_refused(text: str) -> None:
+    with pytest.raises(argparse.ArgumentTypeError):
+        share(text)
+    assert share("5%") == 0.05
