@@ -44,6 +44,8 @@ MOST_MUTANTS: Final = 12
 # Of one function at most so many: a test may be about another one.
 _MOST_OF_ONE: Final = 3
 _MOST_SECONDS: Final = 300.0
+# These start the product as other processes.
+_ELSEWHERE: Final = ("tests/acceptance/", "tests/browser/", "tests/crash/")
 _IMPORT: Final = re.compile(r"(?m)^from (mainspring[\w.]*) import")
 # A function without a result makes the next line fail, so nearly every test notices it.
 _CRUDE: Final = "→ return None"
@@ -111,6 +113,8 @@ def imported_by(test: str) -> frozenset[str]:
 
 def trace(test: str) -> Trace | Verdict:
     """Runs a test once as it is; it has to pass."""
+    if test.startswith(_ELSEWHERE):
+        return Verdict(test, "elsewhere")
     with tempfile.TemporaryDirectory() as folder:
         found = Path(folder) / "trace.json"
         began = time.monotonic()

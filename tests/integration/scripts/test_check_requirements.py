@@ -56,6 +56,8 @@ def test_a_test_of_another_process_cannot_be_judged(tmp_path: Path) -> None:
     path.write_text("def test_it():\n    pass\n", encoding="utf-8")
 
     assert trace(str(path)) == Verdict(str(path), "elsewhere")
+    story = "tests/acceptance/test_codex_over_mcp.py"
+    assert trace(story) == Verdict(story, "elsewhere")
 
 
 def test_the_lines_that_a_test_executes_are_found(tmp_path: Path) -> None:
