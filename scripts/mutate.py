@@ -2,24 +2,27 @@
 
     python -m scripts.mutate                          every module in scripts/mutation/targets.toml
     python -m scripts.mutate definition.grants        one module, or several
+    python -m scripts.mutate --match _HOLD            the mutants with this text in their names
     python -m scripts.mutate --sample 60 --seed HASH  a sample, the same for the same seed
     python -m scripts.mutate --report PATH            and a page about it
+    python -m scripts.mutate --resume                 only modules that changed since the last one
 
 Each mutant is one small change of one module (``scripts/mutation/operators.py``). It is killed when
 one of the module's tests fails. A survivor is listed with its reason in the targets file, or it is
-a finding, and the exit code is 1.
+a finding, and the exit code is 1. A listed survivor that a test kills, or that no longer exists, is
+a finding of a full run too.
 """
 
 from __future__ import annotations
 
 import argparse
+import functools
 import hashlib
 import json
 import subprocess
 import sys
 import threading
 import tomllib
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,8 +32,27 @@ from scripts.mutation.operators import Mutant, mutants
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 TARGETS: Final = ROOT / "scripts" / "mutation" / "targets.toml"
+RESULTS: Final = ROOT / ".check" / "mutation"
 _PROCESSES: Final = 2
 _MOST_SECONDS: Final = 300.0
+_PAGE: Final = """\
+# Mutation report
+
+Written by `python -m scripts.mutate --report docs/explanation/mutation-report.md`; do not edit.
+
+A mutant is the code with one small mistake: a comparison turned round, a condition left out, a
+check that is not called, a query without one of its conditions. It is killed when a test fails
+because of it. The modules below make the decisions that protect people.
+`scripts/mutation/targets.toml` names them, the tests that have to fail, and the reason for every
+mutant that survives. Each check tries a sample that the commit hash selects, with the mutants of
+changed modules first.
+
+{table}
+
+## Survivors
+
+{survivors}
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +63,28 @@ class Target:
     protects: str
     tests: tuple[str, ...]
     survivors: Mapping[str, str]
+    # The functions, classes and values that decide, in a module that does other things too.
+    only: tuple[str, ...] = ()
+
+    def mutants(self) -> list[Mutant]:
+        """Every mutant of what decides."""
+        found = _mutants_of(self.path.read_text(encoding="utf-8"))
+        return [one for one in found if not self.only or one.place in self.only]
+
+    def state(self) -> str:
+        """Changes when the mutants do, or the tests."""
+        parts = [one.source for one in self.mutants()]
+        parts += [(ROOT / name).read_text(encoding="utf-8") for name in self.tests]
+        return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
     @property
     def path(self) -> Path:
         return ROOT / "src" / "mainspring" / (self.module.replace(".", "/") + ".py")
+
+
+@functools.cache
+def _mutants_of(source: str) -> tuple[Mutant, ...]:
+    return tuple(mutants(source))
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +96,12 @@ class Result:
     outcome: str
 
     @property
+    def survived(self) -> bool:
+        return self.outcome == "survived"
+
+    @property
     def is_finding(self) -> bool:
-        return self.outcome == "survived" and self.mutant.name not in self.target.survivors
+        return self.survived != (self.mutant.name in self.target.survivors)
 
 
 def read_targets(path: Path = TARGETS) -> list[Target]:
@@ -65,29 +109,44 @@ def read_targets(path: Path = TARGETS) -> list[Target]:
     entries = tomllib.loads(path.read_text(encoding="utf-8"))["target"]
     return [
         Target(
-            entry["module"], entry["protects"], tuple(entry["tests"]), entry.get("survivors", {})
+            entry["module"],
+            entry["protects"],
+            tuple(entry["tests"]),
+            entry.get("survivors", {}),
+            tuple(entry.get("only", ())),
         )
         for entry in entries
     ]
 
 
 def choose(
-    found: Sequence[tuple[Target, Mutant]], most: int, seed: str, changed: Iterable[Path]
+    targets: Iterable[Target], most: int, seed: str, changed: Iterable[Path]
 ) -> list[tuple[Target, Mutant]]:
-    """So many mutants, in an order that the seed decides; those of changed modules come first."""
+    """So many mutants, in an order that the seed decides; those of changed modules come first.
+
+    A module counts as changed when one of its tests is. Listed survivors are left out.
+    """
     first = set(changed)
 
     def order(pair: tuple[Target, Mutant]) -> tuple[bool, str]:
-        name = f"{seed} {pair[0].module} {pair[1].name}"
-        return pair[0].path not in first, hashlib.sha256(name.encode()).hexdigest()
+        target, mutant = pair
+        files = {target.path, *(ROOT / name for name in target.tests)}
+        name = f"{seed} {target.module} {mutant.name}"
+        return files.isdisjoint(first), hashlib.sha256(name.encode()).hexdigest()
 
+    found = [
+        (target, mutant)
+        for target in targets
+        for mutant in target.mutants()
+        if mutant.name not in target.survivors
+    ]
     return sorted(found, key=order)[:most]
 
 
-def changed_modules() -> list[Path]:
-    """The modules that the last commit changed."""
+def changed_files() -> list[Path]:
+    """The files that the last commit changed; for a merge, those of the merged branch."""
     asked = subprocess.run(
-        ["git", "diff", "--name-only", "HEAD~1", "--", "src"],  # noqa: S607
+        ["git", "diff", "--name-only", "HEAD~1", "--", "src", "tests"],  # noqa: S607
         cwd=ROOT, capture_output=True, text=True, check=False,
     )  # fmt: skip
     return [ROOT / line for line in asked.stdout.splitlines()]
@@ -120,7 +179,8 @@ class Workers:
                     result = Result(target, mutant, answer["outcome"])
                     self.results.append(result)
                     if result.is_finding:
-                        print(f"{target.module}:{mutant.line} survived: {mutant.name}", flush=True)
+                        print(f"{target.path.relative_to(ROOT)}:{mutant.line} {result.outcome}: "
+                              f"{mutant.name}", flush=True)  # fmt: skip
 
     def _next(self) -> tuple[Target, Mutant] | None:
         with self._lock:
@@ -142,7 +202,10 @@ class _worker:  # noqa: N801
         assert self._process.stdout is not None
         self._process.stdin.write(json.dumps(task) + "\n")
         self._process.stdin.flush()
-        answer: dict[str, Any] = json.loads(self._process.stdout.readline())
+        line = self._process.stdout.readline()
+        if not line:
+            raise SystemExit("A process that tries mutants has ended; see above.")
+        answer: dict[str, Any] = json.loads(line)
         return answer
 
     def __exit__(self, *error: object) -> None:
@@ -174,30 +237,81 @@ def measure(targets: Iterable[Target]) -> dict[str, float]:
 
 def lines_of(results: Sequence[Result]) -> Iterator[str]:
     """A table of the modules, and then every survivor with its reason."""
-    yield "| module | protects | mutants | killed | score | survivors without a reason |"
+    yield "| module | protects | mutants | killed | survived | score |"
     yield "| --- | --- | ---: | ---: | ---: | ---: |"
     by_module: dict[str, list[Result]] = {}
     for result in results:
         by_module.setdefault(result.target.module, []).append(result)
     for module, some in sorted(by_module.items()):
-        counts = Counter(one.outcome for one in some)
-        killed = len(some) - counts["survived"]
-        bad = sum(one.is_finding for one in some)
-        score = 100 * killed / len(some)
-        protects = some[0].target.protects
-        yield f"| {module} | {protects} | {len(some)} | {killed} | {score:.0f} % | {bad} |"
-    survived = [one for one in results if one.outcome == "survived"]
-    if survived:
-        yield ""
-        yield "Survivors:"
-        yield ""
-    for one in sorted(survived, key=lambda one: (one.target.module, one.mutant.line)):
-        reason = one.target.survivors.get(one.mutant.name, "**no reason given**")
-        yield f"- `{one.target.module}` line {one.mutant.line}, `{one.mutant.name}`: {reason}"
+        yield f"| `{module}` | {some[0].target.protects} | {_counts(some)} |"
+    yield f"| all | | {_counts(results)} |"
+    for module, some in sorted(by_module.items()):
+        survived = sorted((one for one in some if one.survived), key=lambda one: one.mutant.line)
+        if survived:
+            yield ""
+            yield f"### {module}"
+            yield ""
+        for one in survived:
+            reason = one.target.survivors.get(one.mutant.name, "**No reason is listed.**")
+            yield f"- Line {one.mutant.line}, `{one.mutant.name}`: {reason}"
 
 
-def main(arguments: Sequence[str]) -> int:
-    """0 when every survivor has a reason."""
+def _counts(results: Sequence[Result]) -> str:
+    survived = sum(one.survived for one in results)
+    killed = len(results) - survived
+    return f"{len(results)} | {killed} | {survived} | {100 * killed / len(results):.1f} %"
+
+
+def page_of(results: Sequence[Result]) -> str:
+    """The report that is committed."""
+    table, *survivors = "\n".join(lines_of(results)).split("\n\n", 1)
+    return _PAGE.format(table=table, survivors="\n\n".join(survivors) or "None.")
+
+
+def _earlier(target: Target) -> list[Result] | None:
+    """The results of the last full run, unless the module or its tests have changed since."""
+    path = RESULTS / f"{target.module}.json"
+    if not path.is_file():
+        return None
+    kept = json.loads(path.read_text(encoding="utf-8"))
+    if kept["state"] != target.state():
+        return None
+    return [Result(target, one, kept["outcomes"][one.name]) for one in target.mutants()]
+
+
+def _keep(target: Target, state: str, results: Sequence[Result]) -> None:
+    outcomes = {one.mutant.name: one.outcome for one in results}
+    RESULTS.mkdir(parents=True, exist_ok=True)
+    kept = json.dumps({"state": state, "outcomes": outcomes}, indent=1)
+    (RESULTS / f"{target.module}.json").write_text(kept, encoding="utf-8")
+
+
+def _try_all(targets: Sequence[Target], *, resume: bool) -> list[Result]:
+    """Every mutant of the modules, one module after the other."""
+    results: list[Result] = []
+    for target in targets:
+        some = _earlier(target) if resume else None
+        if some is None:
+            pairs = [(target, mutant) for mutant in target.mutants()]
+            state = target.state()
+            some = Workers(pairs, measure([target])).run()
+            _keep(target, state, some)
+        print(f"{target.module}: {_counts(some)}", flush=True)
+        results += some
+    return results
+
+
+def unknown_survivors(targets: Iterable[Target]) -> list[str]:
+    """Listed survivors that are not mutants of their modules, or no longer."""
+    return [
+        f"{target.module}: {name}"
+        for target in targets
+        if target.survivors
+        for name in sorted(target.survivors.keys() - {one.name for one in target.mutants()})
+    ]
+
+
+def _asked(arguments: Sequence[str]) -> argparse.Namespace:
     reader = argparse.ArgumentParser(
         prog="python -m scripts.mutate",
         description=__doc__,
@@ -206,8 +320,15 @@ def main(arguments: Sequence[str]) -> int:
     reader.add_argument("modules", nargs="*", metavar="MODULE")
     reader.add_argument("--sample", type=int, default=None, help="how many mutants; default: all")
     reader.add_argument("--seed", default="", help="what chooses the sample, such as a commit")
-    reader.add_argument("--report", type=Path, default=None, help="where the table is written")
-    asked = reader.parse_args(arguments)
+    reader.add_argument("--match", default=None, help="only mutants with this in their names")
+    reader.add_argument("--resume", action="store_true", help="keep results of unchanged modules")
+    reader.add_argument("--report", type=Path, default=None, help="where the page is written")
+    return reader.parse_args(arguments)
+
+
+def main(arguments: Sequence[str]) -> int:
+    """0 when every survivor has a reason."""
+    asked = _asked(arguments)
     targets = [
         one
         for one in read_targets()
@@ -216,21 +337,21 @@ def main(arguments: Sequence[str]) -> int:
     ]
     if not targets:
         raise SystemExit(f"No module in {TARGETS.name} has such a name.")
-    pairs = [
-        (target, mutant)
-        for target in targets
-        for mutant in mutants(target.path.read_text(encoding="utf-8"))
-    ]
-    if asked.sample is not None:
-        pairs = choose(pairs, asked.sample, asked.seed, changed_modules())
-    used = {target.module: target for target, _ in pairs}
-    results = Workers(pairs, measure(used.values())).run()
-    lines = list(lines_of(results))
-    print("\n".join(lines))
+    unknown = unknown_survivors(targets)
+    for line in unknown:
+        print(f"Listed as a survivor, but not a mutant: {line}")
+    if asked.sample is None and asked.match is None:
+        results = _try_all(targets, resume=asked.resume)
+    else:
+        pairs = choose(targets, asked.sample or sys.maxsize, asked.seed, changed_files())
+        pairs = [pair for pair in pairs if asked.match is None or asked.match in pair[1].name]
+        used = {target.module: target for target, _ in pairs}
+        results = Workers(pairs, measure(used.values())).run()
+    print("\n".join(lines_of(results)))
     if asked.report is not None:
-        asked.report.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    findings = sum(result.is_finding for result in results)
-    print(f"\n{len(results) - findings} passed, {findings} failed")
+        asked.report.write_text(page_of(results), encoding="utf-8")
+    findings = sum(result.is_finding for result in results) + len(unknown)
+    print(f"\n{len(results)} mutants, {findings} findings")
     return 1 if findings else 0
 
 

@@ -1,4 +1,4 @@
-"""The changes that are tried: one small mistake each, in an expression or in SQL.
+"""The changes that are tried: one small mistake each, in an expression, a statement or in SQL.
 
 ``mutants`` finds every place in a module where a change can be made. A mutant has a name that stays
 the same while the code around it changes: the function, the change, and which of several alike.
@@ -14,30 +14,44 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-_SWAPS: Final[dict[type[ast.cmpop], tuple[type[ast.cmpop], ...]]] = {
-    ast.Eq: (ast.NotEq,),
-    ast.NotEq: (ast.Eq,),
-    ast.Lt: (ast.LtE,),
-    ast.LtE: (ast.Lt,),
-    ast.Gt: (ast.GtE,),
-    ast.GtE: (ast.Gt,),
-    ast.In: (ast.NotIn,),
-    ast.NotIn: (ast.In,),
-    ast.Is: (ast.IsNot,),
-    ast.IsNot: (ast.Is,),
+_SWAPS: Final[dict[type[ast.cmpop], type[ast.cmpop]]] = {
+    ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq,
+    ast.Lt: ast.LtE,
+    ast.LtE: ast.Lt,
+    ast.Gt: ast.GtE,
+    ast.GtE: ast.Gt,
+    ast.In: ast.NotIn,
+    ast.NotIn: ast.In,
+    ast.Is: ast.IsNot,
+    ast.IsNot: ast.Is,
 }
+_OPPOSITES: Final = {"all": "any", "any": "all", "min": "max", "max": "min"}
 _SQL: Final = re.compile(r"\b(SELECT|UPDATE|INSERT INTO|DELETE FROM)\b")
-# What a query may lose or turn round: a condition, a comparison, a lock.
+# A comparison or a lock that a query has the wrong way round, or not at all.
 _SQL_CHANGES: Final = (
-    (re.compile(r"\bAND (?!true\b)[^\n]+"), "AND true"),
     (re.compile(r"(?<![<>!])=(?=\s*\$\d)"), "<>"),
+    (re.compile(r"(?<![<>!])= ANY\b"), "<> ALL"),
     (re.compile(r"(?<=\s)<(?=\s)"), ">="),
     (re.compile(r"(?<=\s)>(?=\s)"), "<="),
+    (re.compile(r"(?<=\s)<=(?=\s)"), ">"),
+    (re.compile(r"(?<=\s)>=(?=\s)"), "<"),
     (re.compile(r"\bIS NULL\b"), "IS NOT NULL"),
     (re.compile(r"\bIS NOT NULL\b"), "IS NULL"),
     (re.compile(r"\bFOR UPDATE\b(?: SKIP LOCKED)?"), ""),
 )
+_AND: Final = re.compile(r"\bAND\b")
+# What an AND may stand between without joining two conditions, and what ends a condition.
+_BETWEEN: Final = re.compile(r"\bBETWEEN\s+\S+\s+$")
+_ENDS: Final = re.compile(
+    r"\b(AND|OR|ORDER BY|GROUP BY|LIMIT|RETURNING|FOR|THEN|UNION|WHERE|SET|LEFT|JOIN)\b"
+)
+_CLAUSE: Final = re.compile(r"\b(SET|WHERE|AND|OR|ON|WHEN|HAVING|SELECT|VALUES)\b")
+# Names that the code compares with: a message to people has spaces.
+_WORD: Final = re.compile(r"\S+")
+_FUNCTIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _SHOWN: Final = 60
+_SHORT: Final = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +62,11 @@ class Mutant:
     line: int
     source: str
 
+    @property
+    def place(self) -> str:
+        """The function or the value that is changed, such as ``Database.inside``."""
+        return self.name.partition(": ")[0]
+
 
 def mutants(source: str) -> Iterator[Mutant]:
     """Every change there is."""
@@ -56,49 +75,102 @@ def mutants(source: str) -> Iterator[Mutant]:
     names: Counter[str] = Counter()
     for node in list(parents):
         ancestry = list(_ancestry(node, parents))
-        if any(_is_left_alone(inner, outer) for inner, outer in ancestry):
+        if _is_for_types(node) or any(_is_left_alone(*pair) for pair in ancestry):
             continue
-        for label, replacement in _changes(node):
+        found = list(_changes(node))
+        if not any(isinstance(outer, _FUNCTIONS) for _, outer in ancestry):
+            found += _declared(node, parents[node])
+        for label, replacement in found:
             name = f"{_place(ancestry)}: {label}"
             names[name] += 1
             if names[name] > 1:
                 name = f"{name} #{names[name]}"
             changed = _replaced(tree, parents[node], node, replacement)
-            yield Mutant(name, getattr(node, "lineno", 0), changed)
+            yield Mutant(name, _line(node, ancestry), changed)
 
 
 def _changes(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
     match node:
-        case ast.Compare(ops=[_]):
+        case ast.Compare():
             yield from _comparisons(node)
         case ast.BoolOp():
-            other = ast.Or() if isinstance(node.op, ast.And) else ast.And()
-            yield _change(node, ast.BoolOp(other, node.values))
+            yield from _forgotten(node)
         case ast.UnaryOp(op=ast.Not()):
             yield _change(node, node.operand)
         case ast.Constant():
             yield from _constants(node)
-        case ast.Call(func=ast.Name(id="all" | "any" as name)):
-            other_name = ast.Name("any" if name == "all" else "all", ast.Load())
-            yield _change(node, ast.Call(other_name, node.args, node.keywords))
+        case ast.JoinedStr():
+            yield from _joined(node)
         case ast.stmt():
             yield from _statements(node)
+        case _:
+            yield from _operations(node)
+
+
+def _operations(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
+    match node:
+        case ast.Call(func=ast.Name(id="all" | "any" | "min" | "max" as name)):
+            other = ast.Name(_OPPOSITES[name], ast.Load())
+            yield _change(node, ast.Call(other, node.args, node.keywords))
+        case ast.BinOp(op=ast.Add() | ast.Sub()) if not (
+            _is_text(node.left) or _is_text(node.right)
+        ):
+            yield _change(node, ast.BinOp(node.left, _opposite(node.op), node.right))
+        case ast.IfExp(test=ast.Name() | ast.Call() | ast.Attribute()):
+            yield _change(node, ast.IfExp(node.test, node.orelse, node.body))
+        case ast.comprehension(ifs=[_, *_]):
+            yield from _filters(node)
+
+
+def _forgotten(node: ast.BoolOp) -> Iterator[tuple[str, ast.AST]]:
+    """Each condition left out once. That and is not or follows from both."""
+    for place in range(len(node.values)):
+        rest = [*node.values[:place], *node.values[place + 1 :]]
+        yield _change(node, rest[0] if len(rest) == 1 else ast.BoolOp(node.op, rest))
+
+
+def _filters(node: ast.comprehension) -> Iterator[tuple[str, ast.AST]]:
+    for place, test in enumerate(node.ifs):
+        changed = copy.copy(node)
+        changed.ifs = [*node.ifs[:place], *node.ifs[place + 1 :]]
+        yield f"if {_shown(test)} → no filter", changed
 
 
 def _constants(node: ast.Constant) -> Iterator[tuple[str, ast.AST]]:
     match node.value:
         case bool() as flag:
             yield _change(node, ast.Constant(not flag))
-        case int() as number:
+        case int() | float() as number:
             yield _change(node, ast.Constant(number + 1))
         case str() as text if _SQL.search(text):
-            yield from _queries(text)
+            for label, changed in _queries(text):
+                yield label, ast.Constant(changed)
+
+
+def _joined(node: ast.JoinedStr) -> Iterator[tuple[str, ast.AST]]:
+    """A query with names in it: each piece of text, as if it were a query."""
+    pieces = [
+        (place, str(piece.value))
+        for place, piece in enumerate(node.values)
+        if isinstance(piece, ast.Constant)
+    ]
+    if not _SQL.search(" ".join(text for _, text in pieces)):
+        return
+    for place, text in pieces:
+        for label, changed in _queries(text):
+            values = list(node.values)
+            values[place] = ast.Constant(changed)
+            yield label, ast.JoinedStr(values)
 
 
 def _statements(node: ast.stmt) -> Iterator[tuple[str, ast.AST]]:
     match node:
-        case ast.Raise():
+        case ast.Raise() | ast.Continue():
             yield f"{_shown(node)} → pass", ast.Pass()
+        case ast.Expr(value=ast.Call() | ast.Await() as call) if not _is_log(call):
+            yield f"{_shown(node)} → pass", ast.Pass()
+        case ast.AugAssign(op=ast.Add() | ast.Sub()):
+            yield _change(node, ast.AugAssign(node.target, _opposite(node.op), node.value))
         case ast.Return(value=ast.expr() as value) if not isinstance(value, ast.Constant):
             yield _change(node, ast.Return(ast.Constant(None)))
         case ast.If() if isinstance(node.test, ast.Name | ast.Call | ast.Attribute):
@@ -107,24 +179,103 @@ def _statements(node: ast.stmt) -> Iterator[tuple[str, ast.AST]]:
             yield f"if {_shown(node.test)} → if not", turned
 
 
+def _declared(node: ast.AST, outer: ast.AST) -> Iterator[tuple[str, ast.AST]]:
+    """Changes of what a module or a class declares: a name, one of several names, a table."""
+    match node, outer:
+        case ast.Constant(value=str() as text), ast.Assign() | ast.AnnAssign():
+            if _WORD.fullmatch(text) and not _SQL.search(text):
+                yield _change(node, ast.Constant(f"{text}x"))
+        case ast.Set() | ast.List() | ast.Tuple(), _:
+            for place, entry in enumerate(node.elts if len(node.elts) > 1 else ()):
+                less = copy.copy(node)
+                less.elts = [*node.elts[:place], *node.elts[place + 1 :]]
+                yield f"without {_shown(entry)}", less
+        case ast.Dict(), _:
+            yield from _entries(node)
+
+
+def _entries(node: ast.Dict) -> Iterator[tuple[str, ast.AST]]:
+    """Each entry of a table with the value of another one."""
+    if not all(isinstance(value, ast.Attribute) for value in node.values):
+        return
+    for place, (key, value) in enumerate(zip(node.keys, node.values, strict=True)):
+        shown = ast.unparse(value)
+        other = next((one for one in node.values if ast.unparse(one) != shown), None)
+        if key is not None and other is not None:
+            values = [*node.values[:place], other, *node.values[place + 1 :]]
+            label = f"{_shown(key)}: {shown} → {ast.unparse(other)}"
+            yield label, ast.Dict(node.keys, values)
+
+
+def _opposite(operator: ast.operator) -> ast.operator:
+    return ast.Sub() if isinstance(operator, ast.Add) else ast.Add()
+
+
 def _comparisons(node: ast.Compare) -> Iterator[tuple[str, ast.AST]]:
-    for swap in _SWAPS.get(type(node.ops[0]), ()):
-        yield _change(node, ast.Compare(node.left, [swap()], node.comparators))
-    if isinstance(node.ops[0], ast.Eq) and _is_plain(node.left) and _is_plain(node.comparators[0]):
+    for place, operator in enumerate(node.ops):
+        swap = _SWAPS[type(operator)]
+        operators = [*node.ops[:place], swap(), *node.ops[place + 1 :]]
+        yield _change(node, ast.Compare(node.left, operators, node.comparators))
+    sides = (node.left, node.comparators[0])
+    if isinstance(node.ops[0], ast.Eq | ast.NotEq) and all(map(_is_plain, sides)):
         # An exact name that is compared as a prefix lets longer names pass.
-        texts = [ast.Call(ast.Name("str", ast.Load()), [side], []) for side in
-                 (node.left, node.comparators[0])]  # fmt: skip
-        begins = ast.Attribute(texts[0], "startswith", ast.Load())
-        yield _change(node, ast.Call(begins, [texts[1]], []))
+        for left, right in (sides, sides[::-1]):
+            text, begin = (ast.Call(ast.Name("str", ast.Load()), [side], [])
+                           for side in (left, right))  # fmt: skip
+            prefixed: ast.expr = ast.Call(
+                ast.Attribute(text, "startswith", ast.Load()), [begin], []
+            )
+            if isinstance(node.ops[0], ast.NotEq):
+                prefixed = ast.UnaryOp(ast.Not(), prefixed)
+            yield _change(node, prefixed)
 
 
-def _queries(text: str) -> Iterator[tuple[str, ast.AST]]:
-    for pattern, replacement in _SQL_CHANGES:
-        for found in pattern.finditer(text):
-            changed = text[: found.start()] + replacement + text[found.end() :]
-            line = text.count("\n", 0, found.start())
-            label = f"SQL line {line}: {_cut(found.group())} → {replacement or 'nothing'}"
-            yield label, ast.Constant(changed)
+def _queries(text: str) -> Iterator[tuple[str, str]]:
+    """Each change of a query, or of a piece of one."""
+    spans = [
+        (found.span(), replacement)
+        for pattern, replacement in _SQL_CHANGES
+        for found in pattern.finditer(text)
+        if not _assigns(text, found)
+    ]
+    spans += [
+        ((found.start(), _end_of_condition(text, found.end())), "")
+        for found in _AND.finditer(text)
+        if not _BETWEEN.search(text[: found.start()])
+    ]
+    for (start, end), replacement in spans:
+        changed = text[:start] + replacement + text[end:]
+        line = text.count("\n", 0, start)
+        label = f"SQL line {line}: {_cut(_around(text, start, end))} → {replacement or 'nothing'}"
+        yield label, changed
+
+
+def _around(text: str, start: int, end: int) -> str:
+    """A short piece of a query with the words before and after it."""
+    if end - start > _SHORT:
+        return text[start:end]
+    before = text[:start].split()
+    after = text[end:].split()
+    return " ".join([*before[-1:], text[start:end], *after[:1]])
+
+
+def _assigns(text: str, found: re.Match[str]) -> bool:
+    """Whether an equals sign gives a column its value."""
+    clauses = _CLAUSE.findall(text[: found.start()])
+    return found.group() == "=" and bool(clauses) and clauses[-1] == "SET"
+
+
+def _end_of_condition(text: str, start: int) -> int:
+    """Where the condition that begins here ends, with all that its parentheses hold."""
+    depth = 0
+    for place in range(start, len(text)):
+        if text[place] == "(":
+            depth += 1
+        elif text[place] == ")":
+            depth -= 1
+        if depth < 0 or (depth == 0 and _ENDS.match(text, place)):
+            return place
+    return len(text)
 
 
 def _change(node: ast.AST, replacement: ast.AST) -> tuple[str, ast.AST]:
@@ -140,6 +291,12 @@ def _cut(text: str) -> str:
     return line if len(line) <= _SHOWN else f"{line[:_SHOWN]}…"
 
 
+def _is_text(node: ast.AST) -> bool:
+    return isinstance(node, ast.JoinedStr) or (
+        isinstance(node, ast.Constant) and isinstance(node.value, str | bytes)
+    )
+
+
 def _is_plain(node: ast.AST) -> bool:
     return isinstance(node, ast.Name | ast.Attribute)
 
@@ -152,14 +309,24 @@ def _is_left_alone(inner: ast.AST, outer: ast.AST) -> bool:
         case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
             return inner is getattr(outer, "returns", None) or inner in outer.decorator_list
         case ast.If():
-            return ast.unparse(outer.test) == "TYPE_CHECKING"
+            return _is_for_types(outer)
         case ast.Call():
-            return ast.unparse(outer.func).startswith("log.")
+            return _is_log(outer)
         case ast.Expr():
             return isinstance(inner, ast.Constant)
+        case ast.Assign():
+            return ast.unparse(outer.targets[0]) == "__all__"
         case ast.FormattedValue() | ast.JoinedStr():
             return True
     return False
+
+
+def _is_log(call: ast.AST) -> bool:
+    return isinstance(call, ast.Call) and ast.unparse(call.func).startswith(("log.", "_log."))
+
+
+def _is_for_types(node: ast.AST) -> bool:
+    return isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
 
 
 def _ancestry(
@@ -168,6 +335,11 @@ def _ancestry(
     while (outer := parents.get(node)) is not None:
         yield node, outer
         node = outer
+
+
+def _line(node: ast.AST, ancestry: Sequence[tuple[ast.AST, ast.AST]]) -> int:
+    known = (getattr(one, "lineno", None) for one in (node, *(outer for _, outer in ancestry)))
+    return next(int(line) for line in known if line is not None)
 
 
 def _place(ancestry: Sequence[tuple[ast.AST, ast.AST]]) -> str:

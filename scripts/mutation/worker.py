@@ -7,12 +7,14 @@ task, so that it imports the product alone, with one module replaced.
 
 from __future__ import annotations
 
+import functools
 import importlib
 import importlib.abc
 import importlib.machinery
 import json
 import os
 import signal
+import subprocess
 import sys
 import time
 from collections.abc import Sequence
@@ -25,6 +27,7 @@ _LIBRARIES: Final = (
     "orjson", "pydantic", "pytest", "pytest_asyncio", "re2", "rich", "typer", "uvloop",
 )  # fmt: skip
 _PAUSE_SECONDS: Final = 0.02
+_CLEAN_UP_SECONDS: Final = 15.0
 
 
 class _Mutated(importlib.abc.MetaPathFinder, importlib.abc.Loader):
@@ -65,6 +68,7 @@ def attempt(task: dict[str, object], seconds: float) -> str:
     """``killed``, ``survived`` or ``timed out``."""
     child = os.fork()
     if child == 0:
+        # What a child answers that fails before pytest does: the mutated module, most likely.
         code = 70
         with suppress(BaseException):
             os.setsid()
@@ -80,17 +84,42 @@ def attempt(task: dict[str, object], seconds: float) -> str:
             status = found
         else:
             time.sleep(_PAUSE_SECONDS)
+    if status is None:
+        _end(child)
+        return "timed out"
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(child, signal.SIGKILL)
-    if status is None:
-        os.waitpid(child, 0)
-        return "timed out"
     return "survived" if os.waitstatus_to_exitcode(status) == 0 else "killed"
+
+
+def _end(child: int) -> None:
+    """Ends a process and all it has started, with time to remove its files and databases."""
+    with suppress(ProcessLookupError):
+        os.kill(child, signal.SIGINT)
+    deadline = time.monotonic() + _CLEAN_UP_SECONDS
+    while time.monotonic() < deadline and os.waitpid(child, os.WNOHANG) == (0, 0):
+        time.sleep(_PAUSE_SECONDS)
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(child, signal.SIGKILL)
+    with suppress(ChildProcessError):
+        os.waitpid(child, 0)
 
 
 def _words(value: object) -> list[str]:
     assert isinstance(value, list)
     return [str(word) for word in value]
+
+
+@functools.cache
+def _share_postgres() -> None:
+    """One Postgres for all tests of this process; it ends when this process does."""
+    server = subprocess.Popen(
+        [sys.executable, "-m", "tests.kit.postgres"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    assert server.stdout is not None
+    socket = server.stdout.readline().decode().strip()
+    assert socket, "no Postgres for the tests: see above"
+    os.environ["MAINSPRING_TEST_POSTGRES"] = socket
 
 
 def main() -> None:
@@ -100,6 +129,8 @@ def main() -> None:
         importlib.import_module(library)
     for line in sys.stdin:
         task = json.loads(line)
+        if any("/integration/" in name for name in task["tests"]):
+            _share_postgres()
         began = time.monotonic()
         outcome = attempt(task, float(task["seconds"]))
         answer = {"outcome": outcome, "seconds": time.monotonic() - began}

@@ -4,6 +4,9 @@ The server is our own embedded one, with its flushes to disk switched off and it
 memory where there is room: what survives a power cut is not what these tests are about.
 Tests about the server itself start their own, in a folder from ``data_home``. Each worker of
 a parallel run has its own server.
+
+A program that starts many short test processes starts one server for all of them with
+``python -m tests.kit.postgres``, and gives them its socket in ``MAINSPRING_TEST_POSTGRES``.
 """
 
 from __future__ import annotations
@@ -15,11 +18,13 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 from collections.abc import AsyncIterator, Coroutine, Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 import asyncpg
 import pytest
@@ -27,7 +32,7 @@ import pytest_asyncio
 
 from mainspring.settings import Settings
 from mainspring.store.database import Database
-from mainspring.store.embedded import EmbeddedServer
+from mainspring.store.embedded import EmbeddedServer, dsn_at
 from mainspring.store.migrate import PACKAGED, migrate
 from mainspring.store.partitions import ensure_partitions
 
@@ -43,6 +48,18 @@ LIVED_IN = "template_of_houses"
 _FAST = {"fsync": "off", "full_page_writes": "off", "max_wal_size": "128MB"}
 _DISK, _MEMORY, _ROOM_BYTES = "/tmp", "/dev/shm", 4 * 1024**3
 _numbers = itertools.count(1)
+SHARED = "MAINSPRING_TEST_POSTGRES"
+
+
+class SharedServer(EmbeddedServer):
+    """A server that another process has started, with its templates."""
+
+    def __init__(self, socket: Path) -> None:
+        super().__init__(socket.parent)
+        self._socket = socket
+
+    def dsn_for(self, database: str) -> str:
+        return dsn_at(self._socket, database)
 
 
 @contextlib.contextmanager
@@ -112,6 +129,9 @@ def used_home(made_home: Path, data_home: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def postgres_server() -> Iterator[EmbeddedServer]:
+    if SHARED in os.environ:
+        yield SharedServer(Path(os.environ[SHARED]))
+        return
     with running_server(_FAST, quickest_place()) as server:
         yield server
 
@@ -119,7 +139,8 @@ def postgres_server() -> Iterator[EmbeddedServer]:
 @pytest.fixture(scope="session")
 def migrated_template(postgres_server: EmbeddedServer) -> str:
     """A database with all migrations in it, for others to be made from."""
-    _finish(_make_templates(postgres_server))
+    if not isinstance(postgres_server, SharedServer):
+        _finish(_make_templates(postgres_server))
     return TEMPLATE
 
 
@@ -155,7 +176,7 @@ async def database(database_url: str) -> AsyncIterator[Database]:
 
 @contextlib.asynccontextmanager
 async def fresh_database(server: EmbeddedServer, template: str) -> AsyncIterator[str]:
-    name = f"test_{next(_numbers)}"
+    name = f"test_{os.getpid()}_{next(_numbers)}"
     await _copy(server, name, template)
     try:
         yield server.dsn_for(name)
@@ -202,3 +223,17 @@ async def _as_admin(server: EmbeddedServer, statement: str) -> None:
 def _finish(work: Coroutine[Any, Any, None]) -> None:
     with asyncio.Runner(loop_factory=asyncio.new_event_loop) as runner:
         runner.run(work)
+
+
+def _share() -> None:
+    """Prints the socket of a server with its templates, and keeps it until stdin ends."""
+    with running_server(_FAST, quickest_place()) as server:
+        _finish(_make_templates(server))
+        (socket,) = parse_qs(urlsplit(server.dsn).query)["host"]
+        sys.stdout.write(f"{socket}\n")
+        sys.stdout.flush()
+        sys.stdin.read()
+
+
+if __name__ == "__main__":
+    _share()

@@ -6,16 +6,21 @@ from typing import Any
 
 import pytest
 
+from mainspring.contracts.capability import Annotations, Capability
 from mainspring.contracts.grant import Grant
+from mainspring.contracts.registry import Registry
 from mainspring.contracts.secret import SecretRef, SecretText
 from mainspring.definition.grants import (
+    asks_for,
     covers,
     derive,
     effective,
     host_grant,
+    lent_by,
     match,
     merged,
     missing,
+    needs,
     permits,
 )
 from mainspring.definition.model import Definition
@@ -339,3 +344,119 @@ def test_written_grants_replace_the_derived_ones() -> None:
     assert effective(plan_of(fetch("one", "https://a.example/")), vocabulary()) == (
         Grant(FETCH, {"hosts": ["a.example"]}),
     )
+
+
+def capability(name: str, **given: Any) -> Capability:
+    async def handler(ctx: Any, arguments: Any) -> None:
+        del ctx, arguments
+
+    return Capability(name, name, {}, {}, handler, **given)
+
+
+@pytest.mark.parametrize(
+    ("bounds", "arguments"),
+    [
+        # A text is not the list of its letters.
+        ({"to": {"ids": ["a", "b"]}}, {"to": {"ids": "ab"}}),
+        ({"to": {"ids": "ab"}}, {"to": {"ids": ["a", "b"]}}),
+        ({"to": {"ids": ["a"]}}, {"to": {"ids": ["a", "b"]}}),
+        ({"to": {"ids": ["a", "b"]}}, {"to": {"ids": ["a", "c"]}}),
+    ],
+)
+def test_lists_inside_an_argument_are_compared_entry_by_entry(
+    bounds: dict[str, Any], arguments: dict[str, Any]
+) -> None:
+    assert not allows(bounds, arguments)
+
+
+def test_a_grant_covers_an_equal_one() -> None:
+    assert covers(grant(board_id="b1"), grant(board_id="b1"))
+
+
+@pytest.mark.parametrize(
+    ("outer", "inner"),
+    [
+        ({}, {"hosts": ["a.example"]}),
+        ({"hosts": ["a"]}, {"hosts": "a"}),
+        ({"hosts": "a"}, {"hosts": ["a"]}),
+    ],
+)
+def test_hosts_that_are_no_list_cover_nothing_and_are_not_covered(
+    outer: dict[str, Any], inner: dict[str, Any]
+) -> None:
+    assert not covers(Grant(FETCH, outer), Grant(FETCH, inner))
+
+
+def test_an_unreadable_host_neither_widens_nor_breaks_a_grant() -> None:
+    assert covers(Grant(FETCH, {"hosts": [None, "a"]}), Grant(FETCH, {"hosts": ["a"]}))
+    assert covers(Grant(FETCH, {"hosts": ["a"]}), Grant(FETCH, {"hosts": ["a", None]}))
+    assert covers(Grant(FETCH, {"hosts": ["a", "b"]}), Grant(FETCH, {"hosts": ["a"]}))
+    assert not covers(Grant(FETCH, {"hosts": [None]}), Grant(FETCH, {"hosts": ["a"]}))
+
+
+def test_a_need_without_hosts_is_missing_until_it_is_granted() -> None:
+    nowhere = Grant(FETCH, {"hosts": []})
+    assert missing([nowhere], []) == (nowhere,)
+    assert missing([nowhere], [Grant(FETCH, {"hosts": ["a.example"]})]) == ()
+
+
+@pytest.mark.parametrize(
+    "apart",
+    [
+        (Grant(FETCH, {"hosts": ["a"]}), Grant("http_fetch_all", {"hosts": ["b"]})),
+        (Grant(FETCH, {"hosts": ["a"]}), Grant("ingest_from_endpoint", {"hosts": ["b"]})),
+        (Grant(FETCH, {"hosts": ["a"]}), Grant(FETCH, {"hosts": ["b"], "method": "GET"})),
+        (Grant(FETCH, {"hosts": ["c"]}), Grant(FETCH, {"hosts": "ab"})),
+        (
+            Grant(FETCH, {"hosts": ["a"], "method": "GET"}),
+            Grant(FETCH, {"hosts": ["b"], "method": "POST"}),
+        ),
+    ],
+)
+def test_merging_never_allows_more_than_the_grants_did(apart: tuple[Grant, Grant]) -> None:
+    for order in (apart, apart[::-1]):
+        assert set(map(str, merged(order))) == set(map(str, apart))
+
+
+def test_merging_joins_the_hosts_of_grants_that_bound_the_rest_alike() -> None:
+    one, other = (Grant(FETCH, {"hosts": [host], "method": "GET"}) for host in "ab")
+    assert merged([one, other]) == (Grant(FETCH, {"hosts": ["a", "b"], "method": "GET"}),)
+
+
+def test_merging_drops_what_another_grant_allows_already() -> None:
+    narrow, wide = Grant("kv", {"key": "a"}), Grant("kv")
+    assert merged([narrow, wide]) == merged([wide, narrow]) == (wide,)
+
+
+def test_an_agent_needs_itself_and_its_tools() -> None:
+    names = ("agent.run", "agent.runs", "agent", "kv.get", "kv.set", "admin_reset")
+    words = Registry(capabilities=[capability(name) for name in names])
+    config = {"tools": ["kv.*"]}
+    assert asks_for("agent.run", config, words) == (Grant("agent.run"), Grant("kv.*"))
+    assert needs("agent.run", config, words) == (
+        Grant("agent.run"), Grant("kv.get"), Grant("kv.set"),
+    )  # fmt: skip
+    # Only the exact name is an agent.
+    assert asks_for("agent.runs", config, words) == (Grant("agent.runs"),)
+    assert asks_for("agent", config, words) == (Grant("agent"),)
+
+
+def test_an_unknown_action_needs_nothing_and_an_empty_loop_neither() -> None:
+    assert asks_for("unheard_of", {}, vocabulary()) == ()
+    loop: dict[str, Any] = {"step_id": "loop", "action": "for_each", "config": {"items": [1]}}
+    assert derive(plan_of(loop), vocabulary()) == ()
+    bare = {"step_id": "bare", "action": FETCH}
+    loop["config"] = {"items": [1], "steps": [bare]}
+    assert derive(plan_of(loop), vocabulary()) == (Grant(FETCH, {"hosts": []}),)
+
+
+def test_a_grant_says_whether_it_reaches_the_accounts_of_the_maker() -> None:
+    reaching = capability("mail.send", annotations=Annotations(opens=True))
+    words = Registry(capabilities=[reaching, capability("kv.get")])
+    assert reaching.uses_accounts
+    given = [Grant("mail.send"), Grant("kv.get"), Grant("unheard_of")]
+    assert lent_by(given, words) == {"mail.send"}
+    entries = [{"capability": one.capability, "params": {}} for one in given]
+    definition = plan_of(fetch("one", "https://a.example/"), grants=entries)
+    told = {one.capability: one.lent for one in effective(definition, words)}
+    assert told == {"mail.send": True, "kv.get": False, "unheard_of": False}

@@ -9,8 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mainspring.contracts.capability import Capability
-from mainspring.definition.tool_patterns import matching
+from mainspring.contracts.capability import Annotations, Audience, Capability
+from mainspring.contracts.grant import Grant
+from mainspring.definition.tool_patterns import (
+    fits,
+    fixed_params,
+    grants_of_agent,
+    is_pattern,
+    matching,
+    tool_name,
+)
 from tests.kit.runaway import RUNAWAY
 
 
@@ -60,3 +68,110 @@ def test_stars_without_number_are_looked_at_once() -> None:
         assert _found(pattern, "admin_list_model_prices") == []
         assert time.thread_time() - begun < RUNAWAY
     assert _found("*a" * 99 + "Z", "a" * 200) == []
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "http_fetch", "ingest_from_endpoint", "confirm_action", "delete_automation",
+        "rehearse_automation", "run_automation_once", "save_automation_draft",
+        "update_automation", "agent.run",
+    ],
+)  # fmt: skip
+def test_what_needs_a_further_word_is_named_and_never_meant_by_a_pattern(name: str) -> None:
+    assert _found("*", name) == []
+    assert _found(f"{name}*", name, f"{name}s") == [f"{name}s"]
+
+
+@pytest.mark.parametrize(
+    ("annotations", "meant"),
+    [
+        (Annotations(), True),
+        (Annotations(audience=Audience.RUNS), True),
+        (Annotations(audience=Audience.PEOPLE), False),
+        (Annotations(audience=Audience.ADMINISTRATORS), False),
+        (Annotations(held_back="Nobody has looked at it."), False),
+        (Annotations(only_secrets=frozenset({"key"})), False),
+        (Annotations(only_secrets=frozenset({"other"})), True),
+    ],
+)
+def test_a_pattern_means_only_what_can_be_granted_without_a_secret(
+    annotations: Annotations, meant: bool
+) -> None:
+    schema = {"type": "object", "required": ["key"]}
+    word = Capability("a.b", "a", schema, {}, _nothing, annotations=annotations)
+    assert list(matching("a.*", {"a.b": word})) == (["a.b"] if meant else [])
+
+
+def test_a_name_without_a_star_is_no_pattern_and_fits_itself_alone() -> None:
+    assert is_pattern("slack.*")
+    assert not is_pattern("slack.post")
+    assert fits("slack.post", "slack.post")
+    assert not fits("slack.post", "slack.posts")
+    assert not fits("slack.posts", "slack.post")
+    assert fits("slack.*", "slack.post")
+    assert not fits("slack.*", "kv.get")
+
+
+@pytest.mark.parametrize(
+    ("entry", "name", "params"),
+    [
+        ("kv.get", "kv.get", {}),
+        ({"tool": "kv.get", "params": {"key": "a"}}, "kv.get", {"key": "a"}),
+        ({"tool": "kv.get", "params": ["key"]}, "kv.get", {}),
+        ({"tool": 5}, None, {}),
+        ({"params": {"key": "a"}}, None, {"key": "a"}),
+        (None, None, {}),
+    ],
+)
+def test_an_entry_names_a_tool_and_the_arguments_it_fixes(
+    entry: Any, name: str | None, params: dict[str, Any]
+) -> None:
+    assert tool_name(entry) == name
+    assert fixed_params(entry) == params
+
+
+def test_an_agent_is_granted_its_tools_as_they_are_written() -> None:
+    tools = ["kv.*", {"tool": "board.append", "params": {"board": "b1"}}, None, "agent.run"]
+    assert grants_of_agent({"tools": tools}) == (
+        Grant("agent.run"), Grant("kv.*"), Grant("board.append", {"board": "b1"}),
+    )  # fmt: skip
+    assert grants_of_agent({"tools": "kv.get"}) == (Grant("agent.run"),)
+    assert grants_of_agent({}) == (Grant("agent.run"),)
+
+
+@pytest.mark.parametrize(
+    ("url", "hosts"),
+    [
+        ("https://a.example/x", ["a.example"]),
+        ("https://{{ inputs.host }}/", []),
+        (None, []),
+    ],
+)
+def test_a_tool_that_goes_to_hosts_is_granted_the_host_of_its_url(
+    url: str | None, hosts: list[str]
+) -> None:
+    tool = {"tool": "http_fetch", "params": {"url": url, "method": "GET"}}
+    assert grants_of_agent({"tools": [tool]})[1:] == (Grant("http_fetch", {"hosts": hosts}),)
+
+
+@pytest.mark.parametrize(
+    "open_value",
+    [
+        "{{ inputs.id }}",
+        "a{% if x %}b{% endif %}",
+        ["b1", "{{ inputs.id }}"],
+        {"id": "{{ inputs.id }}"},
+        {"{{ inputs.id }}": 1},
+        {"id": [{"deep": "{{ inputs.id }}"}]},
+    ],
+)
+def test_what_a_template_decides_is_not_pinned(open_value: Any) -> None:
+    params = {"open": open_value, "fixed": "b1", "list": ["a", 1], "map": {"a": "b"}, "number": 5}
+    found = grants_of_agent({"tools": [{"tool": "board.append", "params": params}]})[1]
+    assert found.params == {name: value for name, value in params.items() if name != "open"}
+
+
+def test_an_argument_named_hosts_is_not_taken_for_hosts_of_a_url() -> None:
+    tool = {"tool": "board.append", "params": {"hosts": ["a.example"], "board": "b1"}}
+    assert grants_of_agent({"tools": [tool]})[1].params == {"board": "b1"}

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mainspring.contracts.errors import OverBudget
-from mainspring.gate.budget import Purse, StepBound
+from mainspring.gate.budget import Purse, StepBound, tokens_used_up
 from mainspring.gate.step_bounds import place_of
 
 ONE = Decimal(1)
@@ -109,3 +109,77 @@ def test_the_caps_around_a_step_are_read_from_its_definition() -> None:
     assert place_of(document, "last").last_words
     for unknown in ("fake", "nobody"):
         assert place_of(document, unknown).bounds == ()
+
+
+def test_the_whole_cap_can_be_reserved_and_not_a_cent_more() -> None:
+    purse = Purse(ONE, bounds=[_bound("1")])
+    purse.reserve(ONE)
+    with pytest.raises(OverBudget) as refused:
+        purse.reserve(Decimal("0.01"))
+    assert refused.value.code == "run_budget"
+    assert "this call can cost $0.01; it was not made" in refused.value.detail
+    assert purse.reserved == ONE
+
+
+def test_a_call_that_costs_nothing_is_made_until_the_cap_is_crossed() -> None:
+    Purse(ONE, ONE).reserve()
+    within = _bound("1")
+    within.spent = ONE
+    Purse(Decimal(9), bounds=[within]).reserve()
+    with pytest.raises(OverBudget, match=r"; this call was not made"):
+        Purse(ONE, Decimal("1.01")).reserve()
+    within.spent = Decimal("1.01")
+    with pytest.raises(OverBudget) as refused:
+        Purse(Decimal(9), bounds=[within]).reserve()
+    assert refused.value.code == "step_budget"
+
+
+def test_a_purse_that_is_overspent_refuses_even_with_a_negative_reservation() -> None:
+    with pytest.raises(OverBudget):
+        Purse(ONE, Decimal(2), reserved=Decimal(-2)).reserve()
+    within = _bound("1")
+    within.spent = Decimal(2)
+    with pytest.raises(OverBudget):
+        Purse(Decimal(9), reserved=Decimal(-2), bounds=[within]).reserve()
+
+
+def test_a_run_ends_when_a_cap_is_reached() -> None:
+    within = _bound("0.5")
+    within.spent = Decimal("0.5")
+    purse = Purse(ONE, Decimal("0.5"), bounds=[_bound("0.9"), within])
+    found = purse.used_up()
+    assert found is not None
+    assert found.detail == "Step 'a' has spent $0.5 of its $0.5; it ends here."
+    assert purse.step_crossed() is None
+    within.spent = Decimal("0.51")
+    assert _code(purse.step_crossed()) == "step_budget"
+
+
+def test_nothing_spent_reaches_no_cap() -> None:
+    nothing = Purse(Decimal(0), day_cap=Decimal(0), space_cap=Decimal(0), bounds=[_bound("0")])
+    assert nothing.used_up() is None
+    assert nothing.crossed() is None
+
+
+def test_tokens_are_counted_up_to_their_cap() -> None:
+    assert Purse(ONE, token_cap=5, tokens=4).out_of_tokens() is None
+    assert Purse(ONE, tokens=10**9).out_of_tokens() is None
+    found = Purse(ONE, token_cap=5, tokens=6).out_of_tokens()
+    assert found is not None
+    assert "may use 5 tokens of models, 6 of them" in found.detail
+    assert "reads up to" not in found.detail
+    assert "reads up to 7." in tokens_used_up(1, 5, 7).detail
+
+
+def test_last_words_begin_once() -> None:
+    purse = Purse(ONE)
+    purse.part()
+    purse.spent, purse.tokens = ONE, 3
+    purse.part()
+    assert purse.parted == (Decimal(0), 0)
+    assert _code(purse.used_up()) == "run_budget"
+
+
+def test_a_run_has_no_cap_of_a_day_unless_it_is_given_one() -> None:
+    rich = Purse(Decimal(10**12), day_spent=Decimal(10**9), space_spent=Decimal(10**9))
+    assert rich.crossed() is None

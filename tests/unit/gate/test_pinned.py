@@ -72,3 +72,54 @@ def test_what_the_schema_refuses_the_grants_refuse_too(arguments: dict[str, Any]
     ]
     refused = compile_schema(pinned(SCHEMA, grants), Limits()).findings(arguments, "")
     assert not (refused and permits(grants, "x", arguments))
+
+
+def test_a_pin_of_what_the_schema_does_not_have_changes_nothing_of_it() -> None:
+    made = _pinned({"unknown": "x", "board": "b1"})
+    assert set(made["properties"]) == set(SCHEMA["properties"])
+    assert made["required"] == ["url", "board"]
+
+
+def test_every_granted_host_is_shown_once_and_none_is_said() -> None:
+    made = _pinned({"hosts": ["b.example", "a.example"]}, {"hosts": "a.example"})
+    assert made["properties"]["url"]["description"] == (
+        "Where to. Only these hosts: a.example, b.example."
+    )
+    assert made["required"] == ["url"]
+    assert _pinned({"hosts": []})["properties"]["url"]["description"].endswith("hosts: none.")
+
+
+def test_a_ceiling_is_the_highest_number_that_a_grant_gives() -> None:
+    assert _pinned({"max_rows": True}, {"max_rows": -5})["properties"]["max_rows"] == {
+        "type": "integer",
+        "maximum": -5,
+    }
+    assert _pinned({"max_rows": "many"}, {"max_rows": 2.5})["properties"]["max_rows"][
+        "maximum"
+    ] == pytest.approx(2.5)
+
+
+def test_equal_values_of_two_grants_are_one_constant_and_true_is_not_one() -> None:
+    assert _pinned({"free": 1}, {"free": [1.0]})["properties"]["free"]["const"] == 1
+    assert _pinned({"free": 1}, {"free": True})["properties"]["free"]["enum"] == [1, True]
+
+
+def test_a_whole_list_that_is_pinned_for_a_scalar_argument_is_a_choice_of_it() -> None:
+    assert _pinned({"board": ["b1", "b2"]})["properties"]["board"]["enum"] == ["b1", "b2"]
+    assert _pinned({"board": ["b1"]})["properties"]["board"]["const"] == "b1"
+    assert _pinned({"tags": "a"})["properties"]["tags"]["const"] == "a"
+    assert _pinned({"tags": "a"}, {"tags": ["b"]})["properties"]["tags"]["items"]["enum"] == [
+        "a", "b",
+    ]  # fmt: skip
+
+
+def test_the_bounds_that_only_some_grants_have_are_not_shown() -> None:
+    made = _pinned({"board": "b1", "free": "x"}, {"board": "b2"})
+    assert made["properties"]["board"]["enum"] == ["b1", "b2"]
+    assert made["properties"]["free"] == SCHEMA["properties"]["free"]
+    assert "free" not in made["required"]
+
+
+def test_a_property_without_a_schema_of_its_own_can_be_pinned() -> None:
+    made = pinned({"properties": {"any": True}}, [Grant("x", {"any": "a"})])
+    assert made == {"properties": {"any": {"const": "a"}}, "required": ["any"]}

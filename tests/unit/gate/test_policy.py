@@ -12,7 +12,16 @@ from mainspring.contracts.errors import OverBudget
 from mainspring.contracts.limits import Limits
 from mainspring.gate.budget import Purse
 from mainspring.gate.http_fetch import http_fetch_capability
-from mainspring.gate.policy import Mode, Posture, Verdict, WritePolicy, decide, effect_of
+from mainspring.gate.policy import (
+    Mode,
+    Posture,
+    Verdict,
+    WritePolicy,
+    decide,
+    effect_of,
+    mode_of,
+    narrower,
+)
 
 
 async def _never(ctx: Any, arguments: Any) -> None:
@@ -72,3 +81,40 @@ def test_a_purse_promises_before_it_pays_and_never_promises_more_than_it_has() -
     assert purse.spent > purse.cap
     with pytest.raises(OverBudget, match=r"1\.15"):
         purse.reserve()
+
+
+@pytest.mark.parametrize(
+    ("dry_run", "verify", "mode"),
+    [
+        (False, False, "live"),
+        (False, True, "verify"),
+        (True, False, "dry_run"),
+        (True, True, "dry_run"),
+    ],
+)
+def test_a_dry_run_wins_over_verify_mode(dry_run: bool, verify: bool, mode: Mode) -> None:
+    assert mode_of(dry_run=dry_run, verify=verify) == mode
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "mode"),
+    [
+        ("live", "live", "live"),
+        ("live", "verify", "verify"),
+        ("dry_run", "verify", "dry_run"),
+        ("live", "dry_run", "dry_run"),
+    ],
+)
+def test_of_two_modes_the_one_that_does_less_is_taken(one: Mode, other: Mode, mode: Mode) -> None:
+    assert narrower(one, other) == narrower(other, one) == mode
+
+
+def test_a_run_without_further_word_is_live_and_drafts_everything() -> None:
+    posture = Posture(())
+    assert (posture.mode, posture.write_policy) == ("live", "always_draft")
+    assert decide(NUDGE, Effect.SEND, posture) == "hold"
+
+
+def test_a_capability_without_a_reach_of_its_own_has_its_usual_effect() -> None:
+    assert effect_of(SEND, {}) is Effect.SEND
+    assert effect_of(READ, {}) is Effect.READ

@@ -7,6 +7,7 @@ import html
 import json
 import re
 from collections.abc import Callable
+from types import MappingProxyType
 from urllib.parse import quote, quote_plus
 
 import pytest
@@ -172,3 +173,62 @@ def test_sensitive_names_are_known_in_any_spelling(name: str) -> None:
 @pytest.mark.parametrize("name", ["accept", "content-type", "key", "author", "x-request-id", ""])
 def test_ordinary_names_are_not_sensitive(name: str) -> None:
     assert not is_sensitive(name)
+
+
+# Written out, so that no name gets lost.
+SENSITIVE = [
+    "access-token", "api-key", "apikey", "authorization", "client-secret", "cookie", "cookie2",
+    "passwd", "password", "private-token", "proxy-authorization", "refresh-token", "secret",
+    "set-cookie", "x-access-token", "x-amz-security-token", "x-api-key", "x-apikey", "x-auth-key",
+    "x-auth-token", "x-csrf-token", "x-gitlab-token", "x-goog-api-key", "x-hub-signature",
+    "x-hub-signature-256", "x-shopify-access-token", "x-vault-token", "x-xsrf-token",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SENSITIVE)
+def test_what_has_a_sensitive_name_is_hidden_from_records(name: str) -> None:
+    spelt = name.replace("-", "_").upper()
+    given = {name: "plain", spelt: 5, "other": {name: ["plain", None, SecretRef("key")]}}
+    assert redact_arguments(given) == {
+        name: HIDDEN,
+        spelt: HIDDEN,
+        "other": {name: [HIDDEN, None, MASK]},
+    }
+
+
+@pytest.mark.parametrize("value", [b"bytes", {"set"}, 1.5, True, 0])
+def test_a_sensitive_value_of_any_type_is_hidden(value: object) -> None:
+    assert redact_arguments({"password": value, "page": value}) == {
+        "password": HIDDEN,
+        "page": value,
+    }
+
+
+def test_a_tuple_is_masked_as_a_list_and_a_mapping_of_any_type_as_a_dict() -> None:
+    tree = {"a": ("abcd", MappingProxyType({"abcd": "x"}))}
+    assert Redactor({"key": "abcd"}).tree(tree) == {"a": [MASK, {MASK: "x"}]}
+
+
+def test_a_tree_without_a_secret_is_the_same_object() -> None:
+    tree = {"a": ["other"]}
+    assert Redactor({"key": "abcd"}).tree(tree) is tree
+    assert Redactor({}).tree(tree) is tree
+    assert Redactor({}).text("other") == "other"
+
+
+def test_a_value_of_four_characters_is_looked_for_and_one_of_eight_in_capitals_too() -> None:
+    assert Redactor({"key": "abcd"}).found_in("xabcdx")
+    assert not Redactor({"key": "abcd"}).found_in("xabcx")
+    assert Redactor({"key": "abcdefgh"}).text("ABCDEFGH") == MASK
+    assert Redactor({"key": "abcdefg"}).text("ABCDEFG") == "ABCDEFG"
+
+
+def test_json_inside_json_and_an_escaped_slash_are_masked() -> None:
+    value = 'a"b/c"d/ö'
+    for ascii_only in (True, False):
+        once = json.dumps(value, ensure_ascii=ascii_only)
+        twice = json.dumps(once, ensure_ascii=ascii_only)
+        for text in (once, once.replace("/", "\\/"), twice):
+            masked = _hidden(value, text)
+            assert "b/c" not in masked
+            assert "b\\/c" not in masked

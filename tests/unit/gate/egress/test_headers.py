@@ -13,10 +13,18 @@ from mainspring.gate.egress.headers import (
     check_size,
     checked_value,
     read_headers,
+    without,
 )
 
+# What decides how a message is carried; written out, so that none of them gets lost.
+OF_THE_CARRIER = [
+    "accept-encoding", "connection", "content-length", "expect", "host", "http2-settings",
+    "keep-alive", "proxy-authenticate", "proxy-authorization", "proxy-connection", "te",
+    "trailer", "transfer-encoding", "upgrade",
+]  # fmt: skip
 
-@pytest.mark.parametrize("name", sorted(CARRIED))
+
+@pytest.mark.parametrize("name", sorted({*OF_THE_CARRIER, *CARRIED}))
 def test_a_header_of_the_carrier_is_refused_in_any_case(name: str) -> None:
     for spelling in (name, name.title(), name.upper()):
         with pytest.raises(Invalid, match="set by Mainspring"):
@@ -79,3 +87,37 @@ def test_an_answer_with_endless_headers_is_refused(raw: list[tuple[bytes, bytes]
         read_headers(raw)
 
     assert caught.value.code == "response_too_large"
+
+
+def test_the_most_headers_of_an_answer_are_read_and_one_more_is_refused() -> None:
+    most = [(b"a%d" % number, b"") for number in range(256)]
+    assert len(read_headers(most)) == 256
+    with pytest.raises(Upstream) as caught:
+        read_headers([*most, (b"more", b"")])
+    # Asking again would bring the same answer.
+    assert not caught.value.retryable
+
+
+def test_headers_of_an_answer_are_measured_with_what_separates_them() -> None:
+    # Two of them, each with a colon, a space and the end of its line.
+    read_headers([(b"a", b"b" * 30_000), (b"c", b"d" * (65_536 - 30_000 - 10))])
+    with pytest.raises(Upstream):
+        read_headers([(b"a", b"b" * 30_000), (b"c", b"d" * (65_536 - 30_000 - 9))])
+
+
+def test_headers_of_a_request_are_measured_with_what_separates_them() -> None:
+    check_size([("a", "b" * 30_000), ("c", "d" * (65_536 - 30_000 - 10))])
+    with pytest.raises(Invalid) as caught:
+        check_size([("a", "b" * 30_000), ("c", "d" * (65_536 - 30_000 - 9))])
+    assert caught.value.code == "bad_header"
+
+
+def test_a_hundred_headers_are_sent_and_no_more() -> None:
+    check_names(f"x-{number}" for number in range(100))
+    with pytest.raises(Invalid):
+        check_names(f"x-{number}" for number in range(101))
+
+
+def test_headers_are_dropped_by_name_in_any_case() -> None:
+    given = {"Authorization": "a", "Accept": "b"}
+    assert without(given, frozenset({"authorization"})) == {"Accept": "b"}

@@ -1,0 +1,60 @@
+"""Roles: what each may do, and how two of them compare."""
+
+from __future__ import annotations
+
+import pytest
+
+from mainspring.contracts.roles import LEAST, Permission, Role, lesser, role_too_small
+
+# The permissions that each role adds to those of the roles before it.
+ADDED = {
+    Role.VIEWER: {"read", "account"},
+    Role.OPERATOR: {"run", "switch", "decide"},
+    Role.EDITOR: {"edit", "secret"},
+    Role.ADMIN: {"connect", "members", "audit"},
+    Role.OWNER: {"own"},
+}
+
+
+@pytest.mark.parametrize("role", list(Role))
+def test_a_role_has_its_permissions_and_those_of_the_smaller_roles(role: Role) -> None:
+    smaller = list(ADDED)[: list(ADDED).index(role) + 1]
+    allowed = {permission.value for permission in Permission if role.may(permission)}
+    assert allowed == set().union(*(ADDED[one] for one in smaller))
+
+
+def test_every_permission_has_a_least_role_and_is_described() -> None:
+    assert set(LEAST) == set(Permission)
+    meanings = [permission.meaning for permission in Permission]
+    deeds = [permission.deed for permission in Permission]
+    assert len(set(meanings)) == len(set(deeds)) == len(Permission)
+    assert all(text.endswith(".") for text in meanings)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "smaller"),
+    [
+        (Role.VIEWER, Role.OWNER, Role.VIEWER),
+        (Role.OWNER, Role.VIEWER, Role.VIEWER),
+        (Role.EDITOR, Role.OPERATOR, Role.OPERATOR),
+        (Role.ADMIN, Role.ADMIN, Role.ADMIN),
+    ],
+)
+def test_a_token_gives_the_smaller_of_two_roles(one: Role, other: Role, smaller: Role) -> None:
+    assert lesser(one, other) is smaller
+
+
+def test_a_refusal_names_the_role_and_the_least_that_is_needed() -> None:
+    refused = role_too_small(Role.VIEWER, Permission.EDIT)
+    assert refused.code == "role_too_small"
+    assert "(viewer)" in refused.detail
+    assert Permission.EDIT.deed in refused.detail
+    assert refused.detail.endswith("that takes editor or more.")
+
+
+def test_a_refusal_to_somebody_without_a_role_says_so() -> None:
+    assert role_too_small(None, Permission.READ).detail.startswith("Without a role here you ")
+
+
+def test_only_an_owner_is_enough_for_what_takes_an_owner() -> None:
+    assert role_too_small(Role.ADMIN, Permission.OWN).detail.endswith("that takes owner.")

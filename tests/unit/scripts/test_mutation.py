@@ -1,0 +1,249 @@
+"""The mutation testing tool: which changes it makes, how it samples, and what it reports."""
+
+from __future__ import annotations
+
+import ast
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scripts import mutate
+from scripts.mutation.operators import Mutant, mutants
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def names(source: str) -> list[str]:
+    return [one.name for one in mutants(source)]
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("def f(a): return a < 2", ["a < 2 → a <= 2", "2 → 3", "return a < 2 → return None"]),
+        ("def f(a): a.b(0.5)", ["a.b(0.5) → pass", "0.5 → 1.5"]),
+        ("def f(a, b): x = a and b", ["a and b → b", "a and b → a"]),
+        ("def f(a, b, c): x = a or b or c", ["a or b or c → b or c"]),
+        ("def f(a): x = not a", ["not a → a"]),
+        ("def f(a):\n  if a: x = a", ["if a → if not"]),
+        ("def f(a): x = any(a)", ["any(a) → all(a)"]),
+        ("def f(a): x = max(a)", ["max(a) → min(a)"]),
+        ("def f(a): x = [b for b in a if b.ok]", ["if b.ok → no filter"]),
+        ("def f(a): raise a", ["raise a → pass"]),
+        ("def f(a, b): a += b", ["a += b → a -= b"]),
+        ("def f(a, b): x = a if b else None", ["a if b else None → None if b else a"]),
+        ("def f(a, b): x = 0 < a <= b", ["0 < a <= b → 0 <= a <= b", "0 < a <= b → 0 < a < b"]),
+    ],
+)
+def test_each_kind_of_mistake_is_made(source: str, expected: list[str]) -> None:
+    assert {f"f: {name}" for name in expected} <= set(names(source))
+
+
+def test_an_exact_comparison_is_tried_as_a_prefix_in_both_directions() -> None:
+    assert set(names("def f(a, b): x = a == b")) == {
+        "f: a == b → a != b",
+        "f: a == b → str(a).startswith(str(b))",
+        "f: a == b → str(b).startswith(str(a))",
+    }
+    assert "f: a != b → not str(a).startswith(str(b))" in names("def f(a, b): x = a != b")
+
+
+def test_each_name_and_each_entry_that_a_module_declares_is_changed() -> None:
+    assert names('A = "admin_"') == ["A: 'admin_' → 'admin_x'"]
+    assert names('A = frozenset({"a", "b"})') == ["A: without 'a'", "A: without 'b'"]
+    assert names("A = {R.x: L.one, R.y: L.two}") == [
+        "A: R.x: L.one → L.two",
+        "A: R.y: L.two → L.one",
+    ]
+    assert names('__all__ = ["a", "b"]') == []
+
+
+def test_what_only_people_or_type_checkers_read_is_left_alone() -> None:
+    source = '''
+"""SELECT 1 AND 2"""
+if TYPE_CHECKING:
+    from a import b
+@dataclass(frozen=True)
+class A:
+    """Text."""
+    field: Literal[1]
+def f(a: Literal[2]) -> Literal[3]:
+    """Text."""
+    log.info("x", 4)
+    x = f"{a + 1}" + "text"
+'''
+    assert names(source) == []
+
+
+@pytest.mark.parametrize(
+    ("query", "changed"),
+    [
+        ("SELECT 1 FROM t WHERE a = $1", {"SELECT 1 FROM t WHERE a <> $1"}),
+        ("SELECT 1 FROM t WHERE a IS NULL", {"SELECT 1 FROM t WHERE a IS NOT NULL"}),
+        ("SELECT 1 FROM t WHERE a <= now()", {"SELECT 1 FROM t WHERE a > now()"}),
+        ("SELECT 1 FROM t FOR UPDATE SKIP LOCKED", {"SELECT 1 FROM t "}),
+        (
+            "SELECT 1 FROM t WHERE (a AND (b OR c)) ORDER BY a",
+            {"SELECT 1 FROM t WHERE (a ) ORDER BY a"},
+        ),
+        (
+            "SELECT 1 FROM t WHERE a AND b\n AND c RETURNING d",
+            {
+                "SELECT 1 FROM t WHERE a AND c RETURNING d",
+                "SELECT 1 FROM t WHERE a AND b\n RETURNING d",
+            },
+        ),
+        ("SELECT 1 FROM t WHERE a BETWEEN 1 AND 2", set()),
+        ("UPDATE t SET a = $1", set()),
+        (
+            "UPDATE t SET a = $1 WHERE b = ANY($2)",
+            {"UPDATE t SET a = $1 WHERE b <> ALL($2)"},
+        ),
+    ],
+)
+def test_queries_lose_or_reverse_a_condition(query: str, changed: set[str]) -> None:
+    found = mutants(f"Q = {query!r}")
+    assert {ast.literal_eval(one.source.removeprefix("Q = ")) for one in found} == changed
+
+
+def test_a_query_with_names_in_it_is_changed_too() -> None:
+    found = list(mutants('C = 1\nQ = f"SELECT {C} FROM t WHERE a = $1"'))
+    assert any("WHERE a <> $1" in one.source for one in found)
+
+
+def test_a_mutant_differs_from_the_module_in_one_place_and_compiles() -> None:
+    source = (ROOT / "src/mainspring/definition/grants.py").read_text(encoding="utf-8")
+    plain = ast.unparse(ast.parse(source))
+    found = list(mutants(source))
+    assert len({one.name for one in found}) == len(found)
+    for one in found:
+        compile(one.source, one.name, "exec")
+        assert one.source != plain
+        assert 0 < one.line <= source.count("\n")
+
+
+def target(tmp_path: Path, source: str, **given: Any) -> mutate.Target:
+    """A target whose module is a file of the test."""
+    path = tmp_path / "module.py"
+    path.write_text(source, encoding="utf-8")
+
+    class Here(mutate.Target):
+        @property
+        def path(self) -> Path:
+            return path
+
+    values: dict[str, Any] = {"tests": (), "survivors": {}, **given}
+    return Here("module", "people", **values)
+
+
+LIMITS = "".join(f"A{number} = {number}\n" for number in range(30))
+
+
+def test_a_sample_is_the_same_for_the_same_seed(tmp_path: Path) -> None:
+    one = target(tmp_path, LIMITS)
+    chosen = [mutate.choose([one], 5, seed, ()) for seed in ("a", "a", "b")]
+    assert chosen[0] == chosen[1] != chosen[2]
+    assert len(chosen[0]) == 5
+
+
+@pytest.mark.parametrize("changed", ["src/mainspring/gate/policy.py", "tests/unit/test_it.py"])
+def test_mutants_of_changed_modules_and_tests_come_first(tmp_path: Path, changed: str) -> None:
+    other = target(tmp_path, LIMITS)
+    policy = mutate.Target("gate.policy", "people", ("tests/unit/test_it.py",), {})
+    chosen = mutate.choose([other, policy], 5, "seed", [ROOT / changed])
+    assert [one.module for one, _ in chosen] == ["gate.policy"] * 5
+
+
+def test_a_sample_leaves_listed_survivors_out(tmp_path: Path) -> None:
+    one = target(tmp_path, "A = 1\nB = 2", survivors={"A: 1 → 2": "reason"})
+    assert [mutant.name for _, mutant in mutate.choose([one], 9, "", ())] == ["B: 2 → 3"]
+
+
+def test_only_what_decides_is_changed(tmp_path: Path) -> None:
+    one = target(tmp_path, "A = 1\nB = 2", only=("B",))
+    assert [mutant.name for mutant in one.mutants()] == ["B: 2 → 3"]
+
+
+def test_a_survivor_without_a_reason_and_a_reason_without_a_survivor_are_findings(
+    tmp_path: Path,
+) -> None:
+    one = target(tmp_path, "", survivors={"listed": "It is equivalent.", "gone": ""})
+    results = {
+        (name, outcome): mutate.Result(one, Mutant(name, 1, ""), outcome)
+        for name in ("listed", "other")
+        for outcome in ("survived", "killed", "timed out")
+    }
+    assert {key for key, result in results.items() if result.is_finding} == {
+        ("other", "survived"), ("listed", "killed"), ("listed", "timed out"),
+    }  # fmt: skip
+    assert mutate.unknown_survivors([one]) == ["module: gone", "module: listed"]
+
+
+def test_the_report_counts_and_gives_reasons(tmp_path: Path) -> None:
+    one = target(tmp_path, "", survivors={"listed": "It is equivalent."})
+    results = [
+        mutate.Result(one, Mutant(name, line, ""), outcome)
+        for name, line, outcome in [
+            ("listed", 7, "survived"), ("other", 8, "survived"),
+            ("third", 9, "killed"), ("fourth", 9, "timed out"),
+        ]
+    ]  # fmt: skip
+    page = mutate.page_of(results)
+    assert "| `module` | people | 4 | 2 | 2 | 50.0 % |" in page
+    assert "- Line 7, `listed`: It is equivalent.\n- Line 8, `other`: **No reason" in page
+    assert "python -m scripts.mutate --report" in page
+
+
+def test_every_listed_survivor_has_a_reason_and_every_listed_file_exists() -> None:
+    targets = mutate.read_targets()
+    assert len({one.module for one in targets}) == len(targets)
+    assert mutate.unknown_survivors(targets) == []
+    for one in targets:
+        assert all(reason.endswith(".") for reason in one.survivors.values()), one.module
+        assert all((ROOT / name).is_file() for name in one.tests), one.module
+        places = {mutant.place for mutant in one.mutants()}
+        assert set(one.only) <= places, one.module
+
+
+TRIED = """
+from mainspring.contracts.roles import Role, lesser
+
+def test_lesser() -> None:
+    assert lesser(Role.VIEWER, Role.OWNER) is Role.VIEWER
+"""
+
+
+CHANGES = [
+    ("", "", "survived"),
+    ("one.rank <= other.rank", "one.rank > other.rank", "killed"),
+    ("from enum import", "from nowhere import", "killed"),
+    ("def lesser(", "while True: pass\ndef lesser(", "timed out"),
+]
+
+
+def test_a_worker_runs_the_tests_with_the_module_replaced(tmp_path: Path) -> None:
+    tests = tmp_path / "test_tried.py"
+    tests.write_text(TRIED, encoding="utf-8")
+    path = ROOT / "src/mainspring/contracts/roles.py"
+    source = path.read_text(encoding="utf-8")
+    tasks = [
+        {
+            "module": "mainspring.contracts.roles",
+            "path": str(path),
+            "source": source.replace(old, new),
+            "tests": [str(tests)],
+            "seconds": 4 if outcome == "timed out" else 120,
+        }
+        for old, new, outcome in CHANGES
+    ]
+    worker = subprocess.run(
+        [sys.executable, "-m", "scripts.mutation.worker"],
+        input="\n".join(map(json.dumps, tasks)),
+        cwd=ROOT, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    outcomes = [json.loads(line)["outcome"] for line in worker.stdout.splitlines()]
+    assert outcomes == [outcome for _, _, outcome in CHANGES]
