@@ -273,7 +273,7 @@ def _end_of_condition(text: str, start: int) -> int:
             depth += 1
         elif text[place] == ")":
             depth -= 1
-        if depth < 0 or (depth == 0 and _ENDS.match(text, place)):
+        if depth < 0 or (depth == 0 and (text[place] == "," or _ENDS.match(text, place))):
             return place
     return len(text)
 

@@ -242,6 +242,8 @@ def test_a_wider_grant_covers_a_narrower_one(outer: dict[str, Any], inner: dict[
         ({"max_rows": 5}, {"max_rows": None}),
         ({"hosts": ["a.example:443"]}, {"hosts": ["a.example"]}),
         ({"hosts": ["a.example"]}, {"hosts": ["b.example"]}),
+        ({"hosts": ["a.example"]}, {"hosts": ["a.example.org"]}),
+        ({"hosts": ["a.example.org"]}, {"hosts": ["a.example"]}),
         ({"hosts": ["a.example"]}, {}),
         ({"count": 1}, {"count": True}),
     ],

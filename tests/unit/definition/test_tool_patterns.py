@@ -136,6 +136,10 @@ def test_an_agent_is_granted_its_tools_as_they_are_written() -> None:
     assert grants_of_agent({"tools": tools}) == (
         Grant("agent.run"), Grant("kv.*"), Grant("board.append", {"board": "b1"}),
     )  # fmt: skip
+    # Only an agent itself is never a tool.
+    assert grants_of_agent({"tools": ["agent.runs", "agent"]})[1:] == (
+        Grant("agent.runs"), Grant("agent"),
+    )  # fmt: skip
     assert grants_of_agent({"tools": "kv.get"}) == (Grant("agent.run"),)
     assert grants_of_agent({}) == (Grant("agent.run"),)
 
@@ -161,7 +165,7 @@ def test_a_tool_that_goes_to_hosts_is_granted_the_host_of_its_url(
         "{{ inputs.id }}",
         "a{% if x %}b{% endif %}",
         ["b1", "{{ inputs.id }}"],
-        {"id": "{{ inputs.id }}"},
+        {"id": "{{ inputs.id }}", "fixed": "b"},
         {"{{ inputs.id }}": 1},
         {"id": [{"deep": "{{ inputs.id }}"}]},
     ],

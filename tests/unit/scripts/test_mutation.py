@@ -98,6 +98,7 @@ def f(a: Literal[2]) -> Literal[3]:
             },
         ),
         ("SELECT 1 FROM t WHERE a BETWEEN 1 AND 2", set()),
+        ("UPDATE t SET a = b AND f(c, d), e = 1", {"UPDATE t SET a = b , e = 1"}),
         ("UPDATE t SET a = $1", set()),
         (
             "UPDATE t SET a = $1 WHERE b = ANY($2)",

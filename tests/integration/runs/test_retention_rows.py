@@ -1,0 +1,259 @@
+"""Retention: exactly the runs, rehearsals and keys whose time is over are deleted."""
+
+from __future__ import annotations
+
+import secrets
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from mainspring.contracts.ids import floor_id, new_id
+from mainspring.runs import retention
+from mainspring.store.database import Database
+from mainspring.store.partitions import ensure_partitions
+from tests.kit.neighbours import add_workspace
+from tests.kit.run_rows import add_automation, add_run
+
+NOW = datetime.now(UTC)
+ONE, TWO = new_id(), new_id()
+WEEK: dict[str, Any] = {"retention": {"runs_days": 7}}
+YEAR: dict[str, Any] = {"retention": {"runs_days": 365}}
+
+
+def _ago(days: float) -> datetime:
+    return NOW - timedelta(days=days)
+
+
+async def _run(
+    database: Database, space: UUID, automation: UUID, days: float, **columns: Any
+) -> UUID:
+    """A run of so many days ago that ended at once, with a step and a line of output."""
+    moment = _ago(days)
+    made = UUID(int=floor_id(moment).int | secrets.randbits(60))
+    row = {
+        "id": made,
+        "status": "succeeded",
+        "created_at": moment,
+        "finished_at": moment,
+        **columns,
+    }
+    await add_run(database, space, automation, **row)
+    await database.execute(
+        "INSERT INTO steps (workspace_id, run_id, fence, ms, attempt, run_attempt, step, status) "
+        "VALUES ($1, $2, 1, 1, 1, 1, 'a', 'succeeded')",
+        space, made,
+    )  # fmt: skip
+    await database.execute(
+        "INSERT INTO run_output (workspace_id, run_id, seq, attempt, step, stream, text) "
+        "VALUES ($1, $2, 1, 1, 'a', 'out', 'x')",
+        space, made,
+    )  # fmt: skip
+    return made
+
+
+async def _draft(
+    database: Database, space: UUID, run: UUID, status: str, expires: datetime
+) -> None:
+    await database.execute(
+        "INSERT INTO drafts (workspace_id, id, run_id, step, capability, arguments, "
+        "arguments_hash, preview, status, expires_at) "
+        "VALUES ($1, $2, $3, 'a', 'x', '{}', '\\x00', 'Send.', $4, $5)",
+        space, new_id(), run, status, expires,
+    )  # fmt: skip
+
+
+async def _left(database: Database, table: str = "runs", column: str = "id") -> set[Any]:
+    return {row[column] for row in await database.fetch(f"SELECT {column} FROM {table}")}
+
+
+async def test_each_automation_decides_how_long_its_runs_are_kept(database: Database) -> None:
+    kept, gone = set(), set()
+    for space in (ONE, TWO):
+        await add_workspace(database, space, "one of two")
+        for document, days in ((WEEK, 7), ({}, 90), (YEAR, 365)):
+            automation = await add_automation(database, space, document)
+            gone.add(await _run(database, space, automation, days + 0.1))
+            kept.add(await _run(database, space, automation, days - 0.1))
+            # The time counts from the end, and what has not ended stays.
+            kept.add(await _run(database, space, automation, days + 9, finished_at=_ago(days - 1)))
+            for status in ("pending", "running", "waiting"):
+                kept.add(await _run(database, space, automation, days + 9, status=status))
+            gone.add(await _run(database, space, automation, days + 9, status="dead"))
+    assert await retention.expire_runs(database, NOW) == (len(gone), [])
+    assert await _left(database) == kept
+    assert await _left(database, "steps", "run_id") == kept
+    assert await _left(database, "run_output", "run_id") == kept
+
+
+async def test_a_run_stays_while_one_of_its_drafts_waits_for_a_person(database: Database) -> None:
+    for space in (ONE, TWO):
+        await add_workspace(database, space, "one of two")
+    automation = await add_automation(database, ONE)
+    waiting, decided, over, foreign = [await _run(database, ONE, automation, 100) for _ in range(4)]
+    later, before = NOW + timedelta(days=1), NOW - timedelta(days=1)
+    await _draft(database, ONE, waiting, "pending", later)
+    await _draft(database, ONE, decided, "discarded", later)
+    await _draft(database, ONE, over, "pending", before)
+    await _draft(database, TWO, foreign, "pending", later)
+    assert (await retention.expire_runs(database, NOW))[0] == 3
+    assert await _left(database) == {waiting}
+
+
+async def test_every_automation_is_looked_at_page_by_page(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(retention, "_PAGE", 2)
+    for space in (ONE, TWO):
+        await add_workspace(database, space, "one of two")
+        for _ in range(3):
+            automation = await add_automation(database, space, WEEK)
+            await _run(database, space, automation, 8)
+    assert (await retention.expire_runs(database, NOW))[0] == 6
+    assert await _left(database) == set()
+
+
+async def test_a_run_that_is_locked_is_passed_over(database: Database) -> None:
+    await add_workspace(database, ONE, "one")
+    automation = await add_automation(database, ONE)
+    first, second = [await _run(database, ONE, automation, 100) for _ in range(2)]
+    async with database.transaction() as tx:
+        await tx.execute("SELECT 1 FROM runs WHERE id = $1 FOR UPDATE", first)
+        assert (await retention.expire_runs(database, NOW))[0] == 1
+    assert await _left(database) == {first}
+    assert second not in await _left(database, "steps", "run_id")
+
+
+MONTH = 200
+
+
+async def _month(database: Database) -> str:
+    async with database.transaction() as tx:
+        await ensure_partitions(tx, _ago(MONTH))
+    return f"runs_{_ago(MONTH):%Y_%m}"
+
+
+async def test_a_month_without_anything_to_keep_is_dropped_whole(database: Database) -> None:
+    for space in (ONE, TWO):
+        await add_workspace(database, space, "one of two")
+    name = await _month(database)
+    usual = await add_automation(database, ONE)
+    long = await add_automation(database, ONE, YEAR)
+    await add_automation(database, TWO, YEAR)
+    await _run(database, ONE, usual, MONTH)
+    young = await _run(database, ONE, long, 1)
+    gone, dropped = await retention.expire_runs(database, NOW)
+    assert gone == 0
+    assert {one for one in dropped if one.endswith(name[-7:])} == {
+        name.replace("runs", table, 1)
+        for table in ("agent_turns", "run_output", "large_results", "calls", "steps", "runs")
+    }
+    assert await _left(database) == {young}
+
+
+@pytest.mark.parametrize("kept", ["waiting", "running", "late", "year", "draft", "barely"])
+async def test_a_month_with_one_run_to_keep_stays(database: Database, kept: str) -> None:
+    await add_workspace(database, ONE, "one")
+    name = await _month(database)
+    usual = await add_automation(database, ONE)
+    long = await add_automation(database, ONE, YEAR)
+    await _run(database, ONE, usual, MONTH)
+    columns: dict[str, Any] = {}
+    if kept in ("waiting", "running"):
+        columns = {"status": kept, "finished_at": None}
+    elif kept in ("late", "barely"):
+        columns = {"finished_at": _ago(2 if kept == "late" else 89.9)}
+    run = await _run(database, ONE, long if kept == "year" else usual, MONTH, **columns)
+    if kept == "draft":
+        await _draft(database, ONE, run, "pending", NOW + timedelta(days=1))
+    gone, dropped = await retention.expire_runs(database, NOW)
+    assert name not in dropped
+    assert gone == 1
+    assert await _left(database) == {run}
+
+
+async def test_a_shorter_time_empties_a_month_before_the_usual_one(database: Database) -> None:
+    """Runs of another automation or workspace are not measured by it."""
+    for space in (ONE, TWO):
+        await add_workspace(database, space, "one of two")
+    async with database.transaction() as tx:
+        await ensure_partitions(tx, _ago(45))
+    name = f"runs_{_ago(45):%Y_%m}"
+    week = await add_automation(database, ONE, WEEK)
+    await _run(database, ONE, week, 45)
+    usual = await add_automation(database, TWO)
+    kept = await _run(database, TWO, usual, 45)
+    assert name not in (await retention.expire_runs(database, NOW))[1]
+    assert await _left(database) == {kept}
+    await database.execute("DELETE FROM run_output")
+    await database.execute("DELETE FROM steps")
+    await database.execute("DELETE FROM runs")
+    await _run(database, ONE, week, 45)
+    assert name in (await retention.expire_runs(database, NOW))[1]
+
+
+async def test_a_run_that_starts_again_after_the_look_saves_its_month(database: Database) -> None:
+    await add_workspace(database, ONE, "one")
+    await _month(database)
+    usual = await add_automation(database, ONE)
+    run = await _run(database, ONE, usual, MONTH)
+    async with database.acquire() as connection:
+        cuts = await retention.ended(connection, "runs", NOW)
+    (cut,) = [one for one in cuts if one.start <= run < one.end]
+    empty = [one for one in cuts if one is not cut]
+    for status, unfinished in (
+        ("failed", False), ("pending", True), ("waiting", True), ("running", True),
+    ):  # fmt: skip
+        await database.execute("UPDATE runs SET status = $1", status)
+        assert await retention._unfinished(cut, database) is unfinished
+        assert not any([await retention._unfinished(one, database) for one in empty])
+
+
+async def test_rehearsals_that_lost_their_runs_go_after_a_day(database: Database) -> None:
+    for space in (ONE, TWO):
+        await add_workspace(database, space, "one of two")
+    automation = await add_automation(database, ONE)
+    made: dict[str, UUID] = {}
+    for name, days in (("old", 1.1), ("young", 0.9), ("used", 1.1), ("foreign", 1.1)):
+        made[name], digest = new_id(), name.encode()
+        await database.execute(
+            "INSERT INTO definitions (workspace_id, hash, document) VALUES ($1, $2, '{}')",
+            ONE, digest,
+        )  # fmt: skip
+        await database.execute(
+            "INSERT INTO rehearsals (workspace_id, id, automation_id, definition_hash, grants, "
+            "live_reads, candidate, firings, asked_by, created_at) "
+            "VALUES ($1, $2, $3, $4, '[]', false, '{}', '[]', $5, $6)",
+            ONE, made[name], automation, digest, new_id(), _ago(days),
+        )  # fmt: skip
+    await _run(database, ONE, automation, 1, rehearsal_id=made["used"])
+    other = await add_automation(database, TWO)
+    await _run(database, TWO, other, 1, rehearsal_id=made["foreign"])
+    await retention.expire_runs(database, NOW)
+    assert await _left(database, "rehearsals") == {made["young"], made["used"]}
+    kept = await _left(database, "definitions", "hash")
+    assert {b"young", b"used"} <= kept
+    assert not {b"old", b"foreign"} & kept
+
+
+async def test_only_keys_whose_time_is_over_are_forgotten(database: Database) -> None:
+    sources = new_id(), new_id()
+    for space in (ONE, TWO):
+        await add_workspace(database, space, "one of two")
+        for source in sources:
+            for key in ("a", "b"):
+                over = (space, source, key) == (ONE, sources[0], "a")
+                await database.execute(
+                    "INSERT INTO firings (workspace_id, source_id, key, expires_at) "
+                    "VALUES ($1, $2, $3, $4)",
+                    space, source, key, _ago(1) if over else NOW + timedelta(days=1),
+                )  # fmt: skip
+    await database.execute(
+        "INSERT INTO firings (workspace_id, source_id, key) VALUES ($1, $2, 'for ever')",
+        ONE, sources[0],
+    )  # fmt: skip
+    assert await retention.expire_firings(database, NOW) == 1
+    rows = await database.fetch("SELECT workspace_id, source_id, key FROM firings")
+    assert len(rows) == 8
+    assert (ONE, sources[0], "a") not in {tuple(row.values()) for row in rows}
