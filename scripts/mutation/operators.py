@@ -316,6 +316,8 @@ def _is_left_alone(inner: ast.AST, outer: ast.AST) -> bool:
             return isinstance(inner, ast.Constant)
         case ast.Assign():
             return ast.unparse(outer.targets[0]) == "__all__"
+        case ast.Subscript(value=ast.Name(id="Literal")):
+            return True
         case ast.FormattedValue() | ast.JoinedStr():
             return True
     return False

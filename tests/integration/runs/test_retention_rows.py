@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import secrets
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -50,6 +51,11 @@ async def _run(
         "VALUES ($1, $2, 1, 1, 'a', 'out', 'x')",
         space, made,
     )  # fmt: skip
+    await database.execute(
+        "INSERT INTO calls (workspace_id, run_id, ms, attempt, call, step, capability, outcome, "
+        "arguments_hash) VALUES ($1, $2, 1, 1, 1, 'a', 'x', 'read', '\\x00')",
+        space, made,
+    )  # fmt: skip
     return made
 
 
@@ -85,6 +91,25 @@ async def test_each_automation_decides_how_long_its_runs_are_kept(database: Data
     assert await _left(database) == kept
     assert await _left(database, "steps", "run_id") == kept
     assert await _left(database, "run_output", "run_id") == kept
+    assert await _left(database, "calls", "run_id") == kept
+
+
+async def test_the_version_in_force_decides(database: Database) -> None:
+    await add_workspace(database, ONE, "one")
+    automation = await add_automation(database, ONE, WEEK)
+    run = await _run(database, ONE, automation, 100)
+    await database.execute(
+        "WITH d AS (INSERT INTO definitions (workspace_id, hash, document) VALUES ($1, $3, $4)) "
+        "INSERT INTO automation_versions (workspace_id, automation_id, version, definition_hash, "
+        "grants, author) VALUES ($1, $2, 2, $3, '[]', $2)",
+        ONE, automation, b"2", YEAR,
+    )  # fmt: skip
+    await database.execute("UPDATE automations SET version = 2")
+    await retention.expire_runs(database, NOW)
+    assert await _left(database) == {run}
+    await database.execute("UPDATE automations SET version = 1")
+    await retention.expire_runs(database, NOW)
+    assert await _left(database) == set()
 
 
 async def test_a_run_stays_while_one_of_its_drafts_waits_for_a_person(database: Database) -> None:
@@ -152,19 +177,19 @@ async def test_a_month_without_anything_to_keep_is_dropped_whole(database: Datab
     assert await _left(database) == {young}
 
 
-@pytest.mark.parametrize("kept", ["waiting", "running", "late", "year", "draft", "barely"])
+@pytest.mark.parametrize("kept", ["waiting", "running", "late", "longer", "draft", "barely"])
 async def test_a_month_with_one_run_to_keep_stays(database: Database, kept: str) -> None:
     await add_workspace(database, ONE, "one")
     name = await _month(database)
     usual = await add_automation(database, ONE)
-    long = await add_automation(database, ONE, YEAR)
+    long = await add_automation(database, ONE, {"retention": {"runs_days": 900}})
     await _run(database, ONE, usual, MONTH)
     columns: dict[str, Any] = {}
     if kept in ("waiting", "running"):
         columns = {"status": kept, "finished_at": None}
     elif kept in ("late", "barely"):
         columns = {"finished_at": _ago(2 if kept == "late" else 89.9)}
-    run = await _run(database, ONE, long if kept == "year" else usual, MONTH, **columns)
+    run = await _run(database, ONE, long if kept == "longer" else usual, MONTH, **columns)
     if kept == "draft":
         await _draft(database, ONE, run, "pending", NOW + timedelta(days=1))
     gone, dropped = await retention.expire_runs(database, NOW)
@@ -180,15 +205,14 @@ async def test_a_shorter_time_empties_a_month_before_the_usual_one(database: Dat
     async with database.transaction() as tx:
         await ensure_partitions(tx, _ago(45))
     name = f"runs_{_ago(45):%Y_%m}"
-    week = await add_automation(database, ONE, WEEK)
+    week = await add_automation(database, ONE, {"retention": {"runs_days": 9}})
     await _run(database, ONE, week, 45)
     usual = await add_automation(database, TWO)
     kept = await _run(database, TWO, usual, 45)
     assert name not in (await retention.expire_runs(database, NOW))[1]
     assert await _left(database) == {kept}
-    await database.execute("DELETE FROM run_output")
-    await database.execute("DELETE FROM steps")
-    await database.execute("DELETE FROM runs")
+    for table in ("calls", "run_output", "steps", "runs"):
+        await database.execute(f"DELETE FROM {table}")
     await _run(database, ONE, week, 45)
     assert name in (await retention.expire_runs(database, NOW))[1]
 
@@ -196,12 +220,15 @@ async def test_a_shorter_time_empties_a_month_before_the_usual_one(database: Dat
 async def test_a_run_that_starts_again_after_the_look_saves_its_month(database: Database) -> None:
     await add_workspace(database, ONE, "one")
     await _month(database)
+    async with database.transaction() as tx:
+        await ensure_partitions(tx, _ago(MONTH + 60))
     usual = await add_automation(database, ONE)
     run = await _run(database, ONE, usual, MONTH)
     async with database.acquire() as connection:
         cuts = await retention.ended(connection, "runs", NOW)
     (cut,) = [one for one in cuts if one.start <= run < one.end]
     empty = [one for one in cuts if one is not cut]
+    assert {one.start < cut.start for one in empty} == {True, False}
     for status, unfinished in (
         ("failed", False), ("pending", True), ("waiting", True), ("running", True),
     ):  # fmt: skip
@@ -230,6 +257,10 @@ async def test_rehearsals_that_lost_their_runs_go_after_a_day(database: Database
     await _run(database, ONE, automation, 1, rehearsal_id=made["used"])
     other = await add_automation(database, TWO)
     await _run(database, TWO, other, 1, rehearsal_id=made["foreign"])
+    async with asyncio.timeout(15), database.transaction() as tx:
+        await tx.execute("SELECT 1 FROM rehearsals FOR UPDATE")
+        await retention.expire_runs(database, NOW)
+    assert len(await _left(database, "rehearsals")) == 4
     await retention.expire_runs(database, NOW)
     assert await _left(database, "rehearsals") == {made["young"], made["used"]}
     kept = await _left(database, "definitions", "hash")
@@ -253,6 +284,9 @@ async def test_only_keys_whose_time_is_over_are_forgotten(database: Database) ->
         "INSERT INTO firings (workspace_id, source_id, key) VALUES ($1, $2, 'for ever')",
         ONE, sources[0],
     )  # fmt: skip
+    async with asyncio.timeout(15), database.transaction() as tx:
+        await tx.execute("SELECT 1 FROM firings FOR UPDATE")
+        assert await retention.expire_firings(database, NOW) == 0
     assert await retention.expire_firings(database, NOW) == 1
     rows = await database.fetch("SELECT workspace_id, source_id, key FROM firings")
     assert len(rows) == 8

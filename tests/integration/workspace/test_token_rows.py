@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -250,3 +251,17 @@ async def test_a_file_of_the_owner_that_cannot_be_read_or_written_is_a_clear_pro
     with pytest.raises(Fault) as refused:
         await tokens.ensure_owner_token(rows.database, blocked, HERE, ANN)
     assert refused.value.code == "owner_token"
+
+
+async def test_a_token_that_cannot_be_written_to_its_file_is_a_clear_problem(
+    rows: Rows, tmp_path: Path
+) -> None:
+    most = resource.getrlimit(resource.RLIMIT_FSIZE)
+    before = await rows.stored()
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, most[1]))
+    try:
+        with pytest.raises(Fault, match="cannot be written"):
+            await tokens.ensure_owner_token(rows.database, tmp_path, HERE, ANN)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, most)
+    assert await rows.stored() == before

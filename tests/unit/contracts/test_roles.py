@@ -23,6 +23,10 @@ def test_a_role_has_its_permissions_and_those_of_the_smaller_roles(role: Role) -
     assert allowed == set().union(*(ADDED[one] for one in smaller))
 
 
+def test_roles_have_the_names_that_the_database_keeps() -> None:
+    assert [role.value for role in Role] == ["viewer", "operator", "editor", "admin", "owner"]
+
+
 def test_every_permission_has_a_least_role_and_is_described() -> None:
     assert set(LEAST) == set(Permission)
     meanings = [permission.meaning for permission in Permission]

@@ -183,3 +183,10 @@ def test_last_words_begin_once() -> None:
 def test_a_run_has_no_cap_of_a_day_unless_it_is_given_one() -> None:
     rich = Purse(Decimal(10**12), day_spent=Decimal(10**9), space_spent=Decimal(10**9))
     assert rich.crossed() is None
+
+
+def test_a_day_or_a_step_that_has_money_left_goes_on() -> None:
+    within = _bound("0.5")
+    within.spent = Decimal("0.1")
+    purse = Purse(ONE, Decimal("0.1"), day_cap=ONE, day_spent=Decimal("0.1"), bounds=[within])
+    assert purse.used_up() is None

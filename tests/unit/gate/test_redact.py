@@ -232,3 +232,31 @@ def test_json_inside_json_and_an_escaped_slash_are_masked() -> None:
             masked = _hidden(value, text)
             assert "b/c" not in masked
             assert "b\\/c" not in masked
+
+
+@pytest.mark.parametrize(
+    ("tree", "masked"),
+    [
+        ({"a": "abcd"}, {"a": MASK}),
+        ({"abcd": 1}, {MASK: 1}),
+        ([["abcd"]], [[MASK]]),
+        ({"a": {"b": ("x", "abcd")}}, {"a": {"b": ["x", MASK]}}),
+        ("abcd", MASK),
+    ],
+)
+def test_a_value_is_found_wherever_in_a_tree_it_is(tree: object, masked: object) -> None:
+    assert Redactor({"key": "abcd"}).tree(tree) == masked
+
+
+def test_what_is_hidden_says_so() -> None:
+    assert redact_arguments({"password": "p"}) == {"password": "[hidden]"}
+
+
+def test_all_signs_of_base64_that_only_the_value_decides_are_masked() -> None:
+    redactor = Redactor({"key": "abcdef"})
+    assert redactor.text(base64.b64encode(b"abcdef").decode()) == MASK
+    # Of the signs that a neighbour shares, one is left on each side.
+    text = base64.b64encode(b"u" + b"abcdef").decode()
+    assert redactor.text(text) == text[:2] + MASK + text[9:]
+    text = base64.b64encode(b"us" + b"abcdef").decode()
+    assert redactor.text(text) == text[:3] + MASK + text[10:]

@@ -67,6 +67,7 @@ def test_what_only_people_or_type_checkers_read_is_left_alone() -> None:
 """SELECT 1 AND 2"""
 if TYPE_CHECKING:
     from a import b
+Kind = Literal["a", "b"]
 @dataclass(frozen=True)
 class A:
     """Text."""

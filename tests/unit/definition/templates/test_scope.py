@@ -152,3 +152,30 @@ def test_a_trigger_is_shown_as_it_came() -> None:
     given = {"b": 2}
     build_run_context(facts(), inputs={}, trigger=given).names["trigger"]["c"] = 3
     assert given == {"b": 2}
+
+
+# Written out, so that none gets lost: a step that took one of these names would be read as it.
+OF_THE_LANGUAGE = [
+    "run", "inputs", "steps", "trigger", "item", "index", "loop", "secrets", "true", "false",
+    "none", "True", "False", "None", "and", "or", "not", "in", "is", "if", "elif", "else", "for",
+    "set", "with", "raw", "recursive", "self", "super", "caller", "namespace", "range", "dict",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OF_THE_LANGUAGE)
+def test_nothing_that_a_step_or_an_item_gives_takes_a_reserved_name(name: str) -> None:
+    scope = Scope({"run": "facts"}, {})
+    before = dict(scope.names)
+    scope.add(name, "forged")
+    assert scope.names == {**before, "steps": {name: "forged"}}
+    inner = scope.push({name: "forged", "row": 1}).names
+    assert inner["row"] == 1
+    assert inner.get(name) == ("forged" if name in ("item", "index") else scope.names.get(name))
+
+
+def test_what_an_item_gives_is_forgotten_with_it() -> None:
+    scope = Scope({}, {"a": 1})
+    inner = scope.push({"row": 1})
+    inner.add("b", 2)
+    assert (inner.names["b"], inner.names["steps"]) == (2, {"a": 1, "b": 2})
+    assert scope.names == {"steps": {"a": 1}}

@@ -126,3 +126,8 @@ def test_everything_python_calls_private_is_blocked_here_too() -> None:
     laxer = [str(each) for each in samples if is_public(each) and not each.is_global]
 
     assert laxer == []
+
+
+def test_an_address_is_read_as_it_is() -> None:
+    assert read_address("8.8.8.8") == IPv4Address("8.8.8.8")
+    assert read_address("::1") == IPv6Address("::1")

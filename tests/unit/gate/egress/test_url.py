@@ -7,7 +7,9 @@ import pytest
 from mainspring.contracts.errors import Invalid
 from mainspring.gate.egress.url import (
     MAX_URL,
+    canonical_host,
     parse_url,
+    percent_encoded,
     read_pair,
     resolve_location,
     with_query,
@@ -29,6 +31,10 @@ READ = [
     ("http://example.com/a/../b/./c", "http://example.com/b/c"),
     ("http://example.com/a/%2e%2E/b", "http://example.com/b"),
     ("http://example.com/../../x/..", "http://example.com/"),
+    ("http://example.com/..//x", "http://example.com//x"),
+    ("http://example.com/a/b/..", "http://example.com/a/"),
+    ("http://example.com/a/b/.", "http://example.com/a/b/"),
+    ("http://example.com:65535/", "http://example.com:65535/"),
     ('http://example.com/"<>^`{|}', "http://example.com/%22%3C%3E%5E%60%7B%7C%7D"),
     ("http://example.com/50%25?a=%zz", "http://example.com/50%25?a=%zz"),
     ("http://1.2.3.4.example.com/", "http://1.2.3.4.example.com/"),
@@ -248,3 +254,75 @@ def test_a_listed_host_has_the_same_spelling_as_in_a_url(
 def test_a_listed_host_is_a_host_and_nothing_more(entry: str) -> None:
     with pytest.raises(Invalid):
         read_pair(entry)
+
+
+@pytest.mark.parametrize(
+    ("url", "reason"),
+    [
+        ("http:///path", "names no host"),
+        ("http://:80/", "names no host"),
+        ("http://example.com./", "ends in a dot"),
+        ("example.com", "must begin with http"),
+        ("ftp://example.com/", "Only http and https"),
+        ("http://user@example.com/", "user name or password"),
+        ("http://%65xample.com/", "percent-encoded"),
+        ("http://[::1/", "opens a bracket"),
+        ("http://[::g]/", "not a valid IPv6 address"),
+        ("http://127.1/", "not a plain IPv4 address"),
+        ("http://example.com:65536/", "from 1 to 65535"),
+        ("http://exa*mple.com/", "no host name has"),
+        ("http://xn--a.example/", "not a valid international name"),
+        ("http://example.com/a b", "a space"),
+        ("http://example.com/\ud800", "not valid Unicode"),
+    ],
+)
+def test_a_refusal_says_what_is_wrong(url: str, reason: str) -> None:
+    with pytest.raises(Invalid, match=reason):
+        parse_url(url)
+
+
+@pytest.mark.parametrize("entry", ["a b", "a.example/x", "a?b", "a#b", "user@a.example", "a%62"])
+def test_an_entry_of_a_list_is_a_host_and_nothing_more(entry: str) -> None:
+    with pytest.raises(Invalid, match="a host or host:port, nothing more"):
+        read_pair(entry)
+
+
+@pytest.mark.parametrize("host", ["[fe80::1%eth0]", "[::12", "[]"])
+def test_an_address_with_a_zone_or_half_a_bracket_is_no_host(host: str) -> None:
+    with pytest.raises(Invalid, match="not a valid IPv6 address"):
+        canonical_host(host)
+
+
+def test_the_longest_name_is_a_host_and_a_longer_one_is_not() -> None:
+    name = ".".join(["a" * 63, "a" * 63, "a" * 63, "a" * 61])
+    assert len(name) == 253
+    assert parse_url(f"http://{name}/").host == name
+    with pytest.raises(Invalid, match="too long"):
+        parse_url(f"http://{name}a/")
+
+
+def test_sizes_are_exact() -> None:
+    base = parse_url("https://example.com/a/b")
+    parse_url("http://example.com/" + "a" * (8_192 - 19))
+    with pytest.raises(Invalid, match="longer than 8192"):
+        parse_url("http://example.com/" + "a" * (8_192 - 18))
+    resolve_location(base, "/" + "a" * 8_191)
+    with pytest.raises(Invalid, match="longer than 8192"):
+        resolve_location(base, "/" + "a" * 8_192)
+    # The path, a question mark, a name and an equals sign.
+    before = len(base.path) + 3
+    assert len(with_query(base, [("q", "a" * (65_536 - before))]).path) == 65_536
+    with pytest.raises(Invalid, match="longer than 65536"):
+        with_query(base, [("q", "a" * (65_536 - before + 1))])
+
+
+def test_no_query_leaves_the_target_as_it_is() -> None:
+    base = parse_url("https://example.com:8443/a?b=c")
+    assert with_query(base, []) == base
+    assert base.origin == ("https", "example.com", 8443)
+
+
+def test_a_value_for_a_url_is_encoded_whole() -> None:
+    assert percent_encoded("a/b?c&d ä") == "a%2Fb%3Fc%26d%20%C3%A4"
+    with pytest.raises(Invalid, match="not valid Unicode"):
+        percent_encoded("\ud800")

@@ -1,0 +1,69 @@
+"""The database as one workspace sees it: what a transaction returns, retries and records."""
+
+from __future__ import annotations
+
+import asyncpg
+import pytest
+
+from mainspring.contracts.context import Actor
+from mainspring.contracts.ids import new_id
+from mainspring.contracts.roles import Role
+from mainspring.store.audit import entry_by
+from mainspring.store.database import Connection, Database
+from mainspring.store.walls import Walled
+from tests.kit.neighbours import add_workspace
+
+ONE, TWO = new_id(), new_id()
+
+
+async def _spaces(database: Database) -> None:
+    for space in (ONE, TWO):
+        await add_workspace(database, space, "one of two")
+
+
+async def test_a_transaction_without_anything_to_record_is_committed(database: Database) -> None:
+    await _spaces(database)
+    async with Walled(database, ONE).transaction() as tx:
+        await tx.execute("UPDATE workspaces SET name = 'renamed'")
+    rows = await database.fetch("SELECT workspace_id, name FROM workspaces")
+    assert {row["workspace_id"]: row["name"] for row in rows} == {
+        ONE: "renamed", TWO: "one of two",
+    }  # fmt: skip
+    assert await database.fetchval("SELECT count(*) FROM audit_log") == 0
+
+
+async def test_work_is_done_again_after_a_collision_and_its_result_returned(
+    database: Database,
+) -> None:
+    await _spaces(database)
+    actor = Actor(ONE, "member", new_id(), role=Role.OWNER)
+    attempts = 0
+
+    async def work(tx: Connection) -> list[str]:
+        nonlocal attempts
+        attempts += 1
+        await tx.execute("UPDATE workspaces SET name = name || '!'")
+        if attempts == 1:
+            raise asyncpg.DeadlockDetectedError("two transactions wait for each other")
+        return [row["name"] for row in await tx.fetch("SELECT name FROM workspaces")]
+
+    side = Walled(database, ONE, tell=lambda: [entry_by(actor, "try", 1, {})])
+    assert await side.run_retrying(work) == ["one of two!"]
+    assert attempts == 2
+    assert await database.fetchval("SELECT count(*) FROM audit_log") == 1
+    await side.note()
+    assert await database.fetchval("SELECT count(*) FROM audit_log") == 2
+
+
+async def test_an_error_of_the_work_itself_is_not_retried(database: Database) -> None:
+    await _spaces(database)
+    attempts = 0
+
+    async def work(tx: Connection) -> None:
+        nonlocal attempts
+        attempts += 1
+        await tx.execute("SELECT 1 / 0")
+
+    with pytest.raises(asyncpg.DivisionByZeroError):
+        await Walled(database, ONE).run_retrying(work)
+    assert attempts == 1
