@@ -13,7 +13,7 @@ import pytest
 from mainspring.contracts.ids import floor_id, new_id
 from mainspring.runs import retention
 from mainspring.store.database import Database
-from mainspring.store.partitions import ensure_partitions
+from mainspring.store.partitions import ended, ensure_partitions
 from tests.kit.neighbours import add_workspace
 from tests.kit.run_rows import add_automation, add_run
 
@@ -225,7 +225,7 @@ async def test_a_run_that_starts_again_after_the_look_saves_its_month(database: 
     usual = await add_automation(database, ONE)
     run = await _run(database, ONE, usual, MONTH)
     async with database.acquire() as connection:
-        cuts = await retention.ended(connection, "runs", NOW)
+        cuts = await ended(connection, "runs", NOW)
     (cut,) = [one for one in cuts if one.start <= run < one.end]
     empty = [one for one in cuts if one is not cut]
     assert {one.start < cut.start for one in empty} == {True, False}

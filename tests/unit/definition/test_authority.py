@@ -628,7 +628,7 @@ def test_a_definition_of_nothing_but_a_plan_may_do_what_is_usual() -> None:
     ],
 )
 def test_of_a_first_version_only_unusual_amounts_are_said(
-    name: str, usual: float, more: float, sentence: str
+    name: str, usual: Any, more: Any, sentence: str
 ) -> None:
     assert says(None, may(**{name: usual})) == [DAILY]
     found = additions(None, may(**{name: more}))
