@@ -6,6 +6,7 @@
     python -m scripts.mutate --sample 60 --seed HASH  a sample, the same for the same seed
     python -m scripts.mutate --report PATH            and a page about it
     python -m scripts.mutate --resume                 only modules that changed since the last one
+    python -m scripts.mutate --again                  only what survived; after tests were added
 
 Each mutant is one small change of one module (``scripts/mutation/operators.py``). It is killed when
 one of the module's tests fails. A survivor is listed with its reason in the targets file, or it is
@@ -268,15 +269,21 @@ def page_of(results: Sequence[Result]) -> str:
     return _PAGE.format(table=table, survivors="\n\n".join(survivors) or "None.")
 
 
-def _earlier(target: Target) -> list[Result] | None:
-    """The results of the last full run, unless the module or its tests have changed since."""
+def _earlier(target: Target, *, killed: bool) -> list[Result]:
+    """The results of the last run, unless the module or its tests have changed since.
+
+    With ``killed``, also those of mutants that were killed: tests that are added spare none.
+    """
     path = RESULTS / f"{target.module}.json"
     if not path.is_file():
-        return None
+        return []
     kept = json.loads(path.read_text(encoding="utf-8"))
+    outcomes = kept["outcomes"]
     if kept["state"] != target.state():
-        return None
-    return [Result(target, one, kept["outcomes"][one.name]) for one in target.mutants()]
+        outcomes = {name: one for name, one in outcomes.items() if killed and one != "survived"}
+    return [
+        Result(target, one, outcomes[one.name]) for one in target.mutants() if one.name in outcomes
+    ]
 
 
 def _keep(target: Target, state: str, results: Sequence[Result]) -> None:
@@ -286,15 +293,16 @@ def _keep(target: Target, state: str, results: Sequence[Result]) -> None:
     (RESULTS / f"{target.module}.json").write_text(kept, encoding="utf-8")
 
 
-def _try_all(targets: Sequence[Target], *, resume: bool) -> list[Result]:
+def _try_all(targets: Sequence[Target], *, resume: bool, again: bool) -> list[Result]:
     """Every mutant of the modules, one module after the other."""
     results: list[Result] = []
     for target in targets:
-        some = _earlier(target) if resume else None
-        if some is None:
-            pairs = [(target, mutant) for mutant in target.mutants()]
+        some = _earlier(target, killed=again) if resume or again else []
+        known = {one.mutant.name for one in some}
+        pairs = [(target, mutant) for mutant in target.mutants() if mutant.name not in known]
+        if pairs:
             state = target.state()
-            some = Workers(pairs, measure([target])).run()
+            some += Workers(pairs, measure([target])).run()
             _keep(target, state, some)
         print(f"{target.module}: {_counts(some)}", flush=True)
         results += some
@@ -322,6 +330,7 @@ def _asked(arguments: Sequence[str]) -> argparse.Namespace:
     reader.add_argument("--seed", default="", help="what chooses the sample, such as a commit")
     reader.add_argument("--match", default=None, help="only mutants with this in their names")
     reader.add_argument("--resume", action="store_true", help="keep results of unchanged modules")
+    reader.add_argument("--again", action="store_true", help="only what survived the last time")
     reader.add_argument("--report", type=Path, default=None, help="where the page is written")
     return reader.parse_args(arguments)
 
@@ -341,7 +350,7 @@ def main(arguments: Sequence[str]) -> int:
     for line in unknown:
         print(f"Listed as a survivor, but not a mutant: {line}")
     if asked.sample is None and asked.match is None:
-        results = _try_all(targets, resume=asked.resume)
+        results = _try_all(targets, resume=asked.resume, again=asked.again)
     else:
         pairs = choose(targets, asked.sample or sys.maxsize, asked.seed, changed_files())
         pairs = [pair for pair in pairs if asked.match is None or asked.match in pair[1].name]

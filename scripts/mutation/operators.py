@@ -40,6 +40,8 @@ _SQL_CHANGES: Final = (
     (re.compile(r"\bIS NOT NULL\b"), "IS NULL"),
     (re.compile(r"\bFOR UPDATE\b(?: SKIP LOCKED)?"), ""),
 )
+# The last of several columns that tables are joined by, such as the number of a version.
+_USING: Final = re.compile(r"\bUSING \([\w, ]+(, \w+)\)")
 _AND: Final = re.compile(r"\bAND\b")
 # What an AND may stand between without joining two conditions, and what ends a condition.
 _BETWEEN: Final = re.compile(r"\bBETWEEN\s+\S+\s+$")
@@ -243,6 +245,7 @@ def _queries(text: str) -> Iterator[tuple[str, str]]:
         for found in _AND.finditer(text)
         if not _BETWEEN.search(text[: found.start()])
     ]
+    spans += [(found.span(1), "") for found in _USING.finditer(text)]
     for (start, end), replacement in spans:
         changed = text[:start] + replacement + text[end:]
         line = text.count("\n", 0, start)

@@ -251,8 +251,10 @@ async def test_lost_workers_are_locked_for_whoever_puts_their_runs_back(
     async with database.transaction() as other:
         await other.execute("SELECT 1 FROM workers WHERE id = $1 FOR UPDATE", first)
         assert await queue.lost_workers(database) == [(second, "here")]
+    # Those that were told to leave come last.
+    await database.execute("UPDATE workers SET drain_at = now() WHERE id = $1", first)
     async with database.transaction() as tx:
-        assert len(await queue.lost_workers(tx)) == 2
+        assert await queue.lost_workers(tx) == [(second, "here"), (first, "here")]
         assert await queue.lost_workers(database) == []
 
 
@@ -287,6 +289,8 @@ async def test_the_next_due_time_is_that_of_a_waiting_run(database: Database) ->
     await add_run(database, ONE, of[ONE], due_at=_ago(5))
     await add_run(database, ONE, of[ONE], due_at=soon, queue="long")
     await add_run(database, ONE, of[ONE], due_at=soon, status="running")
+    endless = await add_run(database, ONE, of[ONE], due_at=far, status="waiting")
+    await database.execute("UPDATE runs SET due_at = 'infinity' WHERE id = $1", endless)
     assert await queue.next_due(database, QUEUES) is None
     await add_run(database, ONE, of[ONE], due_at=far, status="waiting")
     found = await queue.next_due(database, QUEUES)
@@ -320,7 +324,10 @@ async def test_the_runs_of_a_lost_worker_go_back_with_another_fence(database: Da
     run = await add_run(database, ONE, of[ONE], worker=worker, **claimed)
     kept = await add_run(database, ONE, of[ONE], worker=other, **claimed)
     ended = await add_run(database, ONE, of[ONE], worker=worker, status="failed", fence=4)
-    assert await _put_back(database, [worker]) == {run: "pending"}
+    # Another automation of the workspace has nothing to do with it.
+    await add_automation(database, ONE)
+    (back,) = await queue.put_back(database, [worker], LIMITS, {}, None)
+    assert (back["id"], back["status"], back["name"]) == (run, "pending", str(of[ONE]))
     row = await _row(database, run)
     assert (row["fence"], row["worker"], row["takeovers"], row["losses"]) == (5, None, 1, 1)
     assert (row["finished_at"], row["reason"], row["outcome"], row["error"]) == (None,) * 4

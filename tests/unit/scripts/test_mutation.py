@@ -99,6 +99,7 @@ def f(a: Literal[2]) -> Literal[3]:
             },
         ),
         ("SELECT 1 FROM t WHERE a BETWEEN 1 AND 2", set()),
+        ("SELECT 1 FROM t JOIN u USING (a, b)", {"SELECT 1 FROM t JOIN u USING (a)"}),
         ("UPDATE t SET a = b AND f(c, d), e = 1", {"UPDATE t SET a = b , e = 1"}),
         ("UPDATE t SET a = $1", set()),
         (
@@ -198,6 +199,28 @@ def test_the_report_counts_and_gives_reasons(tmp_path: Path) -> None:
     assert "| `module` | people | 4 | 2 | 2 | 50.0 % |" in page
     assert "- Line 7, `listed`: It is equivalent.\n- Line 8, `other`: **No reason" in page
     assert "python -m scripts.mutate --report" in page
+
+
+def test_results_are_kept_until_the_module_or_its_tests_change(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mutate, "RESULTS", tmp_path / "results")
+    tests = tmp_path / "test_it.py"
+    tests.write_text("")
+    one = target(tmp_path, "A = 1\nB = 2", tests=(str(tests),))
+
+    def earlier(*, killed: bool) -> dict[str, str]:
+        found = mutate._earlier(one, killed=killed)
+        return {result.mutant.name: result.outcome for result in found}
+
+    assert earlier(killed=True) == {}
+    outcomes = {"A: 1 → 2": "survived", "B: 2 → 3": "killed"}
+    results = [mutate.Result(one, each, outcomes[each.name]) for each in one.mutants()]
+    mutate._keep(one, one.state(), results)
+    assert earlier(killed=False) == outcomes
+    tests.write_text("# A test was added.")
+    assert earlier(killed=False) == {}
+    assert earlier(killed=True) == {"B: 2 → 3": "killed"}
 
 
 def test_every_listed_survivor_has_a_reason_and_every_listed_file_exists() -> None:
