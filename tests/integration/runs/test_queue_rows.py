@@ -198,6 +198,22 @@ async def test_what_a_halt_holds_is_parked_and_others_are_claimed(database: Data
     assert await _claim(database, worker) == []
 
 
+async def test_a_claim_that_met_a_halt_takes_no_more_than_it_was_asked_for(
+    database: Database,
+) -> None:
+    of = await _spaces(database)
+    worker = await _worker(database)
+    await _halt(database, ONE)
+    await add_run(database, ONE, of[ONE], due_at=_ago(90))
+    free = [await add_run(database, TWO, of[TWO], due_at=_ago(80 - n)) for n in range(4)]
+    assert await _claim(database, worker, 2) == free[:2]
+    # Nor more of a workspace that holds much already than it may have.
+    await add_run(database, ONE, of[ONE], due_at=_ago(90))
+    longest = (LONG_AGO,) * 2
+    look = Look(QUEUES, 9, longest, (TWO,), 1, longest)
+    assert await _claim(database, worker, 9, look) == free[2:3]
+
+
 async def test_a_worker_learns_which_of_its_runs_are_not_to_go_on(database: Database) -> None:
     of = await _spaces(database)
     worker, other = await _worker(database), await _worker(database)

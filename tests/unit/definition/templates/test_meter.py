@@ -65,3 +65,34 @@ def test_work_that_costs_more_time_than_fuel_ends_by_the_clock() -> None:
     with pytest.raises(Invalid, match="more than 20 ms") as refused:
         meter.spend(2)
     assert refused.value.code == "template_too_much_work"
+
+
+def test_the_clock_starts_at_the_first_look_and_not_before() -> None:
+    meter = _meter(fuel=10**9, milliseconds=20)
+    meter.spend(STEPS_PER_LOOK)
+    _work(0.03)
+    # What came before the first look is not counted.
+    meter.spend(1)
+    meter.spend(STEPS_PER_LOOK + 1)
+
+
+def test_the_clock_is_looked_at_after_so_many_steps() -> None:
+    meter = _meter(fuel=10**9, milliseconds=20)
+    meter.spend(2_001)
+    _work(0.03)
+    meter.spend(2_000)
+    with pytest.raises(Invalid, match="ms"):
+        meter.spend(1)
+
+
+@pytest.mark.parametrize("spent", [(10,), (10 + STEPS_PER_LOOK, 5)])
+def test_the_last_steps_of_all_are_paid_by_fuel_alone(spent: tuple[int, ...]) -> None:
+    *before, last = spent
+    meter = _meter(fuel=sum(spent), milliseconds=20)
+    for steps in before:
+        meter.spend(steps)
+    _work(0.03)
+    meter.spend(last)
+    _work(0.03)
+    meter.spend(0)
+    assert meter.fuel == 0

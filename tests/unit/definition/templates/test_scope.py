@@ -179,3 +179,7 @@ def test_what_an_item_gives_is_forgotten_with_it() -> None:
     inner.add("b", 2)
     assert (inner.names["b"], inner.names["steps"]) == (2, {"a": 1, "b": 2})
     assert scope.names == {"steps": {"a": 1}}
+
+
+def test_a_run_is_in_its_first_attempt_unless_it_is_told_otherwise() -> None:
+    assert facts().as_data()["attempt"] == 1
