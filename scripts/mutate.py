@@ -39,14 +39,15 @@ _MOST_SECONDS: Final = 300.0
 _PAGE: Final = """\
 # Mutation report
 
-Written by `python -m scripts.mutate --report docs/explanation/mutation-report.md`; do not edit.
+Written by `python -m scripts.mutate {arguments}`; do not edit. With `--again`, mutants that an
+earlier run killed were not tried again after tests were added.
 
 A mutant is the code with one small mistake: a comparison turned round, a condition left out, a
 check that is not called, a query without one of its conditions. It is killed when a test fails
 because of it. The modules below make the decisions that protect people.
 `scripts/mutation/targets.toml` names them, the tests that have to fail, and the reason for every
-mutant that survives. Each check tries a sample that the commit hash selects, with the mutants of
-changed modules first.
+mutant that survives. `python -m scripts.mutate --sample 300 --seed COMMIT` tries a sample that the
+commit hash selects, with the mutants of changed modules first.
 
 {table}
 
@@ -263,10 +264,11 @@ def _counts(results: Sequence[Result]) -> str:
     return f"{len(results)} | {killed} | {survived} | {100 * killed / len(results):.1f} %"
 
 
-def page_of(results: Sequence[Result]) -> str:
+def page_of(results: Sequence[Result], arguments: Sequence[str]) -> str:
     """The report that is committed."""
     table, *survivors = "\n".join(lines_of(results)).split("\n\n", 1)
-    return _PAGE.format(table=table, survivors="\n\n".join(survivors) or "None.")
+    shown = "\n\n".join(survivors) or "None."
+    return _PAGE.format(arguments=" ".join(arguments), table=table, survivors=shown)
 
 
 def _earlier(target: Target, *, killed: bool) -> list[Result]:
@@ -358,7 +360,7 @@ def main(arguments: Sequence[str]) -> int:
         results = Workers(pairs, measure(used.values())).run()
     print("\n".join(lines_of(results)))
     if asked.report is not None:
-        asked.report.write_text(page_of(results), encoding="utf-8")
+        asked.report.write_text(page_of(results, arguments), encoding="utf-8")
     findings = sum(result.is_finding for result in results) + len(unknown)
     print(f"\n{len(results)} mutants, {findings} findings")
     return 1 if findings else 0

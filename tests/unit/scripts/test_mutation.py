@@ -195,10 +195,10 @@ def test_the_report_counts_and_gives_reasons(tmp_path: Path) -> None:
             ("third", 9, "killed"), ("fourth", 9, "timed out"),
         ]
     ]  # fmt: skip
-    page = mutate.page_of(results)
+    page = mutate.page_of(results, ["--report", "page.md"])
     assert "| `module` | people | 4 | 2 | 2 | 50.0 % |" in page
     assert "- Line 7, `listed`: It is equivalent.\n- Line 8, `other`: **No reason" in page
-    assert "python -m scripts.mutate --report" in page
+    assert "`python -m scripts.mutate --report page.md`" in page
 
 
 def test_results_are_kept_until_the_module_or_its_tests_change(
