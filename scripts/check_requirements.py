@@ -32,7 +32,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-from scripts.mutate import changed_modules
+from scripts.mutate import changed_files
 from scripts.mutation.operators import Mutant, mutants
 from scripts.requirement_rows import Requirement, read_areas
 from scripts.requirement_trace import VARIABLE
@@ -261,7 +261,7 @@ def main(arguments: Sequence[str]) -> int:
     if unknown := set(asked.numbers) - {row.number for row in rows}:
         sys.exit(f"No requirement has the number {', '.join(sorted(unknown))}.")
     rows = [row for row in rows if not asked.numbers or row.number in asked.numbers]
-    rows = sampled(rows, asked.sample, asked.seed, changed_modules())
+    rows = sampled(rows, asked.sample, asked.seed, changed_files())
     print(f"{len(rows)} requirements: {', '.join(row.number for row in rows)}", flush=True)
     verdicts = check(rows, asked.seed)
     bad = {one.test for one in verdicts if one.outcome in ("fails", "notices nothing")}
