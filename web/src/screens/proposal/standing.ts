@@ -40,5 +40,5 @@ export function standing(of: Standing): string | null {
 /** What saving does, for whoever is about to press it. */
 export const savingWords = ({ automation_id: changes }: Proposal): string =>
   changes
-    ? "Saved, it becomes the newest version of the automation, and the one in force."
-    : "Saved, it is paused: nothing starts it before somebody activates it.";
+    ? "Once you save it, it becomes the newest version of the automation, and the one in force."
+    : "Once you save it, it stays paused until somebody activates it.";
