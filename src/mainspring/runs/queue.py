@@ -212,7 +212,7 @@ _NEXT_DUE = """
     LATERAL (
         SELECT r.due_at FROM runs r
         WHERE r.queue = q.queue AND r.status IN ('pending', 'waiting')
-          AND r.due_at > now() AND r.due_at < 'infinity'
+          AND r.due_at > now() - make_interval(secs => $2) AND r.due_at < 'infinity'
         ORDER BY r.due_at LIMIT 1
     ) AS n
 """
@@ -366,9 +366,13 @@ async def lost_workers(tx: Transaction) -> list[tuple[int, str]]:
     return [(row["id"], row["name"]) for row in await tx.fetch(_LOST_WORKERS)]
 
 
-async def next_due(tx: Transaction, queues: Sequence[str]) -> float | None:
-    """Seconds until the next run becomes due by itself; None when none is waiting for it."""
-    row = await tx.fetchrow(_NEXT_DUE, list(queues))
+async def next_due(tx: Transaction, queues: Sequence[str], since: float = 0.0) -> float | None:
+    """Seconds until the next run becomes due by itself; None when none is waiting for it.
+
+    Runs that became due in the last ``since`` seconds count too: a claim that began before them
+    did not see them.
+    """
+    row = await tx.fetchrow(_NEXT_DUE, list(queues), since)
     return None if row is None or row["seconds"] is None else float(row["seconds"])
 
 

@@ -179,7 +179,9 @@ class Worker:
         if now >= min(self._sleepers_at, self._wakes_at):
             try:
                 async with self._database.acquire() as connection:
-                    seconds = await queue.next_due(connection, self._settings.queues)
+                    # A run may become due between the claim and this query.
+                    since = self._clock.monotonic() - self._claimed_at
+                    seconds = await queue.next_due(connection, self._settings.queues, since)
             except Problem:
                 seconds = None
             self._sleepers_at = now + _SLEEPERS_SECONDS

@@ -357,7 +357,12 @@ async def test_events_that_lie_or_make_no_sense_are_passed_over(bench: Bench) ->
 
 async def test_the_title_is_one_line_whatever_the_name_holds(bench: Bench) -> None:
     async with _story(bench) as story:
-        await story.ends(*await story.active(_breaks("Evil\r\nBcc: x\u2028 \x1b[31mname")))
+        made = await story.active(_breaks("Plain"))
+        # Such a name is refused today; an earlier version may have kept one.
+        await bench.house.database.execute(
+            "UPDATE automations SET name = $1", "Evil\r\nBcc: x\u2028 \x1b[31mname"
+        )
+        await story.ends(*made)
         (alert,) = await story.inbox()
     assert alert["title"] == "Evil Bcc: x [31mname failed"
 

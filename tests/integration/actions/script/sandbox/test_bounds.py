@@ -58,7 +58,7 @@ async def seen(fact: Callable[[], bool]) -> bool:
 async def test_a_bound_ends_the_script_and_is_named(
     sandboxes: Sandboxes, text: str, reason: str
 ) -> None:
-    wall = 0.5 if reason == "wall" else 30.0
+    wall = 0.5 if reason == "wall" else 200.0
     caps = Caps(
         wall_seconds=wall,
         cpu_seconds=1 if reason == "cpu" else 20,
