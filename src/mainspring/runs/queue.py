@@ -111,8 +111,9 @@ _CLAIM_AND_TAKE = _CLAIM + _TAKE
 _CLAIM_SUSPECTS_AND_TAKE = _CLAIM_SUSPECTS + _TAKE
 
 _REGISTER = """
-    INSERT INTO workers (name, lease_until, host, process, queues, slots, launcher, drain_at)
-    VALUES ($1, now() + make_interval(secs => $2), $3, $4, $5, $6, $8,
+    INSERT INTO workers (name, lease_until, host, process, queues, slots, launcher, mark,
+        drain_at)
+    VALUES ($1, now() + make_interval(secs => $2), $3, $4, $5, $6, $8, $9,
         -- Whoever was told to leave while it was held up is still to leave.
         (SELECT drain_at FROM workers WHERE id = $7)) RETURNING id
 """
@@ -152,7 +153,9 @@ _LOST_WORKERS = """
 _GONE = """
     SELECT w.id,
         (SELECT count(*) FROM runs r WHERE r.worker = w.id AND r.status = 'running') AS held,
-        CASE WHEN EXISTS (SELECT FROM workers o WHERE o.name = w.name AND o.lease_until > now())
+        CASE WHEN EXISTS (
+            SELECT FROM workers o
+            WHERE o.name = w.name AND o.mark = w.mark AND o.lease_until > now())
             THEN 'alive'
         WHEN EXISTS (
             SELECT FROM workers o WHERE o.host = w.host AND o.launcher = w.launcher
@@ -250,6 +253,8 @@ class Place:
     slots: int
     # See launcher_mark.
     launcher: str = ""
+    # See process_mark.
+    mark: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -320,7 +325,7 @@ async def register(
     """
     row = await tx.fetchrow(
         _REGISTER, worker.name, lease_seconds, worker.host, worker.process, list(worker.queues),
-        worker.slots, before, worker.launcher,
+        worker.slots, before, worker.launcher, worker.mark,
     )  # fmt: skip
     assert row is not None
     return int(row["id"])

@@ -37,7 +37,7 @@ from mainspring.store.clock import DatabaseClock
 from mainspring.store.database import Connection, Database, is_lost_connection
 from mainspring.store.outage import is_storage_full, logged_problem
 from mainspring.store.partitions import ensure_partitions
-from mainspring.store.sessions import launcher_mark
+from mainspring.store.sessions import launcher_mark, process_mark
 from mainspring.workspace.sealing import Drawer
 
 log = logging.getLogger(__name__)
@@ -87,7 +87,7 @@ class Worker:
         self._lease_end = 0.0
         self._place = queue.Place(
             f"{platform.node()}/{os.getpid()}", platform.node(), os.getpid(), settings.queues,
-            settings.slots, launcher_mark(),
+            settings.slots, launcher_mark(), process_mark(),
         )  # fmt: skip
         # An operator wanted it to leave.
         self.drained = False

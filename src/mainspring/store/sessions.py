@@ -54,14 +54,27 @@ def launcher_mark() -> str:
     does not tell when a process started, its number alone has to do.
     """
     parent = os.getppid()
+    return _mark(parent, f"/proc/{parent}/stat")
+
+
+def process_mark() -> str:
+    """This process, in the same way: a later one of the same number has another mark."""
+    return _mark(os.getpid(), "/proc/self/stat")
+
+
+def _mark(number: int, stat: str) -> str:
+    # The name of the program is in brackets and may hold anything; the start is the 20th field
+    # after it. The parent of a container's first process has no such file.
+    fields = _content(stat).rpartition(")")[2].split()
+    boot = _content("/proc/sys/kernel/random/boot_id").strip()
+    return f"{boot}:{number}:{''.join(fields[19:20])}"
+
+
+def _content(path: str) -> str:
     try:
-        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-        # The name of the program is in brackets and may hold anything; the start is the
-        # 20th field after it.
-        started = Path(f"/proc/{parent}/stat").read_text().rpartition(")")[2].split()[19]
-    except (OSError, IndexError):
-        boot = started = ""
-    return f"{boot}:{parent}:{started}"
+        return Path(path).read_text()
+    except OSError:
+        return ""
 
 
 async def others_at_work(tx: Transaction) -> int:
