@@ -52,7 +52,7 @@ from mainspring.runs.transport.hints import RUNS_CHANNEL, Ear, Hints, LocalHints
 from mainspring.runs.transport.sender import CeleryHints
 from mainspring.runs.versions import Versions
 from mainspring.runs.watch import Hook, Watcher, no_hook, nobody
-from mainspring.runs.worker import Worker
+from mainspring.runs.worker import ALONE_SECONDS, Worker
 from mainspring.settings import Settings, forget_model_keys, without_model_keys
 from mainspring.store.batch import GroupWriter
 from mainspring.store.clock import DatabaseClock
@@ -261,9 +261,14 @@ async def prepare(house: House) -> None:
 
 
 def build_worker(
-    house: House, *, watch: Watcher = nobody, hook: Hook = no_hook, ear: Ear | None = None
-) -> Worker:
-    """A worker over an open house; it works once its ``run`` is awaited."""
+    house: House, *, watch: Watcher = nobody, hook: Hook = no_hook, ear: Ear | None = None,
+    alone_seconds: float = ALONE_SECONDS,
+) -> Worker:  # fmt: skip
+    """A worker over an open house; it works once its ``run`` is awaited.
+
+    ``alone_seconds`` is how long nothing is claimed beside a run that is suspected of killing its
+    worker.
+    """
     if house.workshop is not None and house.workshop.speak is None:
         house.workshop.speak = InsideMcp(rooms_of(house))
     told = house.telemetry.opened()
@@ -286,7 +291,10 @@ def build_worker(
         prepare_models=house.providers.prepare,
     )
     found = ear or _ear(house)
-    worker = Worker(house.database, engine, house.clock, house.versions, found, house.settings)
+    worker = Worker(
+        house.database, engine, house.clock, house.versions, found, house.settings,
+        alone_seconds=alone_seconds,
+    )  # fmt: skip
     if isinstance(found, CeleryEar):
         found.on_shutdown = worker.stop
     return worker

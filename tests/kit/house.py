@@ -20,7 +20,7 @@ from mainspring.runs.dispatch import Dispatched
 from mainspring.runs.history import read_run
 from mainspring.runs.rows import FINAL
 from mainspring.runs.watch import Hook, Watcher, no_hook, nobody
-from mainspring.runs.worker import Worker
+from mainspring.runs.worker import ALONE_SECONDS, Worker
 from mainspring.settings import Settings
 from mainspring.store.database import Database
 from mainspring.wiring import House, build_house, build_registry, build_worker, prepare
@@ -83,10 +83,11 @@ class Bench:
 
     @asynccontextmanager
     async def worker(
-        self, *, watch: Watcher = nobody, hook: Hook = no_hook, **settings: Any
-    ) -> AsyncIterator[Worker]:
+        self, *, watch: Watcher = nobody, hook: Hook = no_hook,
+        alone_seconds: float = ALONE_SECONDS, **settings: Any,
+    ) -> AsyncIterator[Worker]:  # fmt: skip
         house = replace(self.house, settings=replace(self.house.settings, **settings))
-        made = build_worker(house, watch=watch, hook=hook)
+        made = build_worker(house, watch=watch, hook=hook, alone_seconds=alone_seconds)
         task = asyncio.create_task(made.run())
         try:
             yield made

@@ -51,7 +51,7 @@ Claim = tuple[UUID, int]
 SUSPECTS_TOGETHER = 16
 # How long a worker takes nothing new so that a suspect can run alone, and how long it leaves it
 # alone. A run that kills its worker does so early; others are not kept waiting for longer.
-_ALONE_SECONDS = 5.0
+ALONE_SECONDS = 5.0
 # A moment after the due time, so that the claim finds the run due.
 _WAKE_SLACK = 0.005
 # How long a claim waits for more slots to come free.
@@ -76,6 +76,8 @@ class Worker:
         versions: Versions,
         listener: Ear,
         settings: Settings,
+        *,
+        alone_seconds: float = ALONE_SECONDS,
     ) -> None:
         self._database = database
         self._engine = engine
@@ -83,6 +85,7 @@ class Worker:
         self._versions = versions
         self._listener = listener
         self._settings = settings
+        self._alone_for = alone_seconds
         self._id = 0
         self._lease_end = 0.0
         self._place = queue.Place(
@@ -255,7 +258,7 @@ class Worker:
         queues, most = self._settings.queues, min(room, share)
         if worst == 1 and not self._made_room and await queue.awaits_solitude(tx, queues):
             self._made_room = True
-            self._alone_until = self._clock.monotonic() + _ALONE_SECONDS
+            self._alone_until = self._clock.monotonic() + self._alone_for
             return []
         found = await queue.claim_suspects(tx, queues, most, worker, worst)
         more = min(SUSPECTS_TOGETHER, share) - 1
@@ -271,7 +274,7 @@ class Worker:
         """Whether nothing else is to be claimed: for a suspect in hand, or for one to come."""
         taken = not self.in_flight and any(run.takeovers > 1 for run in claimed)
         if taken:
-            self._alone_until = self._clock.monotonic() + _ALONE_SECONDS
+            self._alone_until = self._clock.monotonic() + self._alone_for
         self._filled = taken or self._alone_seconds > 0
         return self._filled
 
