@@ -13,7 +13,7 @@ from uuid import UUID
 import httpx2
 
 from mainspring.store.database import Connection
-from mainspring.workspace.automations import set_state
+from mainspring.workspace.automations import FIRST_MEMBER, set_state
 from mainspring.workspace.webhooks import rotate
 from tests.crash.arena import Arena
 
@@ -54,7 +54,7 @@ async def plant(arena: Arena) -> Storm:
     space = arena.house.workspace_id
     async with arena.house.database.transaction() as tx:
         await set_state(tx, space, automation_id, "active")
-        _, token = await rotate(tx, space, automation_id, "hook")
+        _, token = await rotate(tx, space, automation_id, "hook", FIRST_MEMBER)
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         port = int(taken.getsockname()[1])

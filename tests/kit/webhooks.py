@@ -9,7 +9,7 @@ from uuid import UUID
 
 import httpx2
 
-from mainspring.workspace.automations import set_state
+from mainspring.workspace.automations import FIRST_MEMBER, set_state
 from mainspring.workspace.webhooks import rotate
 from tests.kit.api import Api
 from tests.kit.house import Bench, document, step
@@ -66,7 +66,7 @@ async def hook(
     space = bench.house.workspace_id
     async with bench.house.database.transaction() as tx:
         await set_state(tx, space, saved.automation_id, "active")
-        _, plain = await rotate(tx, space, saved.automation_id, entries[0]["id"])
+        _, plain = await rotate(tx, space, saved.automation_id, entries[0]["id"], FIRST_MEMBER)
     return Hook(api, saved.automation_id, entries[0]["id"], plain)
 
 

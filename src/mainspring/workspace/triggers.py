@@ -31,7 +31,9 @@ _KEEP = """
             secret_hash = CASE WHEN triggers.type = excluded.type THEN triggers.secret_hash END,
             secret_hint = CASE WHEN triggers.type = excluded.type THEN triggers.secret_hint END,
             secret_made_at = CASE WHEN triggers.type = excluded.type
-                THEN triggers.secret_made_at END
+                THEN triggers.secret_made_at END,
+            secret_made_by = CASE WHEN triggers.type = excluded.type
+                THEN triggers.secret_made_by END
 """
 _DROP = """
     DELETE FROM triggers

@@ -32,25 +32,18 @@ _TYPE = """
 """
 _SET = """
     UPDATE triggers
-    SET secret_hash = $4::bytea, secret_hint = $5,
+    SET secret_hash = $4::bytea, secret_hint = $5, secret_made_by = $6,
         secret_made_at = CASE WHEN $4::bytea IS NULL THEN NULL ELSE now() END
     WHERE workspace_id = $1 AND automation_id = $2 AND slug = $3
 """
-# The audit entry of a token commits with it: both have the time of that one transaction. A token
-# from before there was an audit log counts as made by the owner of the automation.
 _MADE_BY = """
-    SELECT t.workspace_id, t.id FROM triggers t
-    JOIN automations a ON a.workspace_id = t.workspace_id AND a.id = t.automation_id
-    WHERE ($1::uuid IS NULL OR t.workspace_id = $1) AND t.secret_hash IS NOT NULL
-        AND coalesce((
-            SELECT l.actor_id FROM audit_log l
-            WHERE l.workspace_id = t.workspace_id AND l.action = 'make_webhook_token'
-                AND l.at = t.secret_made_at AND l.detail->>'hint' = t.secret_hint
-            LIMIT 1), a.created_by) = $2
-    ORDER BY t.id FOR UPDATE OF t
+    SELECT workspace_id, id FROM triggers
+    WHERE ($1::uuid IS NULL OR workspace_id = $1) AND secret_made_by = $2
+    ORDER BY id FOR UPDATE
 """
 _END = """
-    UPDATE triggers SET secret_hash = NULL, secret_hint = NULL, secret_made_at = NULL
+    UPDATE triggers
+    SET secret_hash = NULL, secret_hint = NULL, secret_made_at = NULL, secret_made_by = NULL
     WHERE (workspace_id, id) IN (SELECT * FROM unnest($1::uuid[], $2::uuid[]))
 """
 # How exact the moment of a webhook's last firing is.
@@ -131,20 +124,20 @@ def token_hash(plain: bytes) -> bytes:
 
 
 async def rotate(
-    tx: Transaction, workspace_id: UUID, automation_id: UUID, slug: str
+    tx: Transaction, workspace_id: UUID, automation_id: UUID, slug: str, made_by: UUID
 ) -> tuple[str, str]:
     """A new token: its last four characters, and its text, which cannot be had again."""
     await _check_webhook(tx, workspace_id, automation_id, slug)
     plain = PREFIX + secrets.token_urlsafe(32)
     digest = token_hash(plain.encode())
-    await tx.execute(_SET, workspace_id, automation_id, slug, digest, plain[-4:])
+    await tx.execute(_SET, workspace_id, automation_id, slug, digest, plain[-4:], made_by)
     return plain[-4:], plain
 
 
 async def revoke(tx: Transaction, workspace_id: UUID, automation_id: UUID, slug: str) -> None:
     """Ends the token; where there is none, nothing changes."""
     await _check_webhook(tx, workspace_id, automation_id, slug)
-    await tx.execute(_SET, workspace_id, automation_id, slug, None, None)
+    await tx.execute(_SET, workspace_id, automation_id, slug, None, None, None)
 
 
 async def end_tokens_of(tx: Transaction, member_id: UUID, workspace_id: UUID | None = None) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import AsyncIterator
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 import pytest_asyncio
@@ -101,6 +102,36 @@ async def test_every_new_migration_has_a_way_back_that_leaves_no_trace(empty: Da
         await downgrade(empty, ways)
     await migrate(empty)
     assert await made_of(empty) == after
+
+
+SPACE, OWNER, MAKER = uuid4(), uuid4(), uuid4()
+_OLD_TOKENS = f"""
+    INSERT INTO workspaces (workspace_id, name) VALUES ('{SPACE}', 'Home');
+    INSERT INTO automations (workspace_id, id, name, version, created_by)
+    VALUES ('{SPACE}', '{SPACE}', 'hooked', 1, '{OWNER}');
+    INSERT INTO triggers (workspace_id, id, automation_id, slug, type, config, secret_hash,
+        secret_hint, secret_made_at)
+    SELECT '{SPACE}', gen_random_uuid(), '{SPACE}', t.slug, 'webhook', '{{}}', t.hash::bytea,
+        t.hint, t.at
+    FROM (VALUES
+        ('logged', 'one', 'abcd', timestamptz '2026-01-01 00:00+00'),
+        ('older', 'two', 'efgh', timestamptz '2026-01-02 00:00+00'),
+        ('none', NULL, NULL, NULL)) AS t(slug, hash, hint, at);
+    INSERT INTO audit_log (workspace_id, id, at, actor_kind, actor_id, action, detail)
+    VALUES ('{SPACE}', gen_random_uuid(), '2026-01-01 00:00+00', 'member', '{MAKER}',
+        'make_webhook_token', '{{"hint": "abcd"}}')
+"""
+
+
+async def test_the_makers_of_tokens_are_taken_over_from_the_audit_log(empty: Database) -> None:
+    """A token that the log does not know counts as made by the owner of its automation."""
+    await migrate(empty, upto=14)
+    await empty.execute(_OLD_TOKENS)
+    await migrate(empty)
+    rows = await empty.fetch("SELECT slug, secret_made_by FROM triggers")
+    assert {row["slug"]: row["secret_made_by"] for row in rows} == {
+        "logged": MAKER, "older": OWNER, "none": None,
+    }  # fmt: skip
 
 
 async def test_the_ground_is_not_changed_under_a_process_that_has_the_database_open(

@@ -187,7 +187,7 @@ async def test_what_is_remembered_of_a_webhook_lets_nobody_in_who_may_not(
     other = await called.fire({"a": 1, "b": 2})
     assert (await bench.read(other.json()["run_id"]))["inputs"] == {"a": 2}
     async with database.transaction() as tx:
-        await rotate(tx, space, called.automation_id, called.slug)
+        await rotate(tx, space, called.automation_id, called.slug, FIRST_MEMBER)
     assert (await called.fire({"a": 1})).status_code == 401
 
 
@@ -197,7 +197,7 @@ async def test_a_token_that_is_gone_spends_nothing_of_the_webhook_s(bench: Bench
     async with served(replace(bench.house, limits=bounds)) as api:
         called = await _remembered(bench, api)
         async with bench.house.database.transaction() as tx:
-            _, plain = await rotate(tx, space, called.automation_id, called.slug)
+            _, plain = await rotate(tx, space, called.automation_id, called.slug, FIRST_MEMBER)
         statuses = [(await called.fire({"a": 1})).status_code for _ in range(20)]
         assert set(statuses) == {401, 429}
         # The one call that found out was the last that counted as the webhook's own.

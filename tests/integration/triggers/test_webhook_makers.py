@@ -12,6 +12,7 @@ from mainspring.contracts.roles import Role
 from mainspring.workspace.automations import FIRST_MEMBER
 from mainspring.workspace.people.members import remove_member
 from mainspring.workspace.people.users import disable_user
+from mainspring.workspace.webhooks import rotate
 from tests.integration.triggers.test_webhook_signatures import _send, _signed, _signed_hook
 from tests.kit.api import Api
 from tests.kit.house import Bench
@@ -83,6 +84,20 @@ async def test_a_token_that_somebody_else_has_made_since_goes_on(bench: Bench, a
     await _remove(bench, ada)
     assert (await called.fire({"a": 1})).status_code == 401
     assert (await renewed.fire({"a": 1})).status_code == 202
+
+
+@pytest.mark.parametrize("end", [_remove, _disable])
+async def test_a_token_names_its_maker_without_the_audit_log(
+    bench: Bench, api: Api, end: Any
+) -> None:
+    ada, space = await _editor(bench), bench.house.workspace_id
+    called = await hook(bench, api, **PARALLEL)
+    async with bench.house.database.transaction() as tx:
+        _, plain = await rotate(tx, space, called.automation_id, called.slug, ada)
+    called = replace(called, token=plain)
+    assert (await called.fire({"a": 1})).status_code == 202
+    await end(bench, ada)
+    assert (await called.fire({"a": 1})).status_code == 401
 
 
 @pytest.mark.parametrize("end", ["DELETE FROM members WHERE user_id = $1",

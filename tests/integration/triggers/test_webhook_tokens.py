@@ -12,7 +12,7 @@ import httpx2
 import pytest
 
 from mainspring.contracts.ids import new_id
-from mainspring.workspace.automations import set_state
+from mainspring.workspace.automations import FIRST_MEMBER, set_state
 from mainspring.workspace.webhooks import rotate
 from tests.kit.api import Api
 from tests.kit.house import Bench
@@ -141,7 +141,8 @@ async def test_a_call_that_meets_a_change_of_token_starts_nothing_with_the_old_o
 ) -> None:
     called = await hook(bench, api)
     async with bench.house.database.transaction() as tx:
-        await rotate(tx, bench.house.workspace_id, called.automation_id, called.slug)
+        space = bench.house.workspace_id
+        await rotate(tx, space, called.automation_id, called.slug, FIRST_MEMBER)
         firing = asyncio.create_task(called.fire({}))
         async with asyncio.timeout(20):
             while not await bench.house.database.fetchval(LOCK_WAITS) and not firing.done():

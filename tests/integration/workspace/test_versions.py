@@ -205,7 +205,7 @@ async def test_an_export_has_the_triggers_as_they_are_and_no_token(bench: Bench)
     async with bench.house.database.transaction() as tx:
         where = (bench.house.workspace_id, saved.automation_id)
         await switch(tx, *where, "daily", enabled=False)
-        hint, token = await rotate(tx, *where, "hook")
+        hint, token = await rotate(tx, *where, "hook", FIRST_MEMBER)
     exported = await _export(bench, saved.automation_id)
     assert [(t["id"], t["enabled"]) for t in exported["triggers"]] == [
         ("daily", False),

@@ -15,7 +15,7 @@ from mainspring.definition.validate import read_definition
 from mainspring.definition.words import did_you_mean
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.finding import find_in_use
-from mainspring.surfaces.cli.local import Deed, local
+from mainspring.surfaces.cli.local import Deed, local, local_owner
 from mainspring.surfaces.cli.presence import fire_url
 from mainspring.surfaces.cli.screen import Screen, as_json, clean, one_line
 from mainspring.surfaces.cli.words import hint
@@ -46,7 +46,8 @@ async def make_token(
             now = await read_automation(connection, rooms.workspace_id, found["id"])
         deed = Deed("make_webhook_token", f"{found['id']}/{slug}")
         async with local(rooms, deed).transaction() as tx:
-            ending, plain = await rotate(tx, rooms.workspace_id, found["id"], slug)
+            maker = local_owner(rooms).id
+            ending, plain = await rotate(tx, rooms.workspace_id, found["id"], slug, maker)
             deed.detail["hint"] = ending
         url = fire_url(rooms.settings, found["id"])
     if screen.for_programs:

@@ -231,7 +231,9 @@ def _tokens(made: APIRouter, rooms: Rooms) -> None:
     @needs(Permission.EDIT)
     async def make_webhook_token(automation_id: UUID, slug: Slug, caller: SignedIn) -> Answer:
         async with caller.database.transaction() as tx:
-            hint, plain = await rotate(tx, caller.workspace_id, automation_id, slug)
+            hint, plain = await rotate(
+                tx, caller.workspace_id, automation_id, slug, caller.member_id
+            )
             caller.detail["hint"] = hint
         shown = {"token": plain, "hint": hint, "url": _fire_url(rooms, automation_id)}
         return Answer(shown, status_code=201)
