@@ -14,9 +14,19 @@ type Call = {
 let calls: Call[];
 let status: number;
 let away: boolean;
+let missing: Set<string>;
 
 const settle = () => vi.advanceTimersByTimeAsync(0);
 const opened = () => calls.filter((one) => !one.signal.aborted);
+const runsOf = (call: Call) => call.url.searchParams.getAll("run_id");
+/** The problem document of the server for a stream that names runs which do not exist. */
+const noRun = (runs: string[]) => ({
+  status: 404,
+  code: "no_run",
+  errors: runs.flatMap((run, at) =>
+    missing.has(run) ? [{ pointer: `/query/run_id/${at}`, code: "no_run" }] : []
+  ),
+});
 const event = (kind: string, data: object, id = "") =>
   `${id && `id: ${id}\n`}event: ${kind}\ndata: ${JSON.stringify(data)}\n\n`;
 
@@ -31,6 +41,7 @@ beforeEach(() => {
   calls = [];
   status = 200;
   away = false;
+  missing = new Set();
   vi.stubGlobal("fetch", (path: string, init: RequestInit) => {
     if (away) return Promise.reject(new TypeError("Failed to fetch"));
     let source: ReadableStreamDefaultController<Uint8Array>;
@@ -42,7 +53,12 @@ beforeEach(() => {
       send: (text) => source.enqueue(new TextEncoder().encode(text)),
       end: () => source.close(),
     });
-    return Promise.resolve(new Response(body, { status }));
+    const problem = noRun(runsOf(calls.at(-1)!));
+    return Promise.resolve(
+      problem.errors.length
+        ? new Response(JSON.stringify(problem), { status: 404 })
+        : new Response(body, { status }),
+    );
   });
 });
 
@@ -149,16 +165,73 @@ it("gives up a connection that is silent for too long", async () => {
 it("says that it was refused, and does not ask again for a run that is not there", async () => {
   const hub = new StreamHub();
   const tab = new Tab();
-  status = 404;
+  missing.add("gone");
   hub.ask(tab, { type: "follow", workspace: "w", run: "gone" });
   await settle();
   expect(tab.heard).toEqual([{ type: "lost", refused: true }]);
-  status = 200;
   await vi.advanceTimersByTimeAsync(pause(0));
   expect(calls.at(-1)!.url.searchParams.getAll("run_id")).toEqual([]);
   calls.at(-1)!.send(event("problem", { status: 401 }));
   await settle();
   expect(tab.heard.at(-1)).toEqual({ type: "lost", refused: true });
+});
+
+it("keeps following the other runs when one of them does not exist", async () => {
+  const hub = new StreamHub();
+  const [one, other] = [new Tab(), new Tab()];
+  hub.ask(one, { type: "follow", workspace: "w", run: "there" });
+  missing.add("gone");
+  hub.ask(other, { type: "follow", workspace: "w", run: "gone" });
+  await settle();
+  expect(runsOf(calls.at(-1)!)).toEqual(["gone", "there"]);
+  await vi.advanceTimersByTimeAsync(pause(0));
+  expect(opened().map(runsOf)).toEqual([["there"]]);
+  expect(one.heard.at(-1)).toEqual({ type: "open", missed: true });
+});
+
+it("keeps following the other runs when one of them is deleted", async () => {
+  const hub = new StreamHub();
+  const tabs = [new Tab(), new Tab()];
+  hub.ask(tabs[0]!, { type: "follow", workspace: "w", run: "deleted" });
+  hub.ask(tabs[1]!, { type: "follow", workspace: "w", run: "there" });
+  await settle();
+  const [call] = opened();
+  expect(runsOf(call!)).toEqual(["there", "deleted"]);
+  // A tab that becomes visible asks again, which changes the order but not the open stream.
+  hub.ask(tabs[0]!, { type: "follow", workspace: "w", run: "deleted" });
+  missing.add("deleted");
+  call!.send(event("problem", noRun(runsOf(call!))));
+  await settle();
+  await vi.advanceTimersByTimeAsync(pause(0));
+  expect(opened().map(runsOf)).toEqual([["there"]]);
+});
+
+it("asks for a run again when a tab opens it again", async () => {
+  const hub = new StreamHub();
+  const [one, other] = [new Tab(), new Tab()];
+  missing.add("late");
+  hub.ask(one, { type: "follow", workspace: "w", run: "late" });
+  await settle();
+  await vi.advanceTimersByTimeAsync(pause(0));
+  expect(opened().map(runsOf)).toEqual([[]]);
+  missing.clear();
+  hub.ask(other, { type: "follow", workspace: "w", run: "late" });
+  await settle();
+  expect(opened().map(runsOf)).toEqual([["late"]]);
+});
+
+it("drops no run when a refusal does not name one", async () => {
+  const hub = new StreamHub();
+  const tab = new Tab();
+  status = 404;
+  hub.ask(tab, { type: "follow", workspace: "w", run: "there" });
+  await settle();
+  calls[0]!.end();
+  await settle();
+  expect(tab.heard.at(-1)).toEqual({ type: "lost", refused: true });
+  status = 200;
+  await vi.advanceTimersByTimeAsync(pause(0));
+  expect(opened().map(runsOf)).toEqual([["there"]]);
 });
 
 it("has a stream for each workspace that a tab shows", async () => {

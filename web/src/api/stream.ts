@@ -24,6 +24,9 @@ export type Reader = { postMessage: (telling: Telling) => void };
 
 type Received = Heard & { id?: string };
 
+/** The parts of a problem document that matter to the stream. */
+type Problem = { errors?: { pointer: string }[] };
+
 const FIRST_PAUSE = 1_000;
 const LONGEST_PAUSE = 10_000;
 // The server says every 15 seconds that it is still there. A connection that is silent for longer
@@ -68,7 +71,9 @@ class SharedStream {
   private last: string | null = null;
   private failures = 0;
   private missed = false;
-  /** Runs that are not there: the server refuses a stream that names one of them. */
+  /** The runs that the current request names, in its order. */
+  private named: string[] = [];
+  /** Runs that do not exist: the server refuses a stream that names one of them. */
   private gone = new Set<string>();
 
   constructor(private readonly workspace: string) {}
@@ -83,6 +88,8 @@ class SharedStream {
     // The tab that asked last is the last of them, and its run the last to be left out.
     this.readers.delete(reader);
     this.readers.set(reader, run);
+    // A tab that opens a run has reason to expect that it exists.
+    if (run && (isNew || run !== before)) this.gone.delete(run);
     if (isNew && this.state) reader.postMessage(this.state);
     if (isNew && this.inbox) reader.postMessage({ type: "heard", heard: this.inbox });
     // A tab receives its run from the beginning, also of one that another tab follows already.
@@ -115,7 +122,10 @@ class SharedStream {
     try {
       const answer = await this.ask(connection.signal);
       if (isOver()) return;
-      if (!answer.ok || !answer.body) return this.refuse(answer.status);
+      if (!answer.ok || !answer.body) {
+        const problem = await answer.json().catch(() => ({}));
+        return isOver() ? undefined : this.refuse(answer.status, problem);
+      }
       this.tellOpen();
       const parser = new EventParser();
       const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
@@ -135,7 +145,8 @@ class SharedStream {
 
   private ask(signal: AbortSignal): Promise<Response> {
     const query = new URLSearchParams({ workspace: this.workspace });
-    for (const run of this.runs) query.append("run_id", run);
+    this.named = this.runs;
+    for (const run of this.named) query.append("run_id", run);
     const headers: HeadersInit = this.last ? { "Last-Event-ID": this.last } : {};
     return fetch(`/api/v1/stream?${query}`, { signal, headers, cache: "no-store" });
   }
@@ -150,14 +161,17 @@ class SharedStream {
     if (id) this.last = id.split("~")[0] || this.last;
     if (heard.kind === "inbox") this.inbox = heard;
     // The last word of a stream that the server has ended.
-    if (heard.kind === "problem") return this.refuse(Number(heard.data.status));
+    if (heard.kind === "problem") return this.refuse(Number(heard.data.status), heard.data);
     this.tell({ type: "heard", heard });
   }
 
-  private refuse(status: number): void {
-    // An id that the server does not know, or a run that is not there any longer.
+  private refuse(status: number, problem: Problem): void {
+    // An id that the server does not know, or runs that do not exist, each with its place.
     if (status === 422) this.last = null;
-    if (status === 404) this.gone = new Set([...this.gone, ...this.runs]);
+    for (const { pointer } of status === 404 ? problem.errors ?? [] : []) {
+      const run = this.named[Number(pointer.split("/query/run_id/")[1])];
+      if (run) this.gone.add(run);
+    }
     // A proxy answers so for a server that is not there.
     this.lose(status < 500);
   }

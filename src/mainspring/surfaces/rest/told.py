@@ -13,6 +13,8 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
+from mainspring.contracts.errors import Finding, Missing
+from mainspring.definition.pointers import under
 from mainspring.gate.transcripts import transcripts_of_run
 from mainspring.runs.history import read_run
 from mainspring.runs.progress import Mark, RunWatch, WorkspaceWatch, marked, read_moment
@@ -96,9 +98,13 @@ class WatchedPage:
         self._reader = reader
         space = reader.workspace_id
         self._runs = WorkspaceWatch(space, since=mark.moment)
-        self._alone = len(run_ids) == 1
+        # A run that is named twice is streamed once.
+        named = [*dict.fromkeys(run_ids)]
+        self._alone = len(named) == 1
         begun = mark.run if self._alone else _NOTHING
-        self._closely = [_Followed(WatchedRun(side, space, one, begun), one) for one in run_ids]
+        self._closely = [
+            _Followed(WatchedRun(side, space, one, begun), one, run_ids.index(one)) for one in named
+        ]
         self._mark = replace(mark, run=begun)
         self._waiting: dict[str, Any] | None = None
         self._runs_due = _Due(RUNS_SECONDS)
@@ -109,12 +115,20 @@ class WatchedPage:
         self._reader = reader
 
     async def look(self) -> Look:
+        """What has changed; a problem with a pointer to each named run that does not exist."""
         told: list[Told] = []
+        missing: list[Finding] = []
         async with self._side.acquire() as connection:
             # What somebody looks at closely is told first.
             for run in self._closely:
-                if not run.over or run.due.now():
+                if run.over and not run.due.now():
+                    continue
+                try:
                     told += await self._of_one_run(connection, run)
+                except Missing as problem:
+                    missing.append(Finding(run.pointer, problem.detail, problem.code))
+            if missing:
+                raise Missing(missing[0].detail, code=missing[0].code, findings=missing)
             if self._runs_due.now():
                 told += await self._of_runs(connection)
             if self._waiting_due.now():
@@ -152,9 +166,11 @@ class WatchedPage:
 class _Followed:
     """One of the runs that a page follows step by step."""
 
-    def __init__(self, watched: WatchedRun, run_id: UUID) -> None:
+    def __init__(self, watched: WatchedRun, run_id: UUID, place: int) -> None:
         self.watched = watched
         self.run_id = run_id
+        # Where the request names it.
+        self.pointer = under("/query/run_id", place)
         self.over = False
         # Somebody may go on with a run that is over: it is looked at again, but not so often.
         self.due = _Due(RUNS_SECONDS)

@@ -237,6 +237,17 @@ async def test_a_page_follows_several_runs_over_one_stream(api: Api, bench: Benc
     assert refused.status_code == 422, refused.text
 
 
+async def test_a_refused_stream_names_each_run_that_is_missing(api: Api, bench: Bench) -> None:
+    made, gone = str((await bench.dispatch(ONE)).run_id), [str(new_id()), str(new_id())]
+    named = [gone[0], gone[0], made, gone[1]]
+    query = "&".join(f"run_id={one}" for one in named)
+    refused = await api.client.get(f"/api/v1/stream?{query}")
+    assert (refused.status_code, refused.json()["code"]) == (404, "no_run")
+    errors = refused.json()["errors"]
+    assert [one["pointer"] for one in errors] == ["/query/run_id/0", "/query/run_id/3"]
+    assert [one["code"] for one in errors] == ["no_run", "no_run"]
+
+
 async def test_the_first_event_of_a_page_has_an_id_to_come_back_with(
     api: Api, bench: Bench
 ) -> None:

@@ -41,7 +41,8 @@ _PAGE_EVENTS: Final = (
     "begun to wait; output, for what its steps say; watched, when it has changed; end, when it is "
     "over, with its story; all of them with its run_id. Each id says how far you have been told of "
     "all of it; its part before the character ~ says it of the workspace alone, and a stream that "
-    "is opened with this part, or with several runs, tells of those runs from their beginning."
+    "is opened with this part, or with several runs, tells of those runs from their beginning. "
+    "If a run does not exist, or is deleted later, the problem points at its place in the query."
 )
 
 LastEventId = Annotated[
@@ -113,8 +114,7 @@ def routes(rooms: Rooms) -> APIRouter:
     ) -> StreamingResponse:
         # The door has looked at the workspace.
         mark = _page_mark(last_event_id)
-        # A run that is named twice is streamed once.
-        watched = WatchedPage(caller.database, caller.actor, [*dict.fromkeys(run_id)], mark)
+        watched = WatchedPage(caller.database, caller.actor, run_id, mark)
         # A run that is not there is said as a status, before the stream begins.
         waiting = [await watched.look()]
 
