@@ -360,3 +360,18 @@ async def test_another_language_is_told_that_the_rules_read_english(bench: Bench
     (question,) = made["questions"]
     said = await refine(desk, made, answers={question["id"]: REMINDER})
     assert said["status"] == "ready", (said["questions"], said["problems"])
+
+
+async def test_a_line_in_another_language_waits_for_an_answer(bench: Bench) -> None:
+    desk = Desk(bench)
+    made = await proposed(desk, f"{REMINDER}\nund schick mir jeden Abend einen Bericht")
+    assert made["status"] == "asks"
+    (question,) = made["questions"]
+    assert "und schick mir jeden Abend einen Bericht" in question["question"]
+    without = await refine(desk, made, answers={question["id"]: "Leave it out"})
+    assert without["status"] == "ready", (without["questions"], without["problems"])
+    made = await proposed(desk, f"{REMINDER}\nund schick mir jeden Abend einen Bericht")
+    (question,) = made["questions"]
+    said = await refine(desk, made, answers={question["id"]: "and put it in my inbox"})
+    assert said["status"] == "ready", (said["questions"], said["problems"])
+    assert len(said["definition"]["plan"]) == len(made["definition"]["plan"]) + 1

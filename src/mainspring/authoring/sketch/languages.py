@@ -51,15 +51,31 @@ _QUOTED: Final = re.compile(r"\"[^\"]*\"|“[^”]*”|„[^“”]*[“”]|«[
 _NO_WORDS: Final = re.compile(r"\S*(?:@|://|#|\{|_)\S*")
 _WORD: Final = re.compile(r"[^\W\d_]+")
 _MOST_WORDS: Final = 500
+# The small words inside a name: Anna van den Berg.
+_PARTICLES: Final = re.compile(
+    r"(\b[A-ZÀ-Þ][\w'’-]{0,40}) (?:van|von|de|del|della|di|du|da|dos)"
+    r"(?: (?:den|der|het|la|las|los))?(?= [A-ZÀ-Þ])"
+)
 
 
 def is_foreign(text: str) -> bool:
-    """Whether most of the small words are those of another language."""
-    told = _NO_WORDS.sub(" ", _QUOTED.sub(" ", text))
-    words = [one.casefold() for one in _WORD.findall(told)[:_MOST_WORDS]]
+    """Whether most of the small words are those of another language; names do not count."""
+    told = _PARTICLES.sub(r"\1", _NO_WORDS.sub(" ", _QUOTED.sub(" ", text)))
+    words = [one for line in told.split("\n") for one in _small_words(line)][:_MOST_WORDS]
     english = sum(one in _ENGLISH for one in words)
     other = sum(one in _OTHERS for one in words) + 2 * sum(map(_is_other_script, words))
     return other > english and other > 1
+
+
+def _small_words(line: str) -> list[str]:
+    """The words of a line without its capitalised words, which are names except for the first."""
+    words = _WORD.findall(line)
+    named = not line.isupper()
+    return [
+        one.casefold()
+        for place, one in enumerate(words)
+        if not (named and place and one[0].isupper()) or one.casefold() in _ENGLISH
+    ]
 
 
 def _is_other_script(word: str) -> bool:

@@ -48,36 +48,33 @@ def sketch(wish: Wish, words: Vocabulary, resources: Resources) -> Sketch:
     """A definition out of words, with a question for everything that only a person can say."""
     if wish.before is not None:
         return change(wish, wish.before, words, resources)
-    wish, foreign = _in_english(wish)
-    if foreign:
-        return _unread(wish)
+    lines = wish.text.split("\n")
+    foreign = dict.fromkeys(one for one in lines if is_foreign(one))
+    read = "\n".join(one for one in lines if one not in foreign)
+    if foreign and not read.strip():
+        return _unread(wish, [*foreign], Workbench(words, resources))
+    return _read(replace(wish, text=read), [*foreign], words, resources)
+
+
+def _read(wish: Wish, foreign: Sequence[str], words: Vocabulary, resources: Resources) -> Sketch:
+    """The English lines of a request as a definition, and a question about the other lines."""
     request = watched(read_request(wish, resources))
     several = len(request.time.readings) + len(request.time.clarifications) > 1
     chosen = chosen_wish(wish, resources) if several and "\n" in wish.text else None
     if chosen is not None:
-        made = sketch(chosen.wish, words, resources)
+        made = _read(chosen.wish, foreign, words, resources)
         return replace(made, notes=(*made.notes, other_note(chosen.others)))
     if parts := parts_of(request):
         first = _sketched(read_request(replace(wish, text=parts[0]), resources), words, resources)
         return ask_which(first, request.text, parts)
-    made = _sketched(request, words, resources)
+    made = _sketched(request, words, resources, foreign)
     if len(wish.text) > LONGEST:
         told = f"Only the first {LONGEST} characters of the request were read."
         made = replace(made, notes=(*made.notes, told))
     return made
 
 
-def _in_english(wish: Wish) -> tuple[Wish, bool]:
-    """The wish without its lines in other languages, and whether nothing of it is left."""
-    lines = wish.text.split("\n")
-    read = [one for one in lines if not is_foreign(one)]
-    if not is_foreign(wish.text) and len(read) == len(lines):
-        return wish, False
-    left = "\n".join(read)
-    return (wish, True) if not left.strip() else (replace(wish, text=left), False)
-
-
-def _unread(wish: Wish) -> Sketch:
+def _unread(wish: Wish, foreign: Sequence[str], bench: Workbench) -> Sketch:
     """Words in another language become nothing but a question."""
     question = Question(
         "words", "words", "/plan", "What should it do, and when? Say it in English.",
@@ -90,11 +87,23 @@ def _unread(wish: Wish) -> Sketch:
         "triggers": [],
         "metadata": {"created_from_nl": False},
     }
-    return Sketch(document, (question,), (ONLY_ENGLISH,))
+    # The notes name the lines, so that they are not asked about again after an answer.
+    _lose_foreign(bench, foreign)
+    return Sketch(document, (question,), tuple(bench.notes))
 
 
-def _sketched(request: Request, words: Vocabulary, resources: Resources) -> Sketch:
+def _lose_foreign(bench: Workbench, foreign: Sequence[str]) -> None:
+    if foreign:
+        bench.note(ONLY_ENGLISH)
+    for line in foreign:
+        bench.lose(line.strip())
+
+
+def _sketched(
+    request: Request, words: Vocabulary, resources: Resources, foreign: Sequence[str] = ()
+) -> Sketch:
     bench = Workbench(words, resources)
+    _lose_foreign(bench, foreign)
     bench.text, bench.fields, bench.titles = request.text, request.fields, dict(request.titles)
     for said in request.unwanted:
         bench.note(f"This was said not to be done, so no step does it: {quoted(said)}.")

@@ -52,13 +52,52 @@ def test_another_language_is_never_guessed_at(text: str) -> None:
     assert made.document["triggers"] == []
     (question,) = made.questions
     assert (question.kind, question.pointer) == ("words", "/plan")
-    assert made.notes == (ONLY_ENGLISH,)
+    assert made.notes == (ONLY_ENGLISH, f"I did not understand: “{text}”.")
 
 
-def test_the_same_said_in_english_behind_it_is_read_alone() -> None:
-    made = draw(f"{FOREIGN[0]}\nevery day at 9 UTC post 'hello' to #a")
+@pytest.mark.parametrize("first", [True, False], ids=["before", "after"])
+def test_each_line_in_another_language_is_asked_about(first: bool) -> None:
+    english = "every day at 9 UTC post 'hello' to #a"
+    foreign = FOREIGN[:2]
+    made = draw("\n".join([*foreign, english] if first else [english, *foreign]))
     assert actions(made) == ["slack_post"]
-    assert made.questions == ()
+    (question,) = made.questions
+    assert question.id == "not-understood"
+    assert question.choices[0].value == foreign
+    assert ONLY_ENGLISH in made.notes
+
+
+def test_a_line_in_another_language_is_asked_about_after_one_automation_is_chosen() -> None:
+    parts = "every day at 9 UTC post 'hello' to #a and every day at 5pm UTC post 'bye' to #b"
+    made = draw(f"{parts}\n{FOREIGN[0]}")
+    (which,) = made.questions
+    made = draw(f"{parts}\n{FOREIGN[0]}\n{which.choices[1].label}")
+    assert [one["config"]["text"] for one in made.document["plan"]] == ["bye"]
+    (question,) = made.questions
+    assert question.choices[0].value == [FOREIGN[0]]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "El Al, La Liga",
+        "Slack Anna van den Berg the numbers",
+        "Slack Vincent van Gogh and Ursula von der Leyen",
+        "Slack Иван Петров",
+    ],
+)
+def test_names_are_not_taken_for_another_language(text: str) -> None:
+    assert not is_foreign(text)
+
+
+def test_capital_letters_throughout_do_not_hide_another_language() -> None:
+    assert is_foreign("WENN EINE MAIL KOMMT, SCHICK MIR EINE NACHRICHT")
+
+
+def test_a_line_of_names_is_not_lost() -> None:
+    made = draw("Every Monday at 9:00 UTC mail me 'Call the team'.\nEl Al, La Liga")
+    asked = [one for one in made.questions if one.id == "not-understood"]
+    assert any("El Al, La Liga" in one.question for one in asked), (made.document, made.questions)
 
 
 def test_english_is_not_taken_for_another_language() -> None:
