@@ -12,6 +12,7 @@ import pytest
 
 from mainspring.authoring.phrases.answers import CLARIFICATIONS, MOMENTS, REFUSALS, Answer
 from mainspring.authoring.phrases.capability import ANSWER
+from mainspring.authoring.phrases.echo import say_crons
 from mainspring.authoring.phrases.reading import MOST_WISHES, read_words
 from mainspring.authoring.phrases.weeks import moments_of
 from mainspring.authoring.phrases.words import LONGEST
@@ -336,3 +337,17 @@ def test_the_same_words_at_the_same_moment_are_always_read_the_same() -> None:
     moment = datetime(2026, 11, 15, tzinfo=UTC)
 
     assert read_words(text, moment, ZONE) == read_words(text, moment, ZONE)
+
+
+@pytest.mark.parametrize(
+    ("crons", "days"),
+    [
+        (["0 9 24-25 12 *"], "on 24 December and 25 December"),
+        (["0 9 24-26 12 *"], "from 24 December to 26 December"),
+        (["0 9 31 12 *", "0 9 1 1 *"], "on 31 December and 1 January"),
+        (["0 9 31 12 *", "0 9 1,2 1 *"], "from 31 December to 2 January"),
+        (["0 9 3,24-26 12 *"], "on 3 December and from 24 December to 26 December"),
+    ],
+)
+def test_more_than_two_dates_in_a_row_are_a_stretch(crons: list[str], days: str) -> None:
+    assert say_crons(crons) == f"every year {days} at 09:00"

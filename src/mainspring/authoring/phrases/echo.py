@@ -243,10 +243,12 @@ def _in_year(dates: set[tuple[int, int]]) -> str:
         runs[0][0] = runs.pop()[0]
     said, singles = [], []
     for first, last in runs:
-        if last != first and last - first not in {1, 2}:
+        # A stretch over the end of the year begins after it ends.
+        more = (last - first) % len(year)
+        if more > 1:
             said.append(f"from {_date(year[first])} to {_date(year[last])}")
         else:
-            singles += [_date(year[place]) for place in range(first, last + 1)]
+            singles += [_date(year[place]) for place in dict.fromkeys((first, last))]
     return joined([*([f"on {joined(singles)}"] if singles else []), *said])
 
 
