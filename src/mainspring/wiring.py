@@ -31,7 +31,7 @@ from mainspring.gate.mail import SmtpMailer, read_smtp_url
 from mainspring.gate.outside.client import Outside, roomy_egress
 from mainspring.gate.outside.harvest import Harvester
 from mainspring.gate.outside.switchboard import Switchboard
-from mainspring.gate.preflight import HousePreflight
+from mainspring.gate.preflight import InstallationPreflight
 from mainspring.gate.prompting import pressing
 from mainspring.gate.prompting.pressing import Pressing
 from mainspring.gate.prompting.telling import Chats, Telling
@@ -220,9 +220,9 @@ def build_house(
 
 def _preflight(
     settings: Settings, database: Database, lines: Lines | None, mailer: SmtpMailer
-) -> HousePreflight:
+) -> InstallationPreflight:
     """What definitions are compared with before they run."""
-    return HousePreflight(
+    return InstallationPreflight(
         database, settings.egress_allow, lines, has_mail=mailer.is_set_up,
         owner_mail=settings.owner_mail,
     )  # fmt: skip

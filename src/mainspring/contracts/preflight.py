@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from mainspring.contracts.errors import Finding
     from mainspring.contracts.registry import Vocabulary
 
-# A finding with this code can be mended by an operator only, and no run gets past it.
+# Only an operator can fix a finding with this code; until then the step fails in every run.
 REFUSED_ADDRESS: Final = "address_not_public"
 # With one of these a step fails until somebody sets up what is missing.
 WOULD_FAIL: Final = frozenset(

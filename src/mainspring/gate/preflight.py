@@ -55,7 +55,7 @@ _SET_ADDRESS: Final = (
 Call = tuple[str, str, Mapping[str, Any]]
 
 
-class HousePreflight:
+class InstallationPreflight:
     """The preflight of this installation."""
 
     def __init__(
@@ -149,7 +149,7 @@ class HousePreflight:
         if route is None or route.connection == "none" or self._lines is None:
             return None
         if known.annotations.secret_arguments & config.keys():
-            # The step names the secret that it speaks with.
+            # The step names the secret that it authenticates with.
             return None
         integration = self._lines.shelf.get(route.integration)
         if integration is None or integration.manifest["auth"]["kind"] == "none":

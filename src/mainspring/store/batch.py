@@ -217,7 +217,7 @@ class GroupWriter(Generic[Unit, Answer]):
                 pause = min(pause * 2, 1.0)
 
     def _waits_for_space(self, error: Exception) -> bool:
-        """Units that nobody is waiting for are kept until there is space to write them."""
+        """Without patience, units are retried until there is space: they record finished work."""
         return self._patience is None and is_storage_full(error) and not self._broken()
 
     def _broken(self) -> bool:

@@ -9,7 +9,7 @@ import pytest
 
 from mainspring.contracts.errors import Invalid
 from mainspring.contracts.preflight import Whose
-from mainspring.gate.preflight import HousePreflight
+from mainspring.gate.preflight import InstallationPreflight
 from mainspring.workspace.automations import FIRST_MEMBER
 from tests.kit.authoring import Desk
 from tests.kit.house import Bench, document, step
@@ -17,10 +17,10 @@ from tests.kit.house import Bench, document, step
 MAIL_ME = "every Monday at 9 Berlin time email me 'the invoices are due'"
 
 
-def _preflight(bench: Bench, **more: Any) -> HousePreflight:
+def _preflight(bench: Bench, **more: Any) -> InstallationPreflight:
     known = {"has_mail": True, "owner_mail": None, **more}
     allow = known.pop("allow", frozenset())
-    return HousePreflight(bench.house.database, allow, bench.house.lines, **known)
+    return InstallationPreflight(bench.house.database, allow, bench.house.lines, **known)
 
 
 async def _found(bench: Bench, made: dict[str, Any], **more: Any) -> list[tuple[str, str]]:
