@@ -38,6 +38,7 @@ from mainspring.authoring.sketch.triggers import add_happening, named
 from mainspring.authoring.sketch.watching import has_address, watched
 from mainspring.authoring.sketch.wishes import ask_which, chosen_wish, other_note, parts_of
 from mainspring.authoring.sketch.workbench import Workbench
+from mainspring.contracts.plain_names import plain_name
 from mainspring.contracts.registry import Vocabulary
 
 _VERSION = "1.1"
@@ -82,8 +83,9 @@ def _unread(wish: Wish, foreign: Sequence[str], bench: Workbench) -> Sketch:
     )  # fmt: skip
     document = {
         "schema_version": _VERSION,
-        "name": shortened(loose(wish.text), 60) or "Automation",
-        "goal": goal_of(wish.text),
+        "name": shortened(plain_name(loose(wish.text)), 60) or "Automation",
+        # No text with this character can be stored.
+        "goal": goal_of(wish.text.replace("\x00", " ")),
         "triggers": [],
         "metadata": {"created_from_nl": False},
     }
@@ -183,7 +185,7 @@ def _document(
     thinks = any(one.get("action") == "agent_task" for one in bench.steps)
     document: dict[str, Any] = {
         "schema_version": _VERSION,
-        "name": name,
+        "name": plain_name(name) or "Automation",
         "goal": goal_of(request.text),
         "intent": loose(request.text)[:LONGEST] or "-",
     }

@@ -162,7 +162,7 @@ class Workbench:
     def lose(self, said: str, note: str = "") -> None:
         """A part of the request that found no place, with a note on it."""
         self.note(note or f"I did not understand: {quoted(said)}.")
-        if said not in self.misses and len(self.misses) < _MOST_MISSES:
+        if said.strip() and said not in self.misses and len(self.misses) < _MOST_MISSES:
             self.misses.append(said)
 
     def ask_lost(self, document: Mapping[str, Any]) -> None:
