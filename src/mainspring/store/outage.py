@@ -46,7 +46,11 @@ _CONFUSED = (asyncpg.InternalClientError, asyncpg.ProtocolError)
 # Two transactions stood in each other's way; one of them may try again.
 _COLLIDED = (asyncpg.SerializationError, asyncpg.DeadlockDetectedError)
 # Postgres has a code for a full disk and none for a quota; the system's message identifies that.
+# It is looked for only in the primary message of an I/O or internal error: other messages, and
+# the details of any, may quote data.
 _NO_SPACE_WORDS = ("No space left on device", "Disk quota exceeded")
+_INTERNAL_ERROR = "XX000"
+_SYSTEM_ERRORS = "58"
 _REFUSED = (asyncpg.InvalidAuthorizationSpecificationError, asyncpg.InvalidPasswordError)
 
 
@@ -67,12 +71,19 @@ def is_collision(error: BaseException) -> bool:
 def is_storage_full(error: BaseException) -> bool:
     """Whether a write failed because there is no space left, here or at the database."""
     if isinstance(error, asyncpg.PostgresError):
-        return isinstance(error, asyncpg.DiskFullError) or any(
-            words in str(error) for words in _NO_SPACE_WORDS
-        )
+        return isinstance(error, asyncpg.DiskFullError) or _says_no_space(error)
     if isinstance(error, OSError):
         return error.errno in NO_SPACE
     return isinstance(error, StorageFull)
+
+
+def _says_no_space(error: asyncpg.PostgresError) -> bool:
+    state = error.sqlstate or ""
+    if state != _INTERNAL_ERROR and not state.startswith(_SYSTEM_ERRORS):
+        return False
+    # ``str(error)`` would add the detail and the hint.
+    message = str(error.args[0]) if error.args else ""
+    return any(words in message for words in _NO_SPACE_WORDS)
 
 
 def unavailable() -> Upstream:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import asyncpg
 import pytest
 
-from mainspring.contracts.errors import Clash, Problem, StorageFull, Upstream
+from mainspring.contracts.errors import Clash, Fault, Problem, StorageFull, Upstream
 from mainspring.store.batch import GroupWriter, Patience
 from mainspring.store.database import Database, Dedicated
 
@@ -118,6 +118,31 @@ async def test_what_the_database_cannot_do_is_told_plainly(
         assert isinstance(answer, kind)
         assert (answer.code, answer.retryable) == (code, True)
         assert str(error) not in str(answer.as_dict())
+
+
+async def test_data_that_names_a_full_disk_is_refused_and_not_retried(database: Database) -> None:
+    await database.execute("CREATE TABLE names (name text PRIMARY KEY)")
+    flushed = 0
+
+    async def flush(connection: Dedicated, units: Sequence[str]) -> Sequence[str]:
+        nonlocal flushed
+        flushed += 1
+        if flushed > 4:
+            # A writer that repeats this for ever would never close.
+            return units
+        await connection.executemany("INSERT INTO names VALUES ($1)", [(one,) for one in units])
+        return units
+
+    writer: GroupWriter[str, str] = GroupWriter(database, flush)
+    try:
+        async with asyncio.timeout(20):
+            await writer.write("No space left on device")
+            with pytest.raises(Fault) as refused:
+                await writer.write("No space left on device")
+    finally:
+        await writer.aclose()
+    assert refused.value.code == "database_error"
+    assert not await database.storage.is_full(database)
 
 
 async def test_a_group_that_may_wait_takes_along_who_comes_meanwhile(database: Database) -> None:

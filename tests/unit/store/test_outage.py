@@ -19,6 +19,7 @@ from mainspring.store.outage import (
     database_problem,
     is_collision,
     is_lost_connection,
+    is_storage_full,
     logged_problem,
     unavailable,
 )
@@ -126,3 +127,31 @@ def test_two_that_met_are_told_as_that_and_not_logged(caplog: pytest.LogCaptureF
     assert isinstance(told, Clash)
     assert (told.code, told.retryable) == ("database_collision", True)
     assert caplog.text == ""
+
+
+def _of_server(sqlstate: str, message: str, detail: str = "") -> asyncpg.PostgresError:
+    """An error as the driver makes it from what the server sends."""
+    made: asyncpg.PostgresError = asyncpg.PostgresError.new(
+        {"S": "ERROR", "C": sqlstate, "M": message, "D": detail}
+    )
+    return made
+
+
+@pytest.mark.parametrize("words", ["No space left on device", "Disk quota exceeded"])
+@pytest.mark.parametrize("sqlstate", ["53100", "58030", "58000", "XX000"])
+def test_a_full_disk_is_recognised_by_code_and_message(sqlstate: str, words: str) -> None:
+    error = _of_server(sqlstate, f'could not write to file "base/5/16384": {words}')
+    assert is_storage_full(error)
+
+
+@pytest.mark.parametrize("words", ["No space left on device", "Disk quota exceeded"])
+def test_data_that_an_error_quotes_is_not_taken_for_a_full_disk(words: str) -> None:
+    quoted = f"Key (name)=({words}) already exists."
+    for error in (
+        _of_server("23505", "duplicate key value violates unique constraint", quoted),
+        _of_server("XX000", "unexpected data beyond EOF", quoted),
+        _of_server("58030", "could not read block 1", quoted),
+        _of_server("22P02", f'invalid input syntax for type integer: "{words}"'),
+        _of_server("P0001", words),
+    ):
+        assert not is_storage_full(error), error
