@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -23,6 +23,7 @@ from mainspring.contracts.errors import (
 from mainspring.contracts.integration import Broken, Integration, Item, Portion
 from mainspring.contracts.limits import Limits
 from mainspring.integrations.github import integration
+from mainspring.integrations.github.sources import INPUT, from_request
 from tests.kit.doubles.github import TOKEN, GitHubDouble, Repository, answer, github_double, told
 from tests.kit.scripted import http_answer
 from tests.kit.visits import visiting
@@ -32,6 +33,7 @@ REF = {"owner": "octo", "repo": "hello"}
 ISSUE = {**REF, "title": "The door does not close"}
 LIMITS = Limits(http_response_bytes=400_000)
 OLD = "2024-01-01T00:00:00Z"
+NOW = datetime(2026, 6, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -387,6 +389,28 @@ async def test_a_search_for_both_kinds_goes_on_with_the_one_that_has_more(visit:
     assert len(visit.double.requests) == before + 1
     refs = {one.source_ref for one in items(first) + items(second)}
     assert len(refs) == 80
+
+
+async def test_the_longest_query_that_is_accepted_can_be_searched_for(visit: Visit) -> None:
+    visit.double.issue(REPO, 1, "2026-01-01T00:00:00Z")
+    most = INPUT["properties"]["query"]["maxLength"]
+    query = f"repo:{REPO} {'word ' * 60}"[:most]
+    assert len(items(await visit.search(query=query))) == 1
+    assert len(from_request(f"repo:{REPO} {'word ' * 60}", NOW)["query"]) <= most
+    named = '"' + '" "'.join("x" * 99 for _ in range(3)) + '"'
+    assert len(from_request(f"open issues and prs in {REPO} {named}", NOW)["query"]) <= most
+
+
+@pytest.mark.parametrize(
+    "old", [{"page": 2, "size": 50, "brought": 50}, {"places": "x", "brought": 50}]
+)
+async def test_a_search_whose_cursor_has_an_older_shape_begins_anew(
+    visit: Visit, old: dict[str, Any]
+) -> None:
+    for number in range(1, 4):
+        visit.double.issue(REPO, number, f"2026-01-0{number}T00:00:00Z")
+    found = items(await visit.search(old, query=f"repo:{REPO} is:issue", limit=51))
+    assert [one.frontmatter["number"] for one in found] == [3, 2, 1]
 
 
 async def test_a_retired_version_of_the_api_asks_for_an_update(visit: Visit) -> None:

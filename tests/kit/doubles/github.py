@@ -15,6 +15,7 @@ from tests.kit.scripted import ScriptedDouble, http_answer, serving
 TOKEN = "gho_16C7e42F292c6912E7710c838347Ae178B4a"
 JSON = "Content-Type: application/json; charset=utf-8"
 MOST_PER_PAGE = 100
+MOST_SEARCHED = 256
 _KINDS = {
     "issue": {"is:issue", "type:issue"},
     "pr": {"is:pr", "is:pull-request", "type:pr"},
@@ -164,6 +165,9 @@ class GitHubDouble(ScriptedDouble):
         if not wanted:
             missing = {"resource": "Search", "field": "q", "code": "missing"}
             return told(422, "Validation Failed", errors=[missing])
+        if len(query["q"]) > MOST_SEARCHED:
+            long = {"resource": "Search", "field": "q", "code": "invalid"}
+            return told(422, "Validation Failed", errors=[long])
         # The rule for GitHub App user tokens, which no client can tell it is not subject to.
         kinds = [kind for kind, names in _KINDS.items() if names & {one.lower() for one in wanted}]
         if not kinds:

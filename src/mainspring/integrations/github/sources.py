@@ -20,6 +20,8 @@ from mainspring.integrations.github.refusals import NAME, Asked
 
 _USUAL: Final = 50
 _PAGE: Final = 50
+# GitHub accepts 256 characters, and a query that names no kind gets one appended.
+_MOST_QUERY: Final = 256 - len(" is:issue")
 _INCOMPLETE: Final = "GitHub took too long to look everywhere, so some may be missing."
 INPUT: Final = object_schema(
     {
@@ -28,7 +30,7 @@ INPUT: Final = object_schema(
             "description": "As in GitHub's search: repo:octo/hello is:open label:bug door. Without "
             "is:issue or is:pr, both kinds are looked for.",
             "minLength": 1,
-            "maxLength": 256,
+            "maxLength": _MOST_QUERY,
         },
         "limit": {
             "type": "integer",
@@ -58,6 +60,9 @@ def searched(github: GitHub) -> Source:
         ctx: CallContext, given: Mapping[str, Any], cursor: Mapping[str, Any] | None
     ) -> Portion:
         limit = int(given.get("limit", _USUAL))
+        if not isinstance((cursor or {}).get("places"), list):
+            # A cursor of an earlier version: the search begins anew.
+            cursor = None
         brought = int((cursor or {}).get("brought", 0))
         entries: list[Any] = []
         following: list[list[Any]] = []
@@ -139,7 +144,7 @@ def from_request(request: str, now: datetime) -> dict[str, Any]:
     """A search from a sentence such as: open pull requests in octo/hello of the last 7 days."""
     qualified = _QUALIFIED.findall(request)
     if qualified:
-        return {"query": request.strip()[:256]}
+        return {"query": request.strip()[:_MOST_QUERY]}
     low = request.lower()
     found = [word for pattern, word in _WORDS if re.search(pattern, low)]
     if {"is:pr", "is:issue"} <= set(found):
@@ -153,7 +158,7 @@ def from_request(request: str, now: datetime) -> dict[str, Any]:
         found.insert(found.index("is:merged") + 1, "is:pr")
     if not found or found in (["is:open"], ["is:closed"]):
         raise _unclear()
-    return {"query": " ".join(found)[:256]}
+    return {"query": " ".join(found)[:_MOST_QUERY]}
 
 
 def _since(low: str, now: datetime) -> datetime | None:
