@@ -8,6 +8,7 @@ write-ahead log.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import math
 import shutil
@@ -50,6 +51,7 @@ class Storage:
         self._probe_at = -math.inf
         self._probe_failed = False
         self._full = False
+        self._probing = asyncio.Lock()
 
     def note_failure(self) -> None:
         """A write has failed for lack of space."""
@@ -58,13 +60,20 @@ class Storage:
 
     async def is_full(self, database: Asking) -> bool:
         """Whether writes fail; asks the database, if it was not asked lately."""
-        now = time.monotonic()
-        if now >= self._probe_at:
-            self._probe_failed = await _probe_fails(database)
-            now = time.monotonic()
-            self._probe_at = now + (_FULL_SECONDS if self._probe_failed else _PROBE_SECONDS)
-        self._know(full=self._probe_failed or now < self._failed_at + _REMEMBERED_SECONDS)
+        if time.monotonic() >= self._probe_at:
+            await self._probe(database)
+        remembered = time.monotonic() < self._failed_at + _REMEMBERED_SECONDS
+        self._know(full=self._probe_failed or remembered)
         return self._full
+
+    async def _probe(self, database: Asking) -> None:
+        """Callers at the same time share one probe; if it is cancelled, the next one asks."""
+        async with self._probing:
+            if time.monotonic() < self._probe_at:
+                return
+            failed = await _probe_fails(database)
+            self._probe_failed = failed
+            self._probe_at = time.monotonic() + (_FULL_SECONDS if failed else _PROBE_SECONDS)
 
     def _know(self, *, full: bool) -> None:
         """One line when there is no space any more, and one when there is again."""

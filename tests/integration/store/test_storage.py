@@ -68,6 +68,28 @@ async def test_the_database_is_not_asked_by_everybody_who_wants_to_know(
     assert not await database.storage.is_full(database)
 
 
+async def test_callers_at_the_same_time_share_one_probe(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await database.execute("CREATE SEQUENCE probes")
+    monkeypatch.setattr(storage, "_PROBE", "SELECT nextval('probes')")
+    found = await asyncio.gather(*(database.storage.is_full(database) for _ in range(8)))
+    assert found == [False] * 8
+    assert await database.fetchval("SELECT last_value FROM probes") == 1
+
+
+async def test_a_cancelled_probe_does_not_stop_the_next_caller(database: Database) -> None:
+    asking = asyncio.create_task(database.storage.is_full(database))
+    await asyncio.sleep(0)
+    waiting = asyncio.create_task(database.storage.is_full(database))
+    await asyncio.sleep(0)
+    asking.cancel()
+    async with asyncio.timeout(20):
+        assert not await waiting
+    with pytest.raises(asyncio.CancelledError):
+        await asking
+
+
 @pytest.mark.parametrize(
     "words", ["No space left on device", "Disk quota exceeded"], ids=["space", "quota"]
 )
