@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from mainspring.contracts.errors import Denied, Finding, Problem
@@ -25,8 +26,9 @@ from mainspring.workspace.people.addresses import address_of_maker, address_of_m
 if TYPE_CHECKING:
     from uuid import UUID
 
-    from mainspring.contracts.capability import Capability
+    from mainspring.contracts.capability import Route
     from mainspring.contracts.context import Transaction
+    from mainspring.contracts.integration import Integration
     from mainspring.contracts.registry import Vocabulary
     from mainspring.gate.connected.lines import Lines
     from mainspring.store.database import Database
@@ -126,27 +128,32 @@ class InstallationPreflight:
         self, calls: list[Call], words: Vocabulary, whose: Whose
     ) -> list[Finding]:
         """Integrations that a step goes over and that its owner has not connected."""
-        over = [
-            (at, known, config)
-            for at, name, config in calls
-            if (known := words.capabilities.get(name)) is not None and known.annotations.route
-        ]
-        if not over or self._lines is None:
+        needs = [need for call in calls if (need := self._need(words, *call)) is not None]
+        if not needs:
             return []
         space = whose.workspace_id
+        named = frozenset().union(*(need.route.secrets for need in needs))
         async with Walled(self._database, space).acquire() as tx:
             owner = await _owner(tx, whose)
             if owner is None:
                 return []
-            found = [await self._unconnected(tx, space, owner, *one) for one in over]
+            kept = {row["name"] for row in await tx.fetch(_SECRETS, space, owner, sorted(named))}
+        # The connection is back in its pool: this takes one of the other pool.
+        pairs = {(need.route.owner_id or owner, need.integration.id) for need in needs}
+        accounts = {one: await rows.usable(self._database, space, *one) for one in pairs}
+        found = [
+            _unconnected(need, accounts[need.route.owner_id or owner, need.integration.id], kept)
+            for need in needs
+        ]
         return [one for one in found if one is not None]
 
-    async def _unconnected(
-        self, tx: Transaction, space: UUID, owner: UUID, at: str, known: Capability,
-        config: Mapping[str, Any],
-    ) -> Finding | None:  # fmt: skip
-        route = known.annotations.route
-        if route is None or route.connection == "none" or self._lines is None:
+    def _need(
+        self, words: Vocabulary, at: str, name: str, config: Mapping[str, Any]
+    ) -> _Need | None:
+        """The integration that a call goes over with a connection; None where it needs none."""
+        known = words.capabilities.get(name)
+        route = None if known is None else known.annotations.route
+        if known is None or route is None or route.connection == "none" or self._lines is None:
             return None
         if known.annotations.secret_arguments & config.keys():
             # The step names the secret that it authenticates with.
@@ -154,19 +161,30 @@ class InstallationPreflight:
         integration = self._lines.shelf.get(route.integration)
         if integration is None or integration.manifest["auth"]["kind"] == "none":
             return None
-        row = await rows.usable(self._database, space, route.owner_id or owner, integration.id)
-        if row is not None and row.state != "sign_in":
-            if row.state != "reconnect":
-                return None
-            detail = f"{integration.name} has to be connected again before this step can run."
-            return Finding(at, detail, "reconnect", _connect(integration.id))
-        if route.connection == "used":
-            needed = route.secrets
-            kept = await tx.fetch(_SECRETS, space, owner, sorted(needed))
-            if not needed or len(kept) == len(needed):
-                return None
-        detail = f"{integration.name} is not connected, so this step would fail."
-        return Finding(at, detail, "not_connected", _connect(integration.id, route.secrets))
+        return _Need(at, route, integration)
+
+
+@dataclass(frozen=True, slots=True)
+class _Need:
+    """A place in a definition, and the integration that its call goes over."""
+
+    at: str
+    route: Route
+    integration: Integration
+
+
+def _unconnected(need: _Need, row: rows.AccountRow | None, kept: set[str]) -> Finding | None:
+    """What is missing, given the owner's connection and the names of the secrets they keep."""
+    route, integration = need.route, need.integration
+    if row is not None and row.state != "sign_in":
+        if row.state != "reconnect":
+            return None
+        detail = f"{integration.name} has to be connected again before this step can run."
+        return Finding(need.at, detail, "reconnect", _connect(integration.id))
+    if route.connection == "used" and route.secrets <= kept:
+        return None
+    detail = f"{integration.name} is not connected, so this step would fail."
+    return Finding(need.at, detail, "not_connected", _connect(integration.id, route.secrets))
 
 
 def _connect(integration: str, secrets: frozenset[str] = frozenset()) -> str:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any
+from uuid import UUID
 
 import pytest
 
 from mainspring.contracts.errors import Invalid
 from mainspring.contracts.preflight import Whose
 from mainspring.gate.preflight import InstallationPreflight
+from mainspring.settings import Settings
+from mainspring.store.database import Connection, Database
 from mainspring.workspace.automations import FIRST_MEMBER
 from tests.kit.authoring import Desk
 from tests.kit.house import Bench, document, step
@@ -86,6 +91,56 @@ async def test_a_step_over_an_integration_that_nobody_connected_is_found(bench: 
     assert await _found(bench, document({**post, "config": named})) == []
     await bench.house.vault.set(bench.drawer, "slack_bot_token", "xoxb-1")
     assert await _found(bench, document(post)) == []
+
+
+class _Watched(Database):
+    """Counts the connections that are taken from its pools, and how many at the same time."""
+
+    taken = held = most = 0
+
+    @asynccontextmanager
+    async def _count(self) -> AsyncIterator[None]:
+        self.taken, self.held = self.taken + 1, self.held + 1
+        self.most = max(self.most, self.held)
+        try:
+            yield
+        finally:
+            self.held -= 1
+
+    @asynccontextmanager
+    async def acquire(self) -> AsyncIterator[Connection]:
+        async with self._count(), super().acquire() as connection:
+            yield connection
+
+    @asynccontextmanager
+    async def inside(self, workspace_id: UUID) -> AsyncIterator[Connection]:
+        async with self._count(), super().inside(workspace_id) as connection:
+            yield connection
+
+
+async def test_many_steps_over_an_integration_take_one_connection_at_a_time(
+    bench: Bench, database_url: str
+) -> None:
+    post = {"channel": "#a", "text": "hello"}
+    issue = {"owner": "octo", "repo": "hello", "title": "x"}
+    steps = [step(f"s{n}", "slack_post", post) for n in range(15)]
+    steps += [step(f"g{n}", "github.open_issue", issue) for n in range(15)]
+    watched = await _Watched.open(Settings(database_url=database_url))
+    assert isinstance(watched, _Watched)
+    whose = Whose(bench.house.workspace_id, author_id=FIRST_MEMBER)
+    words = await bench.house.registry.of(bench.house.workspace_id)
+    preflight = InstallationPreflight(
+        watched, frozenset(), bench.house.lines, has_mail=True, owner_mail=None
+    )
+    try:
+        watched.taken = watched.most = 0
+        found = await preflight.findings(document(*steps), words, whose)
+    finally:
+        await watched.close()
+    assert [one.pointer for one in found] == [f"/plan/{n}" for n in range(30)]
+    assert {one.code for one in found} == {"not_connected"}
+    # One for the owner and their secrets, and one for each of the two integrations.
+    assert (watched.taken, watched.most) == (3, 1)
 
 
 async def test_a_proposal_that_calls_a_refused_address_is_not_ready(bench: Bench) -> None:
