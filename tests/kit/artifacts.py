@@ -38,6 +38,7 @@ class Call:
         self.key = f"{run.id}/{run.step}/1"
         self.tx = tx
         self.client_wait: ClientWait | None = None
+        self.repeated = False
 
     @property
     def http(self) -> Http:

@@ -236,6 +236,11 @@ class CallContext(Protocol):
         ...
 
     @property
+    def repeated(self) -> bool:
+        """Whether an earlier attempt with the same key may have taken effect."""
+        ...
+
+    @property
     def tx(self) -> Transaction:
         """The open transaction of a transactional capability; a Fault for any other."""
         ...

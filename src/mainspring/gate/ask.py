@@ -44,6 +44,8 @@ class Agreed:
     hash: str = ""
     # The connection that it was shown with; None: it goes over none.
     connection: Mapping[str, Any] | None = None
+    # An earlier attempt to send it failed, and it was pending again after that.
+    repeated: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +95,16 @@ class Ask:
             return f"call/{self.id}"
         item = f"/{self.run.item}" if self.run.item else ""
         return f"{self.run.id}/{self.run.step}{item}/{self.name or self.number}"
+
+    @property
+    def repeated(self) -> bool:
+        """Whether an earlier attempt with the same key may have taken effect."""
+        if self.agreed is not None:
+            return self.agreed.repeated
+        if self.run is None:
+            # Such a call has a new id, and so a new key, each time.
+            return False
+        return self.token is not None or self.run.attempt > 1 or self.fence > 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -89,6 +89,8 @@ class GateContext:
     # How its run was meant: live, verify or dry_run.
     mode: str = "live"
     client_wait: ClientWait | None = None
+    # Whether an earlier attempt with the same key may have taken effect: yes, unless it is known.
+    repeated: bool = True
     spent: Decimal = field(default=Decimal(0))
 
     @property

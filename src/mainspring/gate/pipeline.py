@@ -394,7 +394,7 @@ class Pipeline:
             partial(self._owner_address, ask), ask.posture.model or "",
             partial(self._metered, passage), tx, out.account, visit.connect,
             confirm=self._confirming(passage), agency=self._agency(passage),
-            mode=ask.posture.mode, client_wait=ask.client_wait,
+            mode=ask.posture.mode, client_wait=ask.client_wait, repeated=ask.repeated,
         )  # fmt: skip
         try:
             returned = await work(context)

@@ -381,7 +381,9 @@ def _made(
         made, hosts = replace(made, capability=name, arguments=arguments), doing.annotations.hosts
     if ask.run is not None and (doing.write is None or not doing.write.safe):
         raise _needs_a_person(f"{doing.id} is not on the list of safe writes")
-    agreed_to = Agreed(row["id"], hosts, row["bound_hash"].hex(), row["connection"])
+    # One that is being sent already has lost what its earlier attempt left in ``error``.
+    repeated = row["error"] is not None or row["stands"] == "sending"
+    agreed_to = Agreed(row["id"], hosts, row["bound_hash"].hex(), row["connection"], repeated)
     return replace(made, agreed=agreed_to), doing
 
 

@@ -281,6 +281,23 @@ async def test_nothing_that_was_sent_before_a_run_began_is_looked_through() -> N
     assert asked == [("GET", "/gmail/v1/users/me/messages"), tuple(SEND.split(" "))]
 
 
+@pytest.mark.parametrize("person", ["list@example.com", "o'brien@example.com"])
+async def test_a_first_attempt_is_sent_without_a_search(person: str) -> None:
+    """A hundred mails to one address cost a hundred requests, and not thousands."""
+    given = {"to": [person], "subject": "Hello", "body": "x"}
+    async with visit() as one:
+        keys = [f"{new_id()}/send/{number}" for number in range(5)]
+        for key in keys:
+            first = replace(one.ctx, key=key, repeated=False)
+            await one.built.capabilities[0].handler(first, given)
+        asked = [f"{one.method} {one.path}" for one in one.double.asked]
+        assert asked == [SEND] * 5
+        # The last of them once more, by a worker that took the run over.
+        again = replace(one.ctx, key=keys[-1], repeated=True)
+        assert await one.built.capabilities[0].handler(again, given) == {"message_id": "sent5"}
+    assert len(one.double.sent) == 5
+
+
 async def test_what_was_not_sent_is_said_and_what_nobody_knows_is_not() -> None:
     async with visit() as one:
         given = {"to": ["noah@example.com"], "subject": "Hello", "body": "x"}

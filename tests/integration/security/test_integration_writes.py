@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
@@ -18,13 +19,14 @@ from uuid import UUID
 import pytest
 
 from mainspring.contracts.context import Actor
-from mainspring.contracts.errors import Denied
+from mainspring.contracts.errors import Denied, ReconnectNeeded
 from mainspring.contracts.ids import new_id
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.roles import Role
 from mainspring.gate.direct import Visitor
 from mainspring.gate.installs import install_id_of
 from mainspring.gate.run_tokens import find_pass
+from mainspring.integrations.gmail.compose import CALL_HEADER, call_id
 from mainspring.vocabulary import build_registry
 from mainspring.wiring import build_house
 from mainspring.workspace.automations import FIRST_MEMBER
@@ -59,6 +61,7 @@ TOKENS = {
     "gmail": google.TOKEN, "calendar": google.TOKEN, "github": github.TOKEN,
     "slack": slack.TOKEN, "linear": linear.TOKEN,
 }  # fmt: skip
+SEND = "POST /upload/gmail/v1/users/me/messages/send"
 POLICIES = ("always_draft", "auto_confirm_safe")
 
 
@@ -244,6 +247,42 @@ async def test_no_client_or_token_of_a_run_writes_and_a_person_does_it_once(benc
         asked = here.doubles["linear"]
         made["linear"] = sum(b"mutation" in request for request in asked.requests)
         assert made == dict.fromkeys(here.doubles, 1)
+
+
+async def test_a_mail_is_searched_for_only_where_its_draft_was_tried_before(bench: Bench) -> None:
+    async with _five(bench) as here:
+        mailbox = here.doubles["gmail"]
+        assert isinstance(mailbox, gmail.GmailDouble)
+        mails = [step("mail", "gmail.send_email", dict(WRITES["gmail.send_email"]))]
+        looped = step("all", "for_each", {"items": [1, 2, 3], "steps": mails})
+        run = await here.ended(document(looped, name="mails"))
+        drafts = await here.bench.house.database.fetch(
+            "SELECT id FROM drafts WHERE run_id = $1 ORDER BY id", run["id"]
+        )
+
+        async def confirmed(draft_id: UUID) -> dict[str, Any]:
+            found: dict[str, Any] = await here.bench.house.gate.direct(
+                here.owner, "confirm_action", {"draft_id": str(draft_id)}
+            )
+            return found
+
+        first, second, third = (row["id"] for row in drafts)
+        await confirmed(first)
+        await confirmed(second)
+        assert [one.method for one in mailbox.asked] == ["POST", "POST"]
+
+        # Gmail refuses the third, so that its draft waits; it has left all the same.
+        mailbox.planned = {SEND: [google.scope_missing()]}
+        with pytest.raises(ReconnectNeeded):
+            await confirmed(third)
+        mark = {"To": "noah@example.com", CALL_HEADER: call_id(f"draft/{third}")}
+        mailbox.put("left", "left", gmail.leaf("text/plain", b"x", **mark), at=int(time.time()),
+                    labels=("SENT",))  # fmt: skip
+        await here.bench.house.database.execute(
+            "UPDATE integration_connections SET state = 'ready' WHERE integration = 'gmail'"
+        )
+        assert (await confirmed(third))["result"] == {"message_id": "left"}
+        assert len(mailbox.sent) == 2
 
 
 @asynccontextmanager

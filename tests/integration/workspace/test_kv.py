@@ -44,6 +44,7 @@ class Context:
     clock: Clock = field(default_factory=SystemClock)
     key: str = "run/step/1"
     client_wait: ClientWait | None = None
+    repeated: bool = False
 
     @property
     def http(self) -> Http:

@@ -67,6 +67,7 @@ class Context:
     http: Upstreams
     key: str = "run/step/1"
     client_wait: ClientWait | None = None
+    repeated: bool = False
     actor: Actor = field(default_factory=lambda: Actor(UUID(int=1), "run", UUID(int=2)))
     run: RunRef | None = None
     clock: Clock = field(default_factory=Noon)

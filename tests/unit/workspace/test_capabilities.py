@@ -58,6 +58,7 @@ class Context:
     clock: Clock = field(default_factory=SystemClock)
     key: str = "k"
     client_wait: ClientWait | None = None
+    repeated: bool = False
     tx: Transaction = field(default_factory=NoDatabase)
 
     @property

@@ -91,10 +91,13 @@ async def _before_sending(
     """Whether this very mail has left already, and what it answers. Nothing leaves here."""
     thread_id = arguments.get("thread_id")
     try:
-        search = sent_search(ctx.key, arguments)
-        sent = await gmail.sent_with(ctx.http, search, CALL_HEADER, call)
-        if sent is not None or thread_id is None:
-            return sent, None
+        if ctx.repeated:
+            search = sent_search(ctx.key, arguments)
+            sent = await gmail.sent_with(ctx.http, search, CALL_HEADER, call)
+            if sent is not None:
+                return sent, None
+        if thread_id is None:
+            return None, None
         return None, answered(await gmail.outline(ctx.http, thread_id))
     except Missing as problem:
         detail = "There is no such thread in this mailbox."

@@ -1,0 +1,39 @@
+"""A call on its way to its handler: whether it may have taken effect before."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from mainspring.contracts.context import Actor, RunRef
+from mainspring.contracts.ids import new_id
+from mainspring.gate.ask import Agreed, Ask
+from mainspring.gate.budget import ENDLESS, Purse
+from mainspring.gate.policy import Posture
+
+RUN = RunRef(new_id(), new_id(), "send")
+
+
+def _ask(run: RunRef | None, fence: int = 1) -> Ask:
+    actor = Actor(new_id(), "member" if run is None else "run", new_id())
+    return Ask("a.b", {}, actor, run, 1, Posture(()), Purse(ENDLESS), fence, id=new_id())
+
+
+@pytest.mark.parametrize(
+    ("ask", "repeated"),
+    [
+        (_ask(RUN), False),
+        (_ask(replace(RUN, attempt=2)), True),
+        # Another worker has taken the run over.
+        (_ask(RUN, fence=2), True),
+        # A program repeats a call whose answer it has lost, within one attempt of its step.
+        (replace(_ask(RUN), token=b"x"), True),
+        # A person's call has an id of its own each time.
+        (_ask(None, fence=0), False),
+        (replace(_ask(RUN, fence=2), agreed=Agreed(new_id(), None)), False),
+        (replace(_ask(None), agreed=Agreed(new_id(), None, repeated=True)), True),
+    ],
+)
+def test_a_call_that_may_have_been_made_before_says_so(ask: Ask, repeated: bool) -> None:
+    assert ask.repeated is repeated
