@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 
 from mainspring.contracts.capability import Capability
 from mainspring.contracts.limits import Limits
+from mainspring.definition.json_schema.check import check_schema
 from mainspring.definition.json_schema.keywords import subschemas
 from mainspring.definition.json_schema.published import flat, opened, published
 from mainspring.wiring import build_registry
@@ -92,6 +94,78 @@ def test_the_arguments_of_every_alternative_are_offered() -> None:
     }
     assert made["required"] == ["space", "kind"]
     assert not [key for key in COMPOSED if key in made]
+
+
+@pytest.mark.parametrize("address", ["", "http://e.example/s"], ids=["own", "foreign"])
+def test_references_that_lead_back_are_followed_once(address: str) -> None:
+    """The foreign address leads to a schema that ends, so such a schema is accepted."""
+    again = {"$ref": f"{address}#/$defs/a"}
+    schema: dict[str, Any] = {
+        "$id": "http://r.example/s",
+        "type": "object",
+        "properties": {},
+        "$defs": {
+            "a": {"properties": {"n": {"type": "integer"}}, "anyOf": [again] * 6},
+            "e": {"$id": "http://e.example/s", "$defs": {"a": {"type": "object"}}},
+        },
+        "anyOf": [{"$ref": "#/$defs/a"}],
+    }
+    assert not address or check_schema(schema, Limits()) == []
+
+    begun = time.thread_time()
+    made, _ = flat(schema)
+
+    assert time.thread_time() - begun < 0.5
+    assert made["properties"] == {"n": {"type": "integer"}}
+
+
+@pytest.mark.parametrize(
+    "reference",
+    ["http://e.example/s#/$defs/a", "#/$defs/e/$defs/a", "#/$defs/b%61r", "#/$defs/e", "#anchor"],
+)
+def test_a_reference_that_is_not_to_an_own_definition_stands_for_any_object(
+    reference: str,
+) -> None:
+    wrong = {"required": ["wrong"], "properties": {"wrong": {"type": "string"}}}
+    made, _ = flat(
+        {
+            "type": "object",
+            "$defs": {
+                "a": wrong,
+                "b%61r": wrong,
+                "e": {"$id": "http://e.example/s", "$defs": {"a": {"type": "object"}}, **wrong},
+            },
+            "anyOf": [
+                {"required": ["id"], "properties": {"id": {"type": "integer"}}},
+                {"$ref": reference},
+            ],
+            "unevaluatedProperties": False,
+        }
+    )
+
+    assert made["properties"] == {"id": {"type": "integer"}}
+    assert jsonschema_rs.is_valid({**made, "$defs": {}}, {"other": 1})
+
+
+@pytest.mark.parametrize(("count", "offered"), [(254, 256), (255, 1)])
+def test_a_schema_of_very_many_alternatives_is_an_open_object(count: int, offered: int) -> None:
+    """256 branches are read: these, the one that holds them, and the one beside it."""
+    alternatives = [{"properties": {f"p{number}": {}}} for number in range(count)]
+    made, _ = flat(
+        {
+            "type": "object",
+            "description": "Kept.",
+            "properties": {"kind": {"type": "string"}},
+            "required": ["kind"],
+            "anyOf": [{"oneOf": alternatives}],
+            "allOf": [{"required": ["size"], "properties": {"size": {}}}],
+        }
+    )
+
+    assert not [key for key in COMPOSED if key in made]
+    assert (made["type"], made["description"]) == ("object", "Kept.")
+    assert len(made["properties"]) == offered
+    assert jsonschema_rs.is_valid(made, {"kind": "x", "size": 1, "other": 1})
 
 
 def test_an_object_that_takes_any_member_says_so() -> None:

@@ -7,7 +7,8 @@ full one accepts; the server still validates every call against the full one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from mainspring.definition.json_schema.keywords import SCHEMA, SCHEMA_LIST, SCHEMA_MAP
@@ -30,8 +31,13 @@ _SAYS_MEMBERS: Final = frozenset(
     }
 )  # fmt: skip
 _ALTERNATIVES: Final = ("oneOf", "anyOf")
+_COMPOSITIONS: Final = (*_ALTERNATIVES, "allOf")
+# A composition of more than these is not read.
+_MOST_BRANCHES: Final = 256
+_OWN_DEFINITION: Final = re.compile(r"#/\$defs/([^/~%]+)")
+_ANY: Final[Mapping[str, Any]] = {}
 # Refused at the top level of a tool's input.
-_REFUSED: Final = frozenset({*_ALTERNATIVES, "allOf", "not", "enum", "const"})
+_REFUSED: Final = frozenset({*_COMPOSITIONS, "not", "enum", "const"})
 # A branch with nothing else can be told in a sentence.
 _TELLABLE: Final = frozenset({"required", "properties", "type", "title", "description"})
 
@@ -55,18 +61,22 @@ def flat(schema: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
     kept = {key: value for key, value in shown.items() if key not in _REFUSED}
     if len(kept) == len(shown):
         return kept, ""
-    found = [list(_branches(shown, shown.get(key), 0)) for key in _ALTERNATIVES]
+    # It speaks of members that the lost composition has.
+    kept.pop("unevaluatedProperties", None)
+    found = [_branches(shown, shown.get(key, ())) for key in _ALTERNATIVES]
     groups = [group for group in found if group]
-    always = list(_branches(shown, shown.get("allOf"), 0))
+    always = _branches(shown, shown.get("allOf", ()))
     everywhere = [branch for group in (*groups, always) for branch in group]
+    if len(everywhere) > _MOST_BRANCHES:
+        return {"type": "object", **kept}, ""
     properties = _merged(shown.get("properties", {}), everywhere)
-    required = list(shown.get("required", ()))
+    required = dict.fromkeys(shown.get("required", ()))
     for names in (*map(_required, always), *(_in_all(group) for group in groups)):
-        required += [name for name in names if name not in required]
+        required |= dict.fromkeys(names)
     if properties:
         kept["properties"] = properties
     if required:
-        kept["required"] = required
+        kept["required"] = list(required)
     rules = (_rule(shown.get(key)) for key in _ALTERNATIVES)
     return {"type": "object", **kept}, " ".join(rule for rule in rules if rule)
 
@@ -104,24 +114,34 @@ def _open_object(schema: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**schema, "additionalProperties": True}
 
 
-def _branches(root: Mapping[str, Any], listed: Any, depth: int) -> Iterator[Mapping[str, Any]]:
-    """The object schemas of one composition, those composed of others included."""
-    for branch in listed if isinstance(listed, Sequence) and depth < 8 else ():
-        found = _followed(root, branch)
-        if isinstance(found, Mapping):
-            yield found
-            for key in (*_ALTERNATIVES, "allOf"):
-                inner = _branches(root, found.get(key), depth + 1)
-                # What one branch of a branch requires is not required by the whole.
-                yield from ({**one, "required": []} for one in inner)
+def _branches(root: Mapping[str, Any], listed: Sequence[Any]) -> list[Mapping[str, Any]]:
+    """The object schemas of one composition, those composed of others included, each once."""
+    found: list[Mapping[str, Any]] = []
+    seen: set[int] = set()
+    waiting = [(branch, True) for branch in reversed(listed)]
+    while waiting:
+        branch, is_direct = waiting.pop()
+        node = _followed(root, branch)
+        if id(node) in seen:
+            continue
+        seen.add(id(node))
+        # What one branch of a branch requires is not required by the whole.
+        found.append(node if is_direct else {**node, "required": []})
+        inner = [one for key in _COMPOSITIONS for one in node.get(key, ())]
+        waiting += [(one, False) for one in reversed(inner)]
+    return found
 
 
-def _followed(root: Mapping[str, Any], branch: Any) -> Any:
+def _followed(root: Mapping[str, Any], branch: Any) -> Mapping[str, Any]:
+    """The schema of a branch; any object where it cannot be read in the context of the root.
+
+    What an embedded resource refers to is relative to that resource, so it is not read.
+    """
     reference = branch.get("$ref") if isinstance(branch, Mapping) else None
-    if not isinstance(reference, str):
-        return branch
-    _, _, name = reference.partition("#/$defs/")
-    return root.get("$defs", {}).get(name)
+    if isinstance(reference, str):
+        own = _OWN_DEFINITION.fullmatch(reference)
+        branch = own and root.get("$defs", {}).get(own[1])
+    return branch if isinstance(branch, Mapping) and "$id" not in branch else _ANY
 
 
 def _merged(
@@ -147,7 +167,9 @@ def _required(branch: Mapping[str, Any]) -> Sequence[str]:
 
 
 def _in_all(group: Sequence[Mapping[str, Any]]) -> list[str]:
-    return [name for name in _required(group[0]) if all(name in _required(one) for one in group)]
+    first, *others = map(_required, group)
+    common = set(first).intersection(*others)
+    return [name for name in first if name in common]
 
 
 def _rule(branches: Any) -> str:
