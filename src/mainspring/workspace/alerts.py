@@ -39,8 +39,9 @@ _HOLD = """
     WHERE e.failing OR a.failures > 0
     ORDER BY a.workspace_id, a.id FOR NO KEY UPDATE OF a
 """
-# Whoever starts a run by hand sees how it ends, and a body that does not fit is the
-# sender's doing: neither says that the automation is broken. A cancelled run says nothing.
+# Whoever starts a run by hand sees how it ends, and a body that does not fit or a text that is
+# too long for a filter is the sender's doing: none of these says that the automation is broken,
+# and senders must not be able to pause it. A cancelled run says nothing.
 # They are in a row as they ended, and a slow one ends after a quick one that began later; by
 # their ids, which have an index, enough of the latest are taken to find that row among them.
 _IN_ROW = """
@@ -50,7 +51,8 @@ _IN_ROW = """
           AND ($3::timestamptz IS NULL OR created_at > $3)
           AND status IN ('succeeded', 'failed', 'timed_out', 'dead')
           AND trigger_type <> 'manual' AND replay_of IS NULL
-          AND NOT (trigger_type = 'webhook' AND reason IS NOT DISTINCT FROM 'invalid_inputs')
+          AND NOT (reason IS NOT DISTINCT FROM 'invalid_inputs' AND (trigger_type = 'webhook'
+            OR coalesce(error ->> 'code', '') IN ('filter_text_unread', 'filter_too_costly')))
         ORDER BY id DESC LIMIT $4 + 100
     ) AS latest
     ORDER BY finished_at DESC, id DESC LIMIT $4

@@ -24,6 +24,7 @@ from mainspring.workspace.alerts import failures_in_row, take_mail
 from mainspring.workspace.automations import set_state
 from mainspring.workspace.inbox import notifications
 from mainspring.workspace.states import acknowledge
+from tests.kit.events import ECHO, listen, match_all, runs_of, tell
 from tests.kit.house import PATIENCE, Bench, document, step
 from tests.kit.mail import Post, mail_server, read_letter
 
@@ -279,6 +280,50 @@ async def test_a_body_that_does_not_fit_never_pauses_but_a_schedule_does(bench: 
         assert (found["state"], found["failures"]) == ("active", 1)
         await bench.house.database.execute("UPDATE runs SET trigger_type = 'schedule'")
         await story.ends(automation_id, trigger_id)
+        assert (await story.automation(automation_id))["state"] == "paused"
+
+
+@pytest.mark.parametrize(
+    ("filters", "text", "code"),
+    [
+        ({"text": {"regex": r"\p{L}+ \p{L}+"}}, "!" * 2_000, "filter_text_unread"),
+        (
+            {"$or": [{"text": {"regex": f"(a|b)*c{number}"}} for number in range(90)]},
+            "ab" * 100_000,
+            "filter_too_costly",
+        ),
+    ],
+)
+async def test_texts_too_long_for_a_filter_are_told_but_never_pause(
+    bench: Bench, filters: dict[str, Any], text: str, code: str
+) -> None:
+    """A sender must not be able to switch off an automation that listens."""
+    async with _story(bench, in_row=2) as story:
+        automation_id = await listen(bench, "listening", "mail.came", filters)
+        for _ in range(3):
+            await tell(bench.house, "mail.came", {"text": text})
+        await match_all(bench.house)
+        await story.told()
+        runs = await runs_of(bench.house, automation_id)
+        assert [(run["status"], run["error"]["code"]) for run in runs] == [("failed", code)] * 3
+        found = await story.automation(automation_id)
+        assert (found["state"], found["failures"]) == ("active", 0)
+        (alert,) = await story.inbox()
+        assert "3 runs have failed" in alert["message"]
+        assert await story.due() == 1
+
+
+async def test_fixed_inputs_that_do_not_fit_pause_an_automation_that_listens(
+    bench: Bench,
+) -> None:
+    schema = {"type": "object", "required": ["to"], "properties": {"to": {"type": "string"}}}
+    async with _story(bench, in_row=2) as story:
+        automation_id = await listen(
+            bench, "needs", "mail.came", None, ECHO, inputs={"schema": schema}
+        )
+        await tell(bench.house, "mail.came", {}, {})
+        await match_all(bench.house)
+        await story.told()
         assert (await story.automation(automation_id))["state"] == "paused"
 
 
