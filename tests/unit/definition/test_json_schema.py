@@ -14,6 +14,7 @@ import pytest
 
 from mainspring.contracts.errors import Invalid
 from mainspring.contracts.limits import Limits
+from mainspring.contracts.object_schema import DIALECT
 from mainspring.definition.json_schema import check_schema, compile_schema
 from tests.kit.runaway import RUNAWAY
 
@@ -337,6 +338,8 @@ def test_a_dialect_from_elsewhere_is_refused_and_never_fetched(nothing_leaves: l
         {"$id": "https://example.org/root", "$ref": "#/$defs/a", "$defs": {"a": {}}},
         {"pattern": "^[\\u0041-\\u005A]{2}\\d+$"},
         {"pattern": "^.{1,200}$", "maxLength": 200},
+        {"properties": {"schema": {"$ref": DIALECT}, "more": {"items": {"$ref": DIALECT}}}},
+        {"allOf": [{"$ref": DIALECT}] * 50},
     ],
 )
 def test_schemas_that_can_be_used_are_accepted(schema: Any) -> None:
@@ -344,13 +347,13 @@ def test_schemas_that_can_be_used_are_accepted(schema: Any) -> None:
     compile_schema(schema, LIMITS)
 
 
-def doubling(levels: int, *, deeper: bool) -> Schema:
+def doubling(levels: int, *, deeper: bool, leaf: Any = None) -> Schema:
     """Each schema uses the next one twice, at the same place or one member deeper."""
     names = {f"a{level}": f"#/$defs/a{level + 1}" for level in range(levels)}
     both: Schema = {name: {"anyOf": [{"$ref": to}, {"$ref": to}]} for name, to in names.items()}
     if deeper:
         both = {name: {"properties": {"x": node}} for name, node in both.items()}
-    return {"$defs": {**both, f"a{levels}": {"type": "string"}}, "$ref": "#/$defs/a0"}
+    return {"$defs": {**both, f"a{levels}": leaf or {"type": "string"}}, "$ref": "#/$defs/a0"}
 
 
 def by_name(schema: Any) -> Any:
@@ -461,6 +464,14 @@ def test_references_to_embedded_schemas_are_followed(
         (doubling(40, deeper=False), "", "schema_too_costly"),
         (doubling(20, deeper=True), "", "schema_too_costly"),
         (by_name(doubling(40, deeper=False)), "", "schema_too_costly"),
+        (doubling(7, deeper=False, leaf={"$ref": DIALECT}), "", "schema_too_costly"),
+        (doubling(7, deeper=False, leaf={"$dynamicRef": f"{DIALECT}#"}), "", "schema_too_costly"),
+        # The compiler would take its own schemas of these names.
+        ({"$defs": {"a": {"$id": DIALECT, "type": "string"}}, "$ref": DIALECT}, "/$defs/a/$id",
+         "schema_identity"),
+        ({"$defs": {"a": {"$id": "https://json-schema.org/draft/2020-12/meta/core"}}},
+         "/$defs/a/$id", "schema_identity"),
+        ({"$id": "https://JSON%2Dschema.org:443/draft/2020-12/schema"}, "/$id", "schema_identity"),
         ({"properties": {f"p{number}": {} for number in range(2001)}}, "", "schema_too_large"),
         ({"patternProperties": {f"^{number}": {} for number in range(201)}}, "",
          "schema_too_large"),

@@ -15,6 +15,9 @@ from typing import Any
 from mainspring.definition.json_schema.keywords import ITEM_ONE, MEMBER_ONE, References
 
 ENDLESS = 10**12
+# The standard's own schema, the only one outside that a reference may lead to: about as many
+# evaluations as it has schemas in it.
+STANDARD = 100
 
 
 class Bounds:
@@ -78,6 +81,8 @@ class Bounds:
         return total
 
     def _weigh(self, node: Any) -> int:
+        if node is None:
+            return STANDARD
         if not isinstance(node, Mapping):
             return 1
         known = self._weights.get(id(node))

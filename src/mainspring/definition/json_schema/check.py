@@ -20,7 +20,7 @@ from mainspring.contracts.errors import Finding, Invalid
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.object_schema import DIALECT
 from mainspring.definition.json_schema.bounds import Bounds
-from mainspring.definition.json_schema.keywords import REFERENCES, References, is_plain
+from mainspring.definition.json_schema.keywords import REFERENCES, References, is_plain, is_reserved
 from mainspring.definition.json_schema.sentences import findings_of
 from mainspring.definition.json_schema.validator import linear_patterns, refuse_to_fetch
 from mainspring.definition.json_values import check_value
@@ -93,6 +93,10 @@ def _identity_findings(references: References, at: str) -> Iterator[Finding]:
         name = references.nodes[pointer][keyword]
         detail = f"The name {name!r} is given to two places; a reference could mean both."
         yield Finding(under(at + pointer, keyword), detail, "schema_identity")
+    for uri, pointer in references.resources.items():
+        if is_reserved(uri):
+            detail = "Names at json-schema.org belong to the standard. Use an $id of your own."
+            yield Finding(under(at + pointer, "$id"), detail, "schema_identity")
     if len(references.resources) == 1:
         return
     for uri, pointer in references.resources.items():

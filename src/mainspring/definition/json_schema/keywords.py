@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
-from urllib.parse import unquote, urljoin
+from urllib.parse import unquote, urljoin, urlsplit
 
 from mainspring.contracts.object_schema import DIALECT
 from mainspring.definition.pointers import parts_of, under
@@ -33,6 +33,7 @@ ANCHORS = ("$anchor", "$dynamicAnchor")
 
 # The base of a schema without an identifier. It is never dialled.
 ROOT: Final = "http://json-schema.invalid/"
+_STANDARD_HOST: Final = urlsplit(DIALECT).hostname
 # No percent escapes, no capital letters in the host, no port that could be the usual one.
 _PLAIN: Final = re.compile(
     r"(?!json-schema:)[a-z][a-z0-9+.-]*:"
@@ -185,6 +186,17 @@ def is_plain(uri: str) -> bool:
     """
     segments = uri.split("?", maxsplit=1)[0].split("/")
     return _PLAIN.fullmatch(uri) is not None and not {".", ".."} & set(segments)
+
+
+def is_reserved(uri: str) -> bool:
+    """Whether an identifier may be one of the standard's, which the compiler has schemas for.
+
+    It takes those instead of what a schema embeds under such a name.
+    """
+    try:
+        return urlsplit(unquote(uri)).hostname == _STANDARD_HOST
+    except ValueError:
+        return False
 
 
 def _joined(base: str, address: str) -> str:
