@@ -10,6 +10,10 @@ from collections.abc import Collection, Iterable
 from typing import Final
 
 _LONGEST: Final = 64
+# Bytes of a hash.
+_SHORT: Final = 4
+_LONG: Final = 16
+_MARKED: Final = re.compile(rf"_(?:[0-9a-f]{{{_SHORT * 2}}}|[0-9a-f]{{{_LONG * 2}}})\Z")
 _FOREIGN: Final = re.compile(r"[^A-Za-z0-9_-]")
 
 
@@ -25,17 +29,22 @@ def aliases(capabilities: Iterable[str]) -> dict[str, str]:
     """The capability behind each alias: one for each name that a client might refuse.
 
     Where two would share a name, neither has it: a client that remembers the name from before
-    the second one was there must not reach the other tool.
+    the second one was there must not reach the other tool. For the same reason a name that
+    looks like one with a hash is never an alias as it is.
     """
     names = set(capabilities)
     shared = Counter(map(_plain, names))
+    marks = Counter(_marked(_plain(name), name) for name in names)
+    taken = names | {mark for mark, count in marks.items() if count > 1}
     found: dict[str, str] = {}
     for name in sorted(names):
         plain = _plain(name)
         if plain == name and len(name) <= _LONGEST:
             continue
-        free = len(plain) <= _LONGEST and shared[plain] == 1
-        found[plain if free else _hashed(name, names | found.keys())] = name
+        free = len(plain) <= _LONGEST and shared[plain] == 1 and not _MARKED.search(plain)
+        alias = plain if free else _hashed(name, taken)
+        taken.add(alias)
+        found[alias] = name
     return found
 
 
@@ -44,11 +53,14 @@ def _plain(capability: str) -> str:
 
 
 def _hashed(capability: str, taken: Collection[str]) -> str:
-    # The name with a hash may be another tool's name as well.
-    marks = (_marked(_plain(capability), f"{capability}{'*' * n}") for n in itertools.count())
-    return next(marked for marked in marks if marked not in taken)
+    # The name with a hash may be another tool's name as well. The hashes after the first are too
+    # long for anybody to find a name that has the same.
+    plain = _plain(capability)
+    first = _marked(plain, capability)
+    others = (_marked(plain, f"{capability}{'*' * n}", _LONG) for n in itertools.count(1))
+    return next(name for name in itertools.chain([first], others) if name not in taken)
 
 
-def _marked(name: str, source: str) -> str:
-    mark = hashlib.blake2b(source.encode(), digest_size=4).hexdigest()
+def _marked(name: str, source: str, size: int = _SHORT) -> str:
+    mark = hashlib.blake2b(source.encode(), digest_size=size).hexdigest()
     return f"{name[: _LONGEST - len(mark) - 1]}_{mark}"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+import pytest
+
 from mainspring.contracts.limits import Limits
 from mainspring.definition.tool_names import aliases
 from mainspring.wiring import build_registry
@@ -41,3 +43,31 @@ def test_a_long_name_is_shortened_and_stays_unique() -> None:
 
     assert sorted(found.values()) == long
     assert all(len(alias) <= 64 for alias in found)
+
+
+@pytest.mark.parametrize(
+    ("there", "added"),
+    [
+        # The plain name of the new one is the name with a hash of another.
+        (["foo.bar_baz", "foo_bar.baz"], "foo.bar_baz_ab480de7"),
+        (["foo.bar_baz", "foo_bar.baz"], "foo_bar.baz_ab480de7"),
+        (["foo.bar_baz"], "foo_bar.baz"),
+        # Two long names that begin alike and have the same hash.
+        ([f"x.{'a' * 60}62583"], f"x.{'a' * 60}53075"),
+        ([f"x.{'a' * 60}53075"], f"x.{'a' * 60}62583"),
+    ],
+)
+def test_a_tool_that_is_added_takes_no_alias_of_another(there: list[str], added: str) -> None:
+    before, after = aliases(there), aliases([*there, added])
+
+    assert {alias: after.get(alias, known) for alias, known in before.items()} == before
+    assert sorted(after.values()) == sorted([*there, added])
+    assert not [alias for alias in after if not re.fullmatch("[a-zA-Z0-9_-]{1,64}", alias)]
+
+
+def test_a_name_that_looks_like_one_with_a_hash_gets_a_hash_of_its_own() -> None:
+    """Another tool may have had that alias before."""
+    for name in ("foo.bar_baz_ab480de7", f"foo.{'0' * 8}_{'ab480de7' * 4}"):
+        [alias] = aliases([name])
+
+        assert alias != name.replace(".", "_")
