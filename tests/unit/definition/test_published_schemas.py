@@ -150,7 +150,9 @@ def test_a_reference_that_is_not_to_an_own_definition_stands_for_any_object(
 @pytest.mark.parametrize(("count", "offered"), [(254, 256), (255, 1)])
 def test_a_schema_of_very_many_alternatives_is_an_open_object(count: int, offered: int) -> None:
     """256 branches are read: these, the one that holds them, and the one beside it."""
-    alternatives = [{"properties": {f"p{number}": {}}} for number in range(count)]
+    alternatives: list[dict[str, Any]] = [
+        {"properties": {f"p{number}": {}}} for number in range(count)
+    ]
     made, _ = flat(
         {
             "type": "object",
