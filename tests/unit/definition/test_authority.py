@@ -8,7 +8,7 @@ import pytest
 
 from mainspring.contracts.grant import Grant
 from mainspring.contracts.limits import Limits
-from mainspring.definition.authority import Authority, additions, authority_of, review
+from mainspring.definition.authority import Authority, additions, authority_of
 
 LIMITS: Final = Limits()
 DAILY: Final = "It may spend up to 1 USD a day, should a step cost anything."
@@ -589,63 +589,3 @@ def test_words_of_strangers_are_cut_and_hide_nothing() -> None:
 
 def test_the_table_is_long_enough() -> None:
     assert len(WIDER) + len(ALIKE) + len(CROSSED) >= 60
-
-
-def test_a_first_version_that_sends_without_asking_says_so() -> None:
-    assert "It may send safe writes without asking a person." in says(
-        None, may(write_policy="auto_confirm_safe")
-    )
-
-
-def test_a_policy_that_nobody_knows_goes_further_than_all_others() -> None:
-    wide = may(write_policy="send_everything")
-    assert says(may(write_policy="auto_confirm_safe"), wide) == [
-        "It may now write by send_everything."
-    ]
-    assert says(wide, may(write_policy="auto_confirm_safe")) == []
-
-
-@pytest.mark.parametrize("key", ["account", "account_id", "connection", "connection_id"])
-def test_an_account_is_named_by_whatever_key_a_step_has_for_it(key: str) -> None:
-    (found,) = additions(may(), may(plan=(step(**{key: "work"}),)))
-    assert found.as_dict() == {
-        "kind": "account", "pointer": f"/plan/0/config/{key}",
-        "says": "It now uses the account work.",
-    }  # fmt: skip
-    assert additions(may(), may(plan=(step(**{key: 5}),))) == ()
-
-
-def test_a_definition_of_nothing_but_a_plan_may_do_what_is_usual() -> None:
-    assert authority_of({"plan": []}, (), LIMITS) == may()
-
-
-@pytest.mark.parametrize(
-    ("name", "usual", "more", "sentence"),
-    [
-        ("budget_cap_usd", 1, 1.5, "It may spend 1.5 USD in one run."),
-        ("max_llm_tokens", 200_000, 200_001, "It may use 200,001 tokens in one run."),
-        ("timeout_seconds", 600, 601, "It may work 601 seconds in one run."),
-    ],
-)
-def test_of_a_first_version_only_unusual_amounts_are_said(
-    name: str, usual: Any, more: Any, sentence: str
-) -> None:
-    assert says(None, may(**{name: usual})) == [DAILY]
-    found = additions(None, may(**{name: more}))
-    assert (f"/execution/{name}", sentence) in [(one.pointer, one.says) for one in found]
-
-
-def test_what_a_day_may_cost_is_always_said_of_a_first_version() -> None:
-    (found,) = additions(None, may(cost_cap_daily_usd=7))
-    assert found.says == "It may spend up to 7 USD a day, should a step cost anything."
-    assert found.pointer == "/execution/cost_cap_daily_usd"
-
-
-def test_what_only_reads_is_said_once_and_last() -> None:
-    found = says(may(), may(Grant("list_boards"), call()))
-    assert len(found) == len(set(found)) == 2
-    assert found[0] == "It may now call board.append."
-
-
-def test_a_person_can_be_asked_to_look_though_nothing_is_new() -> None:
-    assert review("Look.").as_dict() == {"kind": "review", "pointer": "", "says": "Look."}
