@@ -85,17 +85,17 @@ class Agreed:
     at: datetime
 
 
-def check_role(role: Role | None, asked: Role | None, own: Role) -> Role:
-    """Refuses to give more than was asked for, or than the member has."""
+def check_role(role: Role | None, limit: Role, own: Role) -> Role:
+    """Refuses to give more than the limit of the request, or than the member has."""
     if role is None:
         detail = "Say how much the client may do."
         raise Invalid(detail, findings=[Finding("/role", detail, "required")])
-    if role in choices(asked, own):
+    if role in choices(limit, own):
         return role
     if role.rank > own.rank:
         detail = "A client cannot be given a higher role than you have here."
         raise Denied(detail, code="role_too_small", findings=[Finding("/role", detail, "role")])
-    detail = "This is more than the client asked for, or than any client is given."
+    detail = "This is more than the client asked or registered for, or than any client is given."
     raise Invalid(detail, findings=[Finding("/role", detail, "role")])
 
 
@@ -134,7 +134,7 @@ async def agree(
     plain = "msc_" + secrets.token_urlsafe(32)
     who = workspace_id, member_id, waiting.client_id
     before = await find_agreed(tx, *who)
-    most = choices(waiting.role, own)[-1]
+    most = choices(waiting.limit, own)[-1]
     stands = remembered(role, most, None if before is None else before.role)
     # What is greater than this answer was agreed to before, and for the address of then.
     where = waiting.redirect_uri if before is None or stands is role else before.redirect_uri

@@ -18,7 +18,7 @@ from mainspring.contracts.errors import Expired
 from mainspring.contracts.roles import Role
 from mainspring.workspace.oauth.clients import hash_of
 from mainspring.workspace.oauth.refusals import Refusal
-from mainspring.workspace.oauth.scopes import role_asked
+from mainspring.workspace.oauth.scopes import ROLES, limit_of, role_asked
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
@@ -36,7 +36,7 @@ _ADD = """
 """
 _COLUMNS = """
     r.client_id, c.name AS client_name, c.created_at AS registered_at, r.redirect_uri, r.state,
-    r.role, r.challenge, r.issuer, r.expires_at
+    r.role, r.challenge, r.issuer, r.expires_at, c.scope AS registered
 """
 _OPEN = f"""
     UPDATE client_requests r SET user_id = $2 FROM mcp_clients c
@@ -77,6 +77,8 @@ class Waiting:
     challenge: str
     issuer: str
     expires_at: datetime
+    # The most that a person may give.
+    limit: Role = Role.EDITOR
 
 
 def read_asked(given: Mapping[str, str | None], resources: frozenset[str]) -> Asked:
@@ -130,5 +132,8 @@ def _waiting(row: Any) -> Waiting:
             code="client_request_over",
             suggestion="Begin again in the program that wants to connect.",
         )
-    role = row["role"]
-    return Waiting(**{**dict(row), "role": None if role is None else Role(role)})
+    found = dict(row)
+    role = None if found["role"] is None else Role(found["role"])
+    scope = found.pop("registered")
+    limit = limit_of(role, None if scope is None else ROLES[scope])
+    return Waiting(**{**found, "role": role, "limit": limit})

@@ -45,10 +45,22 @@ def within_registration(asked: Role | None, registered: Role | None) -> Role | N
     """What a request asks for, at most what its client registered for; None: the person chooses.
 
     Clients register and ask for what the 401 names, so the least scope is no limit that they
-    chose: it is preselected, and the person may give more.
+    chose: it is preselected, and the person may give more, within ``limit_of``.
     """
     role = asked if registered is None else lesser(asked or registered, registered)
     return None if role is ROLES[LEAST] else role
+
+
+def limit_of(asked: Role | None, registered: Role | None) -> Role:
+    """The most that a person may give: what was asked for, else what the client registered for.
+
+    A registration for nothing or for the least scope sets no limit.
+    """
+    if asked is not None:
+        return asked
+    if registered is None or registered is ROLES[LEAST]:
+        return Role.EDITOR
+    return registered
 
 
 def scope_of(role: Role) -> str:

@@ -219,6 +219,27 @@ async def _last_use(browser: Browser) -> str | None:
             await asyncio.sleep(0.02)
 
 
+async def test_asking_for_read_does_not_lift_the_limit_of_the_registration(
+    people: Api, ada: Browser
+) -> None:
+    guest = await register(people, scope="operate")
+    request_id = await guest.ask(redirect_uri=WEB, scope="read")
+    shown = await read_request(ada, request_id)
+
+    assert [choice["role"] for choice in shown["choices"]] == ["viewer", "operator"]
+    assert shown["suggested"] == "viewer"
+    more = await answer_request(ada, request_id, role="editor")
+    assert (more.status_code, more.json()["errors"][0]["pointer"]) == (422, "/role")
+    await agreed(ada, request_id, Role.VIEWER)
+    # The same request again needs no new answer, although the limit is higher.
+    again = await read_request(ada, await guest.ask(redirect_uri=WEB, scope="read"))
+    assert (again["passes"], again["suggested"]) == (True, "viewer")
+    # A registration for read alone repeats what the 401 names, so it is no limit.
+    least = await register(people, scope="read")
+    open_one = await read_request(ada, await least.ask(scope="read"))
+    assert (open_one["suggested"], len(open_one["choices"])) == ("viewer", 3)
+
+
 async def test_the_scope_of_a_registration_is_kept_and_bounds_what_is_asked(
     people: Api, ada: Browser
 ) -> None:

@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from mainspring.contracts.context import Actor
 from mainspring.contracts.errors import Clash
-from mainspring.contracts.roles import LEAST, Permission, Role
+from mainspring.contracts.roles import LEAST, Permission, Role, lesser
 from mainspring.gate.direct import Visitor
 from mainspring.surfaces.capability_list import shown_to
 from mainspring.surfaces.rest.answers import Answer
@@ -106,7 +106,7 @@ def _add_answering(made: APIRouter, rooms: Rooms) -> None:
             waiting = await take_request(tx, request_id, caller.member_id)
             caller.detail = {"client": waiting.client_name, "agreed": given.agree}
             if given.agree:
-                role = check_role(given.role, waiting.role, _role(caller))
+                role = check_role(given.role, waiting.limit, _role(caller))
                 caller.detail["role"] = role.value
                 redirect = await agree(tx, *_who(caller), waiting, role, _role(caller))
             else:
@@ -180,9 +180,9 @@ def _shown(waiting: Waiting, agreed: Agreed | None, own: Role) -> dict[str, Any]
         "own_role": own,
         "choices": [
             {"role": role, "scope": scope_of(role), "allows": allows(role)}
-            for role in choices(waiting.role, own)
+            for role in choices(waiting.limit, own)
         ],
-        "suggested": suggested(waiting.role, own, before),
+        "suggested": suggested(waiting.role, lesser(own, waiting.limit), before),
         "agreed": None if agreed is None else {"role": agreed.role, "at": agreed.at},
         "expires_at": waiting.expires_at,
     }
