@@ -21,11 +21,13 @@ HEADER_BYTES: Final = 32_768
 HEADERS: Final = 100
 # A new connection may be silent for so long, and headers that have begun may take as long again.
 HEADER_SECONDS: Final = 9.0
+# What still comes after an answer, until the next request begins, ends within this time.
+REST_SECONDS: Final = 20.0
 # Calls of one breath that are refused at once; the others wait until somebody else had a turn.
 _AT_ONCE: Final = 8
 
-# What no host has in its name, or in the port after it.
-_NO_HOST: Final = re.compile(rb"""[\s/?#@\\<>"]""")
+# uri-host [":" port] of RFC 9110, in ASCII; no real host has sub-delims or escapes in its name.
+_HOST: Final = re.compile(rb"(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._~-]*)(?::[0-9]*)?")
 
 
 def _refusal(problem: Problem, status: int) -> tuple[int, bytes]:
@@ -73,7 +75,7 @@ class Wire(HttpToolsProtocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        self._start_timer()
+        self._start_timer(HEADER_SECONDS)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop_timer()
@@ -101,7 +103,7 @@ class Wire(HttpToolsProtocol):
     def on_message_begin(self) -> None:
         self._heading = self._fresh = self._heard = True
         self._waiting = 0
-        self._start_timer()
+        self._start_timer(HEADER_SECONDS)
         super().on_message_begin()
 
     def on_header(self, name: bytes, value: bytes) -> None:
@@ -135,7 +137,7 @@ class Wire(HttpToolsProtocol):
         if not hosts:
             return bool(self.parser.get_http_version() == "1.0")
         # The parser keeps the optional white space after a value.
-        return len(hosts) == 1 and _NO_HOST.search(hosts[0].rstrip(b" \t")) is None
+        return len(hosts) == 1 and _HOST.fullmatch(hosts[0].rstrip(b" \t")) is not None
 
     def on_body(self, body: bytes) -> None:
         self._heard = True
@@ -180,17 +182,22 @@ class Wire(HttpToolsProtocol):
     def _mind_the_rest(self) -> None:
         """A client that was answered and goes on sending may pause as long as an idle one.
 
-        It may be the rest of a body that was refused, or a line break between two requests.
+        It may be the rest of a body that was refused, or a line break between two requests. All
+        of it together has a time limit too, which more data does not extend.
         """
         answered = getattr(self.cycle, "response_complete", False)
-        if answered and not self.timeout_keep_alive_task and not self._heading:
+        if not answered or self._heading:
+            return
+        if not self.timeout_keep_alive_task:
             self.timeout_keep_alive_task = self.loop.call_later(
                 self.timeout_keep_alive, self.timeout_keep_alive_handler
             )
+        if self._timer is None:
+            self._start_timer(REST_SECONDS)
 
-    def _start_timer(self) -> None:
+    def _start_timer(self, seconds: float) -> None:
         self._stop_timer()
-        self._timer = self.loop.call_later(HEADER_SECONDS, self.transport.close)
+        self._timer = self.loop.call_later(seconds, self.transport.close)
 
     def _stop_timer(self) -> None:
         if self._timer is not None:

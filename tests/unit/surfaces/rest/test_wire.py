@@ -13,6 +13,7 @@ import pytest
 import uvicorn
 from uvicorn.server import ServerState
 
+from mainspring.surfaces.rest import wire
 from mainspring.surfaces.rest.request_tally import RequestTally
 from mainspring.surfaces.rest.turnstile import Turnstile, close
 from mainspring.surfaces.rest.wire import Wire
@@ -244,3 +245,37 @@ async def test_a_long_body_in_pieces_is_not_taken_for_such_a_line() -> None:
         assert not opened.line.closed
         await opened.send(*[b"\r\n"] * 100, _call(path="/health"))
         assert opened.statuses() == ["202", "202"]
+
+
+@pytest.mark.parametrize(
+    ("length", "piece"), [(b"100000", b"x"), (b"11", b"\r\n")], ids=["body", "line breaks"]
+)
+async def test_a_client_that_was_refused_cannot_keep_the_connection_by_sending_slowly(
+    monkeypatch: pytest.MonkeyPatch, length: bytes, piece: bytes
+) -> None:
+    monkeypatch.setattr(wire, "REST_SECONDS", 0.2, raising=False)
+    async with _opened() as opened:
+        await opened.send(_call())
+        refused = _call(body=BODY).replace(b"Content-Length: 11", b"Content-Length: " + length)
+        await opened.send(refused)
+        assert opened.statuses() == ["202", "429"]
+        async with asyncio.timeout(3):
+            while not opened.line.closed:
+                await opened.send(piece)
+                await asyncio.sleep(0.01)
+
+
+async def test_the_time_for_the_rest_of_a_body_ends_with_the_next_request(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(wire, "REST_SECONDS", 0.05)
+    async with _opened() as opened:
+        await opened.send(_call())
+        await opened.send(_call(body=b""), BODY[:4])
+        opened.inside.go_on.clear()
+        await opened.send(BODY[4:] + _call(path="/api/v1/automations/2/fire"))
+        await asyncio.sleep(0.1)
+        assert not opened.line.closed
+        opened.inside.go_on.set()
+        await opened.send(b"")
+        assert opened.statuses() == ["202", "429", "202"]
