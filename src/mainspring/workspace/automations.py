@@ -16,7 +16,7 @@ from uuid import UUID
 from mainspring.contracts.errors import Clash, Finding, Missing
 from mainspring.contracts.grant import Grant
 from mainspring.contracts.ids import new_id
-from mainspring.contracts.plain_names import check_plain_name
+from mainspring.contracts.plain_names import check_plain_name, name_findings, refuse_names
 from mainspring.definition.grants import missing
 from mainspring.definition.json_text import content_hash
 from mainspring.definition.model import Definition
@@ -220,8 +220,10 @@ async def put_version(
     lacking = await _doubts(tx, workspace_id, owner, document)
     if row["definition_hash"] == content.digest and row["grants"] == content.grants:
         return Saved(automation_id, row["version"], changed=False, state=state, warnings=lacking)
-    if content.definition.name != row["name"] and rollback_of is None:
-        check_plain_name(content.definition.name)
+    if rollback_of is None:
+        if content.definition.name != row["name"]:
+            check_plain_name(content.definition.name)
+        _check_tags(content.definition, row["document"].get("metadata", {}).get("tags", ()))
     widened = await _check_change(tx, workspace_id, row, content, author)
     version = int((await tx.fetchrow(_NEXT, workspace_id, automation_id))["version"])
     await tx.execute(_BUMP, workspace_id, automation_id, version, content.definition.name)
@@ -370,8 +372,17 @@ async def keep_content(
     return Content(definition, digest, [grant.as_dict() for grant in grants], traits)
 
 
+def _check_tags(definition: Definition, stored: Sequence[str] = ()) -> None:
+    """Tags are read as names are; those that are stored may stay."""
+    tags = enumerate(definition.metadata.tags)
+    refuse_names(
+        [one for n, tag in tags for one in name_findings(tag, f"/metadata/tags/{n}", stored)]
+    )
+
+
 async def _first(tx: Transaction, workspace_id: UUID, content: Content, author: UUID) -> Saved:
     check_plain_name(content.definition.name)
+    _check_tags(content.definition)
     automation_id = new_id()
     await tx.execute(_CREATE, workspace_id, automation_id, content.definition.name, author)
     await tx.execute(

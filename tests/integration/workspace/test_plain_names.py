@@ -21,6 +21,7 @@ from tests.kit.linked import linked_bench
 __all__ = ["api"]
 
 BAD = {"newline": "a\nb", "escape": "a\x1b[31mb", "bidi": "a\u202eb", "isolate": "a\u2066b"}
+BAD |= {"invisible": "a\u200bb"}
 BAD_NAMES = pytest.mark.parametrize("name", BAD.values(), ids=BAD)
 PLAN = step("tell", "notification", {"title": "Hello"})
 
@@ -64,6 +65,77 @@ async def test_new_names_of_boards_pages_and_workflows_are_refused(bench: Bench,
     await _refused(boards, "/name", "save_prompt", name=name, text="every day")
     package = board_recipe(name=name)
     await _refused(boards, "/package/name", "publish_recipe", package=package)
+
+
+@BAD_NAMES
+async def test_new_columns_options_forms_and_labels_are_refused(bench: Bench, name: str) -> None:
+    boards = Boards(bench.house)
+    where = {"board_id": await boards.create()}
+    at = "/datasets/0/columns/1"
+    for column, pointer in (
+        ({"key": name, "label": "B"}, f"{at}/key"),
+        ({"key": "b", "label": name}, f"{at}/label"),
+        ({"key": "b", "field_type": "select", "options": ["a", name]}, f"{at}/options/1"),
+    ):
+        datasets = [{"name": "fine", "columns": [{"key": "a"}, column]}]
+        await _refused(boards, pointer, "create_board", name="B", datasets=datasets)
+        await _refused(boards, pointer, "update_board", **where, datasets=datasets)
+    form = {**where, "name": "contact", "fields": [{"key": "company"}]}
+    await _refused(boards, "/title", "set_board_form", **form, title=name)
+    fields = [{"key": "a"}, {"key": "b", "label": name}]
+    await _refused(boards, "/fields/1/label", "set_board_form", **{**form, "fields": fields})
+    # A form that is kept already is held to it as well.
+    await boards.call("set_board_form", **form)
+    await _refused(boards, "/title", "set_board_form", **form, title=name)
+
+
+async def test_stored_columns_forms_and_tags_keep_working(api: Api, bench: Bench) -> None:
+    boards, database, space = Boards(bench.house), bench.house.database, bench.house.workspace_id
+    old = "old\u202e\x1bname"
+    column = {"key": "a", "label": "A", "field_type": "select", "options": ["x"]}
+    where = {"board_id": await boards.create(datasets=[{"name": "d", "columns": [column]}])}
+    stored = {"key": old, "label": old, "field_type": "select", "options": [old]}
+    change = "UPDATE board_datasets SET columns = $2 WHERE workspace_id = $1 AND name = 'd'"
+    await database.execute(change, space, [stored])
+    form = {**where, "name": "f", "title": "T", "fields": [{"key": "a", "label": "A"}]}
+    await boards.call("set_board_form", **form)
+    content = {"title": old, "fields": [{"key": old, "label": old}]}
+    change = "UPDATE board_parts SET content = $2 WHERE workspace_id = $1"
+    await database.execute(change, space, content)
+    made = (await api.client.post("/api/v1/automations", json=document(PLAN))).json()
+    found = await database.fetchval("SELECT document FROM definitions WHERE workspace_id=$1", space)
+    found["metadata"] = {"tags": [old]}
+    change = "UPDATE definitions SET document = $2 WHERE workspace_id = $1"
+    await database.execute(change, space, found)
+
+    await boards.call(
+        "update_board", **where, datasets=[{"name": "d", "columns": [stored, {"key": "b"}]}]
+    )
+    kept = await boards.call("set_board_form", **{**form, **content}, description="new")
+    assert kept["version"] == 2
+    tagged = document(PLAN, metadata={"tags": [old, "new"]})
+    answer = await api.client.put(f"/api/v1/automations/{made['id']}", json=tagged)
+    assert answer.status_code == 200, answer.text
+
+
+@BAD_NAMES
+async def test_new_tags_of_automations_are_refused(api: Api, bench: Bench, name: str) -> None:
+    made = (await api.client.post("/api/v1/automations", json=document(PLAN))).json()
+    tagged = {"metadata": {"tags": ["fine", name]}}
+    for method, path, body in (
+        ("POST", "/automations", document(PLAN, name="Other", **tagged)),
+        ("PUT", f"/automations/{made['id']}", document(PLAN, **tagged)),
+    ):
+        answer = await api.client.request(method, f"/api/v1{path}", json=body)
+        assert answer.status_code == 422, answer.text
+        [finding] = answer.json()["errors"]
+        assert finding["pointer"].endswith("/metadata/tags/1")
+        assert finding["code"] == "name_characters"
+    words = await bench.house.registry.of(bench.house.workspace_id)
+    report = validate(document(PLAN, **tagged), words, bench.house.limits)
+    assert [one.pointer for one in report.warnings if one.code == "name_characters"] == [
+        "/metadata/tags/1"
+    ]
 
 
 @BAD_NAMES

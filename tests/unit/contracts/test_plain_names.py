@@ -25,6 +25,20 @@ def test_a_name_with_a_control_character_or_a_bidi_override_is_refused(code: int
     assert plain_name(name) == "in voices"
 
 
+INVISIBLE = [0xAD, 0x61C, 0x115F, 0x1160, 0x180E, 0x200B, 0x200E, 0x200F, *range(0x2060, 0x2065)]
+INVISIBLE += [*range(0x206A, 0x2070), 0x3164, 0xFEFF, 0xFFA0, 0xE0001, 0xE0020, 0xE0061, 0xE007F]
+
+
+@pytest.mark.parametrize("code", INVISIBLE, ids=hex)
+def test_a_name_with_an_invisible_character_is_refused(code: int) -> None:
+    name = f"in{chr(code)}voices"
+    [finding] = name_findings(name)
+
+    assert (finding.code, finding.suggestion) == ("name_characters", "Write it as 'invoices'.")
+    assert f"U+{code:04X}" in finding.detail
+    assert plain_name(name) == "invoices"
+
+
 @pytest.mark.parametrize(
     "name",
     [
@@ -34,6 +48,7 @@ def test_a_name_with_a_control_character_or_a_bidi_override_is_refused(code: int
         "فواتير",
         "می\u200cخواهم",
         "👩\u200d💻",
+        "葛\U000e0100城",
         "a  b",
         "50\u00a0%",
     ],

@@ -17,9 +17,13 @@ from mainspring.definition.validate.report import Sheet
 
 def check_names(outline: Outline, sheet: Sheet) -> None:
     """Refuses names that are taken twice or belong to the language."""
-    # A stored definition keeps its name; a new one is refused under it when it is saved.
+    # A stored definition keeps its name and tags; new ones are refused when they are saved.
     for finding in name_findings(outline.name or ""):
         sheet.doubt(finding)
+    for number, tag in enumerate(outline.tags):
+        if isinstance(tag, str):
+            for finding in name_findings(tag, under("/metadata/tags", number)):
+                sheet.doubt(finding)
     steps = list(outline.steps())
     ids = _check_ids(steps, sheet)
     outputs = _check_outputs(steps, ids, sheet)

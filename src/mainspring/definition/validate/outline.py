@@ -85,6 +85,7 @@ class Outline:
     on_failure: tuple[StepOutline, ...]
     execution: Mapping[str, Any]
     grants: list[Any] | None
+    tags: tuple[Any, ...]
     # Whether every step could be read, so that the names of all outputs are known.
     whole: bool
 
@@ -103,6 +104,7 @@ def read_outline(document: Mapping[str, Any], vocabulary: Vocabulary) -> Outline
     """Reads what can be read; it judges nothing."""
     execution = _object(document.get("execution")) or {}
     grants = document.get("grants")
+    tags = (_object(document.get("metadata")) or {}).get("tags")
     plan = _steps(document.get("plan"), "/plan", vocabulary, 0)
     on_failure = _steps(execution.get("on_failure"), "/execution/on_failure", vocabulary, 0)
     return Outline(
@@ -113,6 +115,7 @@ def read_outline(document: Mapping[str, Any], vocabulary: Vocabulary) -> Outline
         on_failure=on_failure,
         execution=execution,
         grants=grants if isinstance(grants, list) else None,
+        tags=tuple(tags) if isinstance(tags, list) else (),
         whole=_is_whole(document.get("plan"), plan)
         and _is_whole(execution.get("on_failure", []), on_failure),
     )

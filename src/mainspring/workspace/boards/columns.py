@@ -17,6 +17,7 @@ import orjson
 
 from mainspring.contracts.errors import Finding, Invalid
 from mainspring.contracts.limits import Limits
+from mainspring.contracts.plain_names import name_findings
 from mainspring.definition.pointers import under
 from mainspring.definition.words import did_you_mean
 
@@ -41,11 +42,16 @@ class WrittenRow:
     bytes: int
 
 
-def column_findings(columns: Sequence[Mapping[str, Any]], at: str) -> Iterator[Finding]:
-    """What a schema of columns cannot say about them."""
+def column_findings(
+    columns: Sequence[Mapping[str, Any]], at: str, stored: Sequence[Mapping[str, Any]] = ()
+) -> Iterator[Finding]:
+    """What a schema of columns cannot say about them; texts of stored columns may stay."""
     seen: set[str] = set()
+    known = {text for column in stored for _, text in _texts(column)}
     for number, column in enumerate(columns):
         key, place = column["key"], under(at, number)
+        for path, text in _texts(column):
+            yield from name_findings(text, under(place, *path), known)
         if key in SERVER_KEYS:
             detail = f"The server itself writes {key!r}; a column needs another key."
             yield Finding(under(place, "key"), detail, "server_key")
@@ -58,6 +64,15 @@ def column_findings(columns: Sequence[Mapping[str, Any]], at: str) -> Iterator[F
             yield Finding(under(place, "options"), detail, "no_options", 'As in ["open", "done"].')
         elif not is_select and "options" in column:
             yield Finding(under(place, "options"), "Only a select has options.", "options")
+
+
+def _texts(column: Mapping[str, Any]) -> Iterator[tuple[tuple[str | int, ...], str]]:
+    """What people read of a column, each with its place."""
+    yield ("key",), column["key"]
+    if "label" in column:
+        yield ("label",), column["label"]
+    for number, option in enumerate(column.get("options", ())):
+        yield ("options", number), option
 
 
 def completed(columns: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:

@@ -7,7 +7,8 @@ with one key are named instead of merged.
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
@@ -49,9 +50,11 @@ _REKEY = """
 
 
 def check_datasets(
-    datasets: Sequence[Mapping[str, Any]], at: str = "/datasets", known: Container[str] = ()
+    datasets: Sequence[Mapping[str, Any]],
+    at: str = "/datasets",
+    known: Mapping[str, Sequence[Mapping[str, Any]]] = MappingProxyType({}),
 ) -> None:
-    """Refuses columns and names that cannot be; a dataset that is known keeps its name."""
+    """Refuses columns and names that cannot be; a known dataset keeps its name and columns."""
     findings: list[Finding] = []
     names: set[str] = set()
     for number, dataset in enumerate(datasets):
@@ -60,9 +63,9 @@ def check_datasets(
             detail = f"Two datasets are called {dataset['name']!r}."
             findings.append(Finding(under(place, "name"), detail, "dataset_twice"))
         names.add(dataset["name"])
-        if dataset["name"] not in known:
-            findings += name_findings(dataset["name"], under(place, "name"))
-        findings += column_findings(dataset.get("columns", []), under(place, "columns"))
+        findings += name_findings(dataset["name"], under(place, "name"), known)
+        stored = known.get(dataset["name"], ())
+        findings += column_findings(dataset.get("columns", []), under(place, "columns"), stored)
         if dataset.get("dedupe_key_field") in SERVER_KEYS:
             detail = "The server writes this field anew for each row; it recognises nothing."
             findings.append(Finding(under(place, "dedupe_key_field"), detail, "server_key"))
@@ -75,11 +78,20 @@ def check_datasets(
 
 
 async def keep_datasets(
-    ctx: CallContext, board: Board, wanted: Sequence[Mapping[str, Any]], limits: Limits
+    ctx: CallContext,
+    board: Board,
+    wanted: Sequence[Mapping[str, Any]],
+    limits: Limits,
+    *,
+    from_provider: bool = False,
 ) -> bool:
-    """Adds the datasets that are new and changes the others; whether anything changed."""
-    known = {one.name for one in await datasets_of(ctx, board)}
-    check_datasets(wanted, known=known)
+    """Adds the datasets that are new and changes the others; whether anything changed.
+
+    The fields that a provider sends keep their names, whatever characters these have.
+    """
+    known = {one.name: one.columns for one in await datasets_of(ctx, board)}
+    sent = {one["name"]: one.get("columns", []) for one in wanted} if from_provider else {}
+    check_datasets(wanted, known={**known, **sent})
     adding = [one for one in wanted if one["name"] not in known]
     if len(known) + len(adding) > limits.board_datasets:
         raise Exhausted(

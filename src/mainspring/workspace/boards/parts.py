@@ -6,16 +6,17 @@ dashboard is shown by others, who read them as they are now.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from mainspring.contracts.capability import CapabilityHandler
 from mainspring.contracts.errors import Exhausted, Finding, Invalid, Missing, TooLarge
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.outcome import Unchanged
-from mainspring.contracts.plain_names import check_plain_name
+from mainspring.contracts.plain_names import check_plain_name, name_findings, refuse_names
 from mainspring.definition.json_schema import check_schema
 from mainspring.definition.json_values import canonical, same
+from mainspring.definition.pointers import under
 from mainspring.workspace.boards.events import tell
 from mainspring.workspace.boards.finding import Board, find_board, open_board
 from mainspring.workspace.boards.versions import add_version, list_versions, read_version
@@ -140,6 +141,8 @@ async def keep_part(
     before = await ctx.tx.fetchrow(_ONE, *where)
     if before is not None and same(before["content"], content):
         return Unchanged(_told(board, part, name, before["version"]))
+    if revert_of is None and part == "form":
+        refuse_names(_label_findings(content, {} if before is None else before["content"]))
     if before is None:
         if revert_of is None:
             check_plain_name(name)
@@ -193,6 +196,20 @@ async def shown_parts(ctx: CallContext, board: Board) -> dict[str, Any]:
         entry |= {"name": row["name"], "description": row["description"] or ""}
         shown[f"{row['part']}s"].append(entry)
     return shown
+
+
+def _label_findings(form: Mapping[str, Any], stored: Mapping[str, Any]) -> list[Finding]:
+    """What is wrong with the title and the labels of a form; those that are stored may stay."""
+    known = {text for _, text in _labels(stored)}
+    return [one for pointer, text in _labels(form) for one in name_findings(text, pointer, known)]
+
+
+def _labels(form: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    if "title" in form:
+        yield "/title", form["title"]
+    for number, field in enumerate(form.get("fields", ())):
+        if "label" in field:
+            yield under("/fields", number, "label"), field["label"]
 
 
 def _told(board: Board, part: str, name: str, version: int) -> dict[str, Any]:

@@ -16,6 +16,7 @@ import orjson
 from mainspring.contracts.errors import Clash, Invalid, Problem
 from mainspring.contracts.ids import new_id
 from mainspring.contracts.limits import Limits
+from mainspring.contracts.plain_names import plain_name
 from mainspring.definition.json_values import check_value
 from mainspring.workspace.boards.appending import check_room, row_keys, write_rows
 from mainspring.workspace.boards.columns import RowCheck, WrittenRow
@@ -175,7 +176,7 @@ async def _dataset(
     made = name not in known
     if made:
         entry = {"name": name, "columns": columns, "dedupe_key_field": target}
-        await keep_datasets(ctx, board, [entry], limits)
+        await keep_datasets(ctx, board, [entry], limits, from_provider=True)
     dataset = await hold_dataset(ctx, board, name)
     if not made and not dataset.columns and not dataset.appended and columns:
         field = dataset.dedupe_key_field or target
@@ -217,7 +218,7 @@ def _columns(
     return [
         {
             "key": name,
-            "label": name.replace("_", " ").strip().capitalize() or name,
+            "label": plain_name(name.replace("_", " ")).capitalize() or name,
             "field_type": _FIELD_TYPES.get(kind, "text"),
         }
         for name, kind in list(kinds.items())[:200]
