@@ -170,7 +170,7 @@ async def _dispatched(
         try:
             made = await studio.dispatcher.dispatch(request)
         except Invalid as problem:
-            raise _other_mode(problem) from None
+            raise _other_call(problem) from None
         if named or not made.existed or made.status not in _OVER:
             return made.run_id, made.existed and ctx.run is None
         # The run of the earlier call is over, so this call asks for another one.
@@ -189,11 +189,13 @@ async def _check_not_above(inside: Walled, space: UUID, run_id: UUID, automation
         )
 
 
-def _other_mode(problem: Invalid) -> Invalid:
+def _other_call(problem: Invalid) -> Invalid:
     if problem.code != "idempotency_mismatch":
         return problem
-    detail = "This idempotency key was used before for a run in another mode."
-    way = "Give another key, or the dry_run and verify_mode of the first call."
+    detail = (
+        "This idempotency key was used before to run this automation in another mode or over REST."
+    )
+    way = "Give another key, or repeat the first call as it was: its dry_run and verify_mode."
     found = Finding("/idempotency_key", detail, problem.code, way)
     return Invalid(detail, code=problem.code, findings=[found], suggestion=way)
 

@@ -49,8 +49,9 @@ RUN: Final = asked(
             **ID,
         },
         "idempotency_key": {
-            "description": "For 24 hours, calls with the same key find the same run. Without one, "
-            "the same call finds its run while that is going.",
+            "description": "For 24 hours, calls with the same key find the same run. The key "
+            "belongs to the automation: all callers share it. Without one, the same call finds its "
+            "run while that is going.",
             "type": "string",
             "minLength": 1,
             "maxLength": 200,

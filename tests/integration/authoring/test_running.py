@@ -15,9 +15,12 @@ from mainspring.contracts.errors import Denied, Invalid, Missing
 from mainspring.contracts.roles import Role
 from mainspring.runs.arrivals import Request
 from mainspring.store.walls import Walled
+from tests.kit.api import Api, api
 from tests.kit.authoring import Desk
 from tests.kit.house import Bench
 from tests.kit.members import member
+
+__all__ = ["api"]
 
 FIELDS = {
     "run_id", "status", "terminal", "timed_out", "timeout_reason", "next_step", "exit_code",
@@ -322,6 +325,29 @@ async def test_an_idempotency_key_finds_its_run_also_when_that_is_over(bench: Be
         await desk.call("run_automation_once", {**keyed, "run_id": told[0]["run_id"]})
     assert refused.value.code == "with_run_id"
     assert await bench.house.database.fetchval("SELECT count(*) FROM runs") == 1
+
+
+async def test_callers_share_the_idempotency_keys_of_an_automation(bench: Bench, api: Api) -> None:
+    desk = Desk(bench)
+    other = Desk(bench, await member(bench.house.database, desk.space, Role.OPERATOR))
+    one = await desk.save(source="return 1;")
+    keyed = {"automation_id": one, "idempotency_key": "shared"}
+    async with bench.worker():
+        told = [await each.call("run_automation_once", keyed) for each in (desk, other)]
+    assert told[0]["run_id"] == told[1]["run_id"]
+
+    # A call over REST has inputs too, so it is another call, also where the mode is the same.
+    body = {"idempotency_key": "over REST"}
+    started = await api.client.post(f"/api/v1/automations/{one}/run", json=body)
+    assert started.status_code == 202, started.text
+    live = {"automation_id": one, "dry_run": False, **body}
+    with pytest.raises(Invalid) as refused:
+        await desk.call("run_automation_once", live)
+    [found] = refused.value.findings
+    assert (found.pointer, found.code) == ("/idempotency_key", "idempotency_mismatch")
+    assert "in another mode or over REST" in found.detail
+    assert found.suggestion is not None
+    assert found.suggestion.startswith("Give another key")
 
 
 async def test_a_run_may_start_another_and_never_waits_for_itself(bench: Bench) -> None:
