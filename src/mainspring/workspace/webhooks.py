@@ -3,8 +3,8 @@
 A token is shown once, when it is made; only its hash is kept on the trigger. It names one
 trigger by itself, so an automation may have several webhooks. A new one takes the place of
 the old one at once: whoever fires holds the trigger's row, and whoever changes the token
-changes that row. A token ends when the member who made it is removed or disabled, because that
-member knows it. Where calls are signed with a secret of the automation's owner, they are refused
+changes that row. A token ends when the member who made it is removed or disabled, or may
+make no tokens any more, because that member knows it. Where calls are signed with a secret of the automation's owner, they are refused
 while the owner is no active member.
 """
 

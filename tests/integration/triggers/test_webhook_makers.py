@@ -10,7 +10,7 @@ import pytest
 
 from mainspring.contracts.roles import Role
 from mainspring.workspace.automations import FIRST_MEMBER
-from mainspring.workspace.people.members import remove_member
+from mainspring.workspace.people.members import change_role, remove_member
 from mainspring.workspace.people.users import disable_user
 from mainspring.workspace.webhooks import rotate
 from tests.integration.triggers.test_webhook_signatures import _send, _signed, _signed_hook
@@ -51,7 +51,13 @@ async def _disable(bench: Bench, user_id: UUID) -> None:
         await disable_user(tx, user_id)
 
 
-@pytest.mark.parametrize("end", [_remove, _disable])
+async def _demote(bench: Bench, user_id: UUID) -> None:
+    owner = member(bench.house.workspace_id, FIRST_MEMBER, Role.OWNER)
+    async with bench.house.database.transaction() as tx:
+        await change_role(tx, owner, user_id, Role.OPERATOR)
+
+
+@pytest.mark.parametrize("end", [_remove, _disable, _demote])
 @pytest.mark.parametrize("spelt", [False, True], ids=["plain id", "id in capitals"])
 async def test_the_token_of_a_member_who_is_gone_starts_nothing(
     bench: Bench, api: Api, end: Any, spelt: bool
@@ -98,6 +104,16 @@ async def test_a_token_names_its_maker_without_the_audit_log(
     assert (await called.fire({"a": 1})).status_code == 202
     await end(bench, ada)
     assert (await called.fire({"a": 1})).status_code == 401
+
+
+async def test_a_token_goes_on_while_its_maker_may_still_make_one(bench: Bench, api: Api) -> None:
+    ada = await _editor(bench)
+    called = await _token_by(bench, await hook(bench, api, **PARALLEL), ada)
+    owner = member(bench.house.workspace_id, FIRST_MEMBER, Role.OWNER)
+    for role in (Role.ADMIN, Role.EDITOR):
+        async with bench.house.database.transaction() as tx:
+            await change_role(tx, owner, ada, role)
+        assert (await called.fire({"a": 1})).status_code == 202
 
 
 @pytest.mark.parametrize("end", ["DELETE FROM members WHERE user_id = $1",

@@ -81,6 +81,9 @@ async def change_role(tx: Transaction, actor: Actor, user_id: UUID, role: Role) 
     if role is not Role.OWNER:
         _check_owner_stays(held, user_id)
     await tx.execute(_SET, actor.workspace_id, user_id, role.value)
+    if before.may(Permission.EDIT) and not role.may(Permission.EDIT):
+        # They may make no webhook tokens any more, and know those that they made.
+        await end_tokens_of(tx, user_id, actor.workspace_id)
     return before
 
 
