@@ -4,8 +4,8 @@ A token is shown once, when it is made; only its hash is kept on the trigger. It
 trigger by itself, so an automation may have several webhooks. A new one takes the place of
 the old one at once: whoever fires holds the trigger's row, and whoever changes the token
 changes that row. A token ends when the member who made it is removed or disabled, or may
-make no tokens any more, because that member knows it. Where calls are signed with a secret of the automation's owner, they are refused
-while the owner is no active member.
+make no tokens any more, because that member knows it. Where calls are signed with a secret of the
+automation's owner, they are refused while the owner is no active member.
 """
 
 from __future__ import annotations

@@ -400,3 +400,19 @@ async def test_nobody_reads_over_the_connection_of_another_member(bench: Bench) 
     )  # fmt: skip
     problem = await _refused(boards, "refresh_dataset", recipe_id=recipe["id"])
     assert "GitHub" in problem.detail
+
+
+async def test_fields_keep_the_names_that_a_provider_gives_them(bench: Bench) -> None:
+    name = "unit\nprice\u200b"
+    async with web_double() as web, linked_bench(bench, web.pair) as here:
+        boards = Boards(here.house)
+        board_id = await boards.create()
+        recipe = await _link(boards, board_id, web.put_json("/rows", [{name: 7}]))
+        # Without its dataset, the refresh makes it together with its columns.
+        await here.house.database.execute("DELETE FROM board_datasets WHERE name = 'incidents'")
+        await boards.call("refresh_dataset", recipe_id=recipe["id"])
+        shown = await boards.call("get_board", board_id=board_id, dataset="incidents")
+        assert values(await boards.rows(board_id, "incidents"), name) == [7]
+
+    [made] = [one for one in shown["schema"]["datasets"] if one["name"] == "incidents"]
+    assert [(one["key"], one["label"]) for one in made["columns"]] == [(name, "Unit price")]
