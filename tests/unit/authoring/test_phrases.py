@@ -352,3 +352,48 @@ def test_the_same_words_at_the_same_moment_are_always_read_the_same() -> None:
 )
 def test_more_than_two_dates_in_a_row_are_a_stretch(crons: list[str], days: str) -> None:
     assert say_crons(crons) == f"every year {days} at 09:00"
+
+
+@pytest.mark.parametrize(
+    ("text", "cron"),
+    [
+        ("on the last Friday of the quarter at 10 Berlin time", "0 10 * 3,6,9,12 5L"),
+        ("on the last Friday in each quarter at 10", "0 10 * 3,6,9,12 5L"),
+        ("on the last Friday at 10 of every quarter", "0 10 * 3,6,9,12 5L"),
+        ("on the first Monday of the quarter at 10", "0 10 * 1,4,7,10 1#1"),
+        ("the second Tuesday of every quarter at 9", "0 9 * 1,4,7,10 2#2"),
+        ("every second Friday of the quarter at 9", "0 9 * 1,4,7,10 5#2"),
+        ("on the last Friday of each half-year at 9", "0 9 * 6,12 5L"),
+        ("on the last Friday of the year at 10", "0 10 * 12 5L"),
+        ("first Monday of every year at 9", "0 9 * 1 1#1"),
+        ("on the last working day of the year at 9", "0 9 LW 12 *"),
+        ("on the first of the year at 9", "0 9 1 1 *"),
+        ("every Friday of the quarter at 9", "0 9 * * 5"),
+        ("every Monday at 9 mail me the report of the quarter", "0 9 * * 1"),
+    ],
+)
+def test_days_of_a_quarter_or_a_year_are_in_its_first_or_last_month(text: str, cron: str) -> None:
+    answer = _read(text)
+
+    assert [one.crons for one in answer.readings] == [(cron,)]
+    assert not answer.clarifications
+    assert not answer.refusals
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "on the last Friday of the fiscal quarter at 9",
+        "on the last Friday of this quarter at 9",
+        "every Monday of the school year at 9",
+        "on the fifth Friday of the year at 9",
+        "on the 15th of the year at 9",
+        "every year on the 15th at 9",
+        "on Friday of the year at 9",
+    ],
+)
+def test_days_of_a_stretch_that_is_not_understood_are_asked_about(text: str) -> None:
+    answer = _read(text)
+
+    assert not answer.readings
+    assert answer.clarifications or answer.refusals

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from mainspring.authoring.phrases.crons import DayFields, at_times, week_days, written
@@ -35,6 +36,16 @@ _MANY_DATES: Final = 5
 # Of so many days of a month nobody misses one that some months lack.
 _MOST_DAYS: Final = 20
 _LENGTHS: Final = {2: 29, 4: 30, 6: 30, 9: 30, 11: 30}
+
+
+@dataclass(frozen=True, slots=True)
+class _Months:
+    """The month field of a wish, and how it differs for the last day of a stretch of months."""
+
+    field: str
+    # Of a quarter, half a year or a year; empty for single months.
+    ends: str = ""
+    quarterly: bool = False
 
 
 def plan_days(wish: Wish) -> Plan:
@@ -124,29 +135,26 @@ def _counted(wish: Wish, unit: tuple[int, str] | None) -> Plan | None:
     return Plan(refuses="not_sayable", text=text, options=tuple(options))
 
 
-def _month_field(wish: Wish, unit: tuple[int, str] | None) -> tuple[str, bool] | Plan:
-    """The month field, and whether it says the quarters of a year."""
+def _month_field(wish: Wish, unit: tuple[int, str] | None) -> _Months | Plan:
+    """The months of a wish: those that were said, or the first of each stretch of months."""
     months = months_of(wish)
     if months:
-        return written(months, 12, 1, stepped=False), False
-    if unit is None or unit[1] in {"day", "week", "year"} or unit == (1, "month"):
-        return "*", False
-    count = unit[0] * (3 if unit[1] == "quarter" else 1)
-    if count == 12:
-        return "1", False
+        return _Months(written(months, 12, 1, stepped=False))
+    if unit is None or unit[1] in {"day", "week"} or unit == (1, "month"):
+        return _Months("*")
+    count = unit[0] * {"quarter": 3, "year": 12}.get(unit[1], 1)
     if 12 % count:
         text = f"A year cannot be cut evenly into stretches of {count} months."
         return Plan(refuses="uneven", text=text)
-    return written(range(1, 13, count), 12, 1, stepped=False), count == 3
+    ends = written(range(count, 13, count), 12, 1, stepped=False) if count in {3, 6, 12} else ""
+    return _Months(written(range(1, 13, count), 12, 1, stepped=False), ends, count == 3)
 
 
-def _nth_fields(month: tuple[str, bool], pairs: Sequence[tuple[int, int]]) -> list[DayFields]:
+def _nth_fields(month: _Months, pairs: Sequence[tuple[int, int]]) -> list[DayFields]:
     """Days such as the second Monday; the last one of a quarter is in its last month."""
-    quarterly = month[1]
-    ends = written(_QUARTER_ENDS, 12, 1, stepped=False)
     by_month: dict[str, list[str]] = {}
     for which, day in pairs:
-        field = ends if quarterly and which == -1 else month[0]
+        field = month.ends if month.ends and which == -1 else month.field
         by_month.setdefault(field, []).append(f"{day}L" if which == -1 else f"{day}#{which}")
     return [DayFields("*", field, ",".join(days)) for field, days in by_month.items()]
 
@@ -161,10 +169,11 @@ def _nths(wish: Wish, unit: tuple[int, str] | None) -> Plan | None:
     plan = Plan()
     pairs = [(which, day) for nths, days in found for which in nths for day in days]
     fifth = any(which == 5 for which, _ in pairs)
-    if month[1] and fifth:
-        text = "Which month has the fifth one of a quarter differs, and a schedule cannot tell."
+    if month.ends and fifth:
+        what = "quarter" if month.quarterly else "year"
+        text = f"Which month has the fifth one of a {what} differs, and a schedule cannot tell."
         return Plan(refuses="not_sayable", text=text)
-    if month[1]:
+    if month.quarterly:
         plan.notes.append(_QUARTERS)
     if fifth:
         plan.notes.append("months without a fifth one are left out")
@@ -185,13 +194,13 @@ def _edges(wish: Wish, unit: tuple[int, str] | None) -> Plan | None:
             return month
         days = {-1 if one else 1 for one, name in edges if name == "month"}
         days |= {day for one in wish.said.get("month_days", ()) for day in one}
-        quarterly = written(_QUARTER_ENDS, 12, 1, stepped=False) if month[1] and last else ""
-        field = DayFields(month_day_field(frozenset(days)), quarterly or month[0])
+        months = month.ends if month.ends and last else month.field
+        field = DayFields(month_day_field(frozenset(days)), months)
         return _made(plan, times, field)
     if what == "quarter":
         plan.notes.append(_QUARTERS)
-        months = _QUARTER_ENDS if last else _QUARTER_STARTS
-        field = DayFields("L" if last else "1", written(months, 12, 1, stepped=False))
+        ends = _QUARTER_ENDS if last else _QUARTER_STARTS
+        field = DayFields("L" if last else "1", written(ends, 12, 1, stepped=False))
         return _made(plan, times, field)
     return _made(plan, times, DayFields("31", "12") if last else DayFields("1", "1"))
 
@@ -204,16 +213,18 @@ def _month_days(wish: Wish, unit: tuple[int, str] | None) -> Plan | None:
     month = _month_field(wish, unit)
     if isinstance(month, Plan):
         return month
+    if unit == (1, "year") and not months_of(wish) and days != {1}:
+        return _in_which_month(wish, days, "year", 12)
     plan = Plan()
-    if month[1]:
+    if month.quarterly:
         plan.notes.append(_QUARTERS)
     elif unit is not None and unit[1] == "month" and unit[0] > 1:
         plan.notes.append("counted from January, because no month was said")
     missing = sorted(day for day in days if day > 28)
-    if missing and month[0] == "*" and len(days) < _MOST_DAYS:
+    if missing and month.field == "*" and len(days) < _MOST_DAYS:
         plan.notes.append(f"months without a {ordinal(missing[-1])} are left out")
     times = times_of(wish, plan)
-    return _made(plan, times, DayFields(month_day_field(days), month[0]))
+    return _made(plan, times, DayFields(month_day_field(days), month.field))
 
 
 def _which_month(wish: Wish, unit: tuple[int, str] | None) -> Plan | None:
@@ -221,23 +232,26 @@ def _which_month(wish: Wish, unit: tuple[int, str] | None) -> Plan | None:
     found = wish.first("quarter_day")
     if found is None:
         return None
-    days = frozenset({found})
+    return _in_which_month(wish, frozenset({found}), "quarter", 3)
+
+
+def _in_which_month(wish: Wish, days: frozenset[int], what: str, months: int) -> Plan:
+    """A day of the month, and a stretch of so many months that has it in each."""
     plan = Plan()
     times = times_of(wish, plan)
+    day = month_day_field(days)
     options = tuple(
         Option(
             tuple(
                 at_times(
-                    times,
-                    DayFields(
-                        month_day_field(days), written(range(first, 13, 3), 12, 1, stepped=False)
-                    ),
+                    times, DayFields(day, written(range(one, 13, months), 12, 1, stepped=False))
                 )
             )
         )
-        for first in (1, 2, 3)
+        for one in range(1, months + 1)
+        if all(date <= _LENGTHS.get(one, 31) or months < 12 for date in days)
     )
-    text = "In which month of the quarter?"
+    text = f"In which month of the {what}?"
     return Plan(asks="which_of_month", text=text, options=options, notes=plan.notes)
 
 
@@ -292,12 +306,12 @@ def _monthly(wish: Wish, unit: tuple[int, str] | None) -> Plan | None:
             return None
         plan.notes.append("1 January, because no day was said")
         return _made(plan, times_of(wish, plan), DayFields("1", "1"))
-    if month[1]:
+    if month.quarterly:
         plan.notes.append(_QUARTERS)
     elif unit is not None and unit[1] == "month" and unit[0] > 1:
         plan.notes.append("counted from January, because no month was said")
     plan.notes.append("the 1st of the month, because no day was said")
-    return _made(plan, times_of(wish, plan), DayFields("1", month[0]))
+    return _made(plan, times_of(wish, plan), DayFields("1", month.field))
 
 
 def _daily(wish: Wish, unit: tuple[int, str] | None) -> Plan:

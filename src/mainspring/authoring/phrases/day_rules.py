@@ -278,7 +278,8 @@ DAY_RULES: Final[tuple[Rule, ...]] = (
     (re.compile(rf"(?:on )?(?:the )?({ORD}) ({DAY})\b"), _nths),
     (
         re.compile(
-            rf"(?:on )?(?:the )?((?:{NTH}{SEP}){{0,4}}last) ({DAY}(?:{SEP}{DAY})?)(?= (?:of|in) )"
+            rf"(?:on )?(?:the )?((?:{NTH}{SEP}){{0,4}}(?:last|second)) ({DAY}(?:{SEP}{DAY})?)"
+            r"(?= (?:of|in) )"
         ),
         _nths,
     ),

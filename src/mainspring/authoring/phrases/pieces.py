@@ -45,6 +45,15 @@ _GOES_ON: Final = re.compile(
     r"|fetch|write|share|ping|message|run|please|give|ask|call|log|alert|nudge)\b)"
 )
 _UNTIL: Final = re.compile(r" (?:-|to|and) ")
+# Behind days: the quarter or the year that they are days of.
+_OF_STRETCH: Final = re.compile(
+    r"(?:of|in|during|within) (?:the |every |a |any )?(?:single )?(?P<other>(?!half )[a-z]{3,12} )?"
+    r"(?P<unit>half (?:- )?(?:a )?year|quarter|year)\b(?! ?(?:'|- end|end\b))"
+)
+_STRETCHES: Final = {"quarter": (1, "quarter"), "year": (1, "year")}
+_OF_DAYS: Final = frozenset(
+    {"nth", "nth_or_other", "month_days", "days", "date", "months", "quarter_day"}
+)
 
 
 def _opening(text: str, at: int) -> Time | None:
@@ -84,13 +93,26 @@ def find_pieces(plain: Plain) -> list[Piece]:
             continue
         after = bool(pieces) and pieces[-1].kind != "nothing"
         near = after and _NEAR.fullmatch(text[at : min(start, at + 9)]) is not None
-        piece = _piece_at(plain, start, near)
+        piece = _stretch_at(text, start, pieces) if near else None
+        piece = piece or _piece_at(plain, start, near)
         if piece is None and near and pieces[-1].kind in _DAYLY:
             piece = _bare_hour(plain, start)
         if piece is not None:
             pieces.append(piece)
             at = piece.end
     return pieces
+
+
+def _stretch_at(text: str, start: int, pieces: list[Piece]) -> Piece | None:
+    """The quarter or the year whose days were said: on the last Friday of the quarter."""
+    days = next((one for one in reversed(pieces) if one.kind not in {"clock", "zone"}), None)
+    found = _OF_STRETCH.match(text, start)
+    if found is None or days is None or days.kind not in _OF_DAYS:
+        return None
+    if found["other"] not in {None, "calendar "}:
+        reason = f"A schedule cannot tell the months of “{found['other']}{found['unit']}”."
+        return Piece("unknown_stretch", reason, start, found.end())
+    return Piece("every", _STRETCHES.get(found["unit"], (6, "month")), start, found.end())
 
 
 def _bare_hour(plain: Plain, start: int) -> Piece | None:

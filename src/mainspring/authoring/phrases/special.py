@@ -59,6 +59,8 @@ _OFTEN: Final = (
 def _impossible(wish: Wish) -> Plan | None:
     if "impossible" in wish.said:
         return Plan(refuses="not_sayable", text=wish.first("impossible"))
+    if "unknown_stretch" in wish.said:
+        return Plan(refuses="not_sayable", text=wish.first("unknown_stretch"))
     if "no_time" in wish.said and not wish.clock:
         text = f"There is no time of day {wish.first('no_time')}. Which one is meant?"
         return Plan(asks="which_times", text=text)
@@ -100,7 +102,7 @@ def _working_day(wish: Wish) -> Plan | None:
     which = found[0]
     plan = Plan()
     times = times_of(wish, plan)
-    months = months_of(wish) or _quarterly(wish, which)
+    months = months_of(wish) or _of_stretch(wish, which)
     month = written(months, 12, 1) if months else "*"
     if which == -1:
         plan.notes.append("working days are Monday to Friday, because holidays are not known here")
@@ -124,12 +126,15 @@ def _working_day(wish: Wish) -> Plan | None:
     return Plan(refuses="not_sayable", text=text, options=tuple(options))
 
 
-def _quarterly(wish: Wish, which: int) -> frozenset[int] | None:
-    """The months in which a quarter begins, or ends where the last day is meant."""
+def _of_stretch(wish: Wish, which: int) -> frozenset[int] | None:
+    """The months in which a quarter or a year begins, or ends where the last day is meant."""
     units = {wish.first("working_day")[1], *(unit for _, unit in wish.said.get("every", ()))}
-    if "quarter" not in units and wish.first("soft") != "quarter":
-        return None
-    return frozenset({3, 6, 9, 12} if which == -1 else {1, 4, 7, 10})
+    units.add(wish.first("soft"))
+    if "quarter" in units:
+        return frozenset({3, 6, 9, 12} if which == -1 else {1, 4, 7, 10})
+    if "year" in units:
+        return frozenset({12} if which == -1 else {1})
+    return None
 
 
 # On the 1st from Monday to Friday, or on a Monday that is the 2nd or 3rd.
@@ -162,7 +167,7 @@ def _nth_or_other(wish: Wish) -> Plan | None:
         return None
     which, other, days = found
     if which == 2 and ("soft" not in wish.said or wish.first("soft") == "week"):
-        months = any(unit == "month" for _, unit in wish.said.get("every", ()))
+        months = any(unit in {"month", "quarter", "year"} for _, unit in wish.said.get("every", ()))
         if not months:
             return fortnight_plan(wish, days)
     if len(days) == 1 and 1 <= which <= 5 and not other:

@@ -313,3 +313,13 @@ def test_a_run_is_named_by_its_automation_not_by_its_time_words() -> None:
     made = draw("every hour UTC run the Nightly import automation")
     assert config(made, "run_automation_once")["automation_id"] == IMPORT
     assert [one["config"]["cron"] for one in made.document["triggers"]] == ["0 * * * *"]
+
+
+@pytest.mark.parametrize("of", ["of the", "of each", "of every", "in each", "in every", "in the"])
+def test_the_words_for_a_quarter_do_not_end_up_in_what_is_to_be_done(of: str) -> None:
+    made = draw(f"on the last Friday {of} quarter at 10 Berlin time remind me to do the books")
+
+    assert trigger(made)["config"]["cron"] == "0 10 * 3,6,9,12 5L"
+    assert actions(made) == ["notification"]
+    assert config(made, "notification")["title"] == "Do the books"
+    assert not made.questions
