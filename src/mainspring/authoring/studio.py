@@ -83,6 +83,12 @@ class Studio:
         found = await doubts_here(document, grants, words, self._models, self._preflight, whose)
         return tuple(map(as_written, found))
 
+    async def lacking(
+        self, document: Mapping[str, Any], whose: Whose, words: Vocabulary
+    ) -> tuple[Finding, ...]:
+        """What the steps of a document need and would not get; it need not be complete."""
+        return await self._preflight.findings(document, words, whose)
+
     @property
     def database(self) -> Database:
         """The whole database; what belongs to a workspace is read behind its wall."""

@@ -16,7 +16,14 @@ if TYPE_CHECKING:
 REFUSED_ADDRESS: Final = "address_not_public"
 # With one of these a step fails until somebody sets up what is missing.
 WOULD_FAIL: Final = frozenset(
-    {"mail_not_set_up", "owner_mail_missing", "not_connected", "reconnect", REFUSED_ADDRESS}
+    {
+        "mail_not_set_up",
+        "owner_mail_missing",
+        "not_connected",
+        "reconnect",
+        "secret_missing",
+        REFUSED_ADDRESS,
+    }
 )
 
 

@@ -10,7 +10,7 @@ from uuid import UUID
 
 import pytest
 
-from mainspring.contracts.errors import Invalid
+from mainspring.contracts.errors import Clash, Invalid
 from mainspring.contracts.preflight import Whose
 from mainspring.gate.preflight import InstallationPreflight
 from mainspring.settings import Settings
@@ -199,6 +199,42 @@ async def test_a_missing_connection_is_told_at_proposal_save_and_activation(benc
         "update_automation", {"automation_id": saved["automation_id"], "state": "active"}
     )
     assert "not_connected" in {one["code"] for one in active["warnings"]}
+
+
+async def test_a_secret_that_is_not_kept_is_told_in_every_review_and_at_save(bench: Bench) -> None:
+    desk = Desk(bench)
+    text = "every day at 9 post 'good morning' to #general on Slack"
+    made = await desk.call("propose_automation", {"text": text, "by": "rules"})
+    assert made["status"] == "asks"
+    flags = {one["code"]: one for one in made["review"]["flags"]}
+    assert flags["not_connected"]["level"] == "warning"
+    answers = {"time-zone": "UTC", "slack-token": "{{ secrets.slack_bot_token }}"}
+    told = {"proposal_id": made["proposal_id"], "answers": answers}
+    made = await desk.call("refine_proposal", told)
+    assert made["status"] == "ready", (made["questions"], made["problems"])
+    flags = {one["code"]: one for one in made["review"]["flags"]}
+    assert flags["secret_missing"]["level"] == "warning"
+    assert "slack_bot_token" in flags["secret_missing"]["suggestion"]
+    saved = await desk.call(
+        "save_proposal", {"proposal_id": made["proposal_id"], "digest": made["digest"]}
+    )
+    assert [one["code"] for one in saved["warnings"]].count("secret_missing") == 1
+    with pytest.raises(Clash) as refused:
+        await desk.call(
+            "update_automation", {"automation_id": saved["automation_id"], "state": "active"}
+        )
+    assert refused.value.code == "secrets_missing"
+
+
+async def test_a_secret_that_is_kept_is_not_told_of(bench: Bench) -> None:
+    await bench.house.vault.set(bench.drawer, "slack_bot_token", "xoxb-1")
+    made = await Desk(bench).call(
+        "propose_automation",
+        {"text": "every day at 9 UTC post 'good morning' to #general on Slack", "by": "rules"},
+    )
+    codes = {one["code"] for one in made["review"]["flags"]}
+    assert made["status"] == "ready"
+    assert not codes & {"secret_missing", "not_connected"}
 
 
 async def test_an_owner_who_sets_an_address_is_reached(bench: Bench) -> None:

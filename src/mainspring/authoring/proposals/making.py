@@ -23,15 +23,18 @@ from mainspring.authoring.resources import Resources, look_around
 from mainspring.authoring.shapes import Making, Question, Sketch, Wish
 from mainspring.authoring.sketch.sketching import sketch
 from mainspring.contracts.errors import Problem
-from mainspring.contracts.preflight import REFUSED_ADDRESS
+from mainspring.contracts.preflight import REFUSED_ADDRESS, Whose
 from mainspring.contracts.registry import Vocabulary
 from mainspring.definition.validate import Report
+from mainspring.workspace.secret_use import missing_secrets
 
 if TYPE_CHECKING:
     from mainspring.authoring.studio import Studio
     from mainspring.contracts.context import CallContext
+    from mainspring.contracts.errors import Finding
 
 DEFAULT_USD: Final = Decimal("0.50")
+_OWNER: Final = "SELECT created_by FROM automations WHERE workspace_id = $1 AND id = $2"
 _NO_MODEL: Final = "No model is connected here, so rules made this; no model was used."
 _NOT_WANTED: Final = "Rules made this, as was asked; no model was used."
 
@@ -131,9 +134,27 @@ async def judged(
     # What no run gets past is no doubt: such a proposal is not ready.
     blocked = [one for one in report.warnings if one.code == REFUSED_ADDRESS]
     doubts = tuple(one for one in report.warnings if one not in blocked)
-    bench.report = replace(report, warnings=doubts)
+    bench.report = replace(report, warnings=(*doubts, *await _lacking(bench, document, report)))
     found = still_open(document, (*report.findings, *blocked), asked, bench.around)
     return replace(
         body, document=document, questions=found.questions, problems=found.problems,
         grants=tuple(grant.as_dict() for grant in report.grants),
     )  # fmt: skip
+
+
+async def _lacking(bench: Bench, document: dict[str, Any], report: Report) -> list[Finding]:
+    """Secrets that are not kept, and what else the steps of an unfinished document lack."""
+    studio, space, author = bench.studio, bench.space, bench.ctx.actor.id
+    async with studio.inside(space).acquire() as tx:
+        kept = None
+        if bench.automation_id is not None:
+            kept = await tx.fetchrow(_OWNER, space, bench.automation_id)
+        owner = author if kept is None else kept["created_by"]
+        found = [*await missing_secrets(tx, space, owner, document, studio.limits)]
+    if report.definition is None:
+        # The validator looks for these only once the document is complete. A refused address is
+        # a problem of the complete one.
+        whose = Whose(space, bench.automation_id, author)
+        early = await studio.lacking(document, whose, bench.words)
+        found += [one for one in early if one.code != REFUSED_ADDRESS]
+    return found
