@@ -20,6 +20,8 @@ from mainspring.definition.pointers import under
 _SECRET: Final = {"type": "string", "pattern": r"^\{\{ secrets\.[a-z0-9_]{1,64} \}\}$"}
 _SLACK_SECRET: Final = "slack_bot_token"  # noqa: S105
 _DAY: Final = "{{ run.started_at | date('%Y-%m-%d') }}"
+# With nothing to send, these only ask an address for its answer.
+_ASKS: Final = frozenset({"call", "ping", "hit", "request"})
 _SECONDS: Final = {"second": 1, "minute": 60, "hour": 3_600, "day": 86_400}
 
 
@@ -191,6 +193,9 @@ def _call(bench: Workbench, target: Target, intent: Intent, content: Content) ->
         config["method"] = "PUT" if intent.clause.verb == "put" else "POST"
     elif content.body:
         config["json"] = content.body
+    elif intent.clause.verb in _ASKS:
+        # Nothing is sent, so the address is asked for what it answers.
+        config.pop("method")
     bench.step("call", "http_fetch", config, when=content.when)
 
 

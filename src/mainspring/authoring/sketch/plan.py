@@ -123,7 +123,7 @@ def _look_first(plan: Plan, intent: Intent, sent: bool) -> None:
     """An address that is called for what it answers is read, and nothing is sent to it."""
     calls = [one for one in intent.targets if one.where == "call"]
     others = len(plan.intents) > 1 and sent and _talks_beside(plan, intent)
-    if calls and (intent.clause.verb == "ping" or plan.conditions or others):
+    if calls and (plan.conditions or others):
         intent.targets = [one for one in intent.targets if one.where != "call"]
         intent.reads = True
 

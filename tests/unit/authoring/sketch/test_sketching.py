@@ -323,3 +323,29 @@ def test_the_words_for_a_quarter_do_not_end_up_in_what_is_to_be_done(of: str) ->
     assert actions(made) == ["notification"]
     assert config(made, "notification")["title"] == "Do the books"
     assert not made.questions
+
+
+@pytest.mark.parametrize("verb", ["call", "ping"])
+@pytest.mark.parametrize("more", ["", " and tell me when it fails"])
+def test_an_address_that_is_called_with_nothing_to_send_is_only_read(verb: str, more: str) -> None:
+    made = draw(f"every 10 minutes {verb} http://example.com/health{more}")
+
+    called = config(made, "http_fetch")
+    assert called["url"] == "http://example.com/health"
+    assert called.get("method", "GET") == "GET"
+    assert "agent_task" not in actions(made)
+    assert ("on_failure" in made.document["execution"]) == bool(more)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'every hour call https://api.example.com/go with {"a": 1}',
+        "when a row is added to Orders call https://api.example.com/go",
+        "every hour post to https://api.example.com/go",
+    ],
+)
+def test_an_address_that_is_given_something_is_posted_to(text: str) -> None:
+    made = draw(text)
+    (step,) = [one for one in made.document["plan"] if "url" in one["config"]]
+    assert step["action"] == "callback_webhook" or step["config"]["method"] == "POST"
