@@ -375,3 +375,40 @@ async def test_a_line_in_another_language_waits_for_an_answer(bench: Bench) -> N
     said = await refine(desk, made, answers={question["id"]: "and put it in my inbox"})
     assert said["status"] == "ready", (said["questions"], said["problems"])
     assert len(said["definition"]["plan"]) == len(made["definition"]["plan"]) + 1
+
+
+async def test_a_schedule_that_needs_a_zone_first_asks_for_one_thing_at_a_time(
+    bench: Bench,
+) -> None:
+    desk = Desk(bench)
+    text = "every 2 weeks on Monday at 9 remind me of payroll"
+    made = await desk.call("propose_automation", {"text": text, "by": "rules"})
+    (zone,) = made["questions"]
+    assert (zone["id"], zone["kind"]) == ("time-zone", "time_zone")
+    assert zone["question"] == "In which time zone?"
+
+    with pytest.raises(Invalid) as refused:
+        await desk.call(
+            "refine_proposal",
+            {"proposal_id": made["proposal_id"], "answers": {"time-zone": "Nowhere"}},
+        )
+    assert refused.value.findings[0].pointer == "/answers/time-zone"
+
+    made = await desk.call(
+        "refine_proposal",
+        {"proposal_id": made["proposal_id"], "answers": {"time-zone": "Berlin"}},
+    )
+    (weeks,) = made["questions"]
+    assert weeks["id"] == "when"
+    assert weeks["question"].endswith("With which date does it begin?")
+    assert made["request"] == text
+
+    chosen = weeks["choices"][0]["value"]
+    made = await desk.call(
+        "refine_proposal", {"proposal_id": made["proposal_id"], "answers": {"when": chosen}}
+    )
+    assert made["status"] == "ready", (made["questions"], made["problems"])
+    config = made["definition"]["triggers"][0]["config"]
+    assert config == {"cron": "0 9 * * 1", "timezone": "Europe/Berlin"}
+    assert "when" in made["definition"]["plan"][0]
+    assert "Berlin" not in made["definition"]["intent"]

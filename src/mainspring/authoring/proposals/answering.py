@@ -36,6 +36,8 @@ class Answered:
     words: tuple[str, ...] = ()
     # The ids of the questions that those words answer.
     worded: frozenset[str] = frozenset()
+    # The zone that the request is to be read with again.
+    timezone: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,7 @@ def put_answers(
         for name in answers.keys() - asked.keys()
     ]
     made, words, worded = dict(document), [], set()
+    timezone = None
     # Questions in their own order: a schedule that becomes two moves nothing that stands before.
     for question in questions:
         if question.id not in answers:
@@ -70,6 +73,10 @@ def put_answers(
         try:
             if question.kind == "words" and _chosen(question, answers[question.id]) is None:
                 words.append(_text(answers[question.id], at))
+                worded.add(question.id)
+            elif question.kind == "time_zone" and not question.pointer.endswith("/timezone"):
+                # No schedule is there yet: which ones there can be depends on the zone.
+                timezone = _zone(answers[question.id], at)
                 worded.add(question.id)
             else:
                 for pointer, value in _placed(question, answers[question.id], made, place, at):
@@ -80,7 +87,7 @@ def put_answers(
             findings += wrong.findings
     if findings:
         raise Invalid(findings[0].detail, code="answer_unusable", findings=findings)
-    return Answered(made, tuple(words), frozenset(worded))
+    return Answered(made, tuple(words), frozenset(worded), timezone)
 
 
 def _placed(

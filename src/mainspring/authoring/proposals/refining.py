@@ -43,7 +43,9 @@ async def refined(
         # Not the answers themselves: the document has them, and a token typed by mistake has no
         # business in a conversation.
         made = made.saying(Said("person", f"Answered: {', '.join(answers)}."))
-    if answered.words:
+    if answered.timezone is not None:
+        made = replace(made, timezone=answered.timezone)
+    if answered.words or answered.timezone is not None:
         made = await _said_more(bench, made, "\n".join(answered.words), before)
     if given.get("instruction"):
         made = await _told(bench, made, given["instruction"])
@@ -97,8 +99,8 @@ def _refuse_new(before: Sequence[Finding], after: Sequence[Finding]) -> None:
 async def _said_more(
     bench: Bench, body: Body, words: str, before: Mapping[str, Any] | None
 ) -> Body:
-    """The request is read again, with what was said since."""
-    whole = replace(body, request=f"{body.request}\n{words}")
+    """The request is read again, with what was said since; with no words, in another zone."""
+    whole = replace(body, request=f"{body.request}\n{words}") if words else body
     if len(whole.request) > LONGEST:
         detail = f"With this the request has more than {LONGEST:,} characters."
         way = "Throw the proposal away and say all of it in fewer words."
@@ -108,7 +110,9 @@ async def _said_more(
         )  # fmt: skip
     wish = Wish(whole.request, bench.ctx.clock.now(), body.timezone, before)
     found, making = await make(bench, wish, body.talk)
-    made = replace(whole, notes=found.notes, making=making).saying(Said("person", words))
+    made = replace(whole, notes=found.notes, making=making)
+    if words:
+        made = made.saying(Said("person", words))
     found = replace(found, questions=tuple(_not_asked_again(found.questions, body)))
     document, questions = _answered_before(bench, made, found)
     return await judged(bench, made, document, questions)

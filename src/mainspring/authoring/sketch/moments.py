@@ -148,6 +148,13 @@ def _ask_schedule(bench: Workbench, one: Clarification, zone: Clarification | No
         return
     if zone is not None and not any(choice.crons for choice in one.choices):
         # The choices depend on the zone, so the whole is read again with it.
+        if len(zone.choices) < 2:
+            bench.ask(
+                "time-zone", at, zone.question, kind="time_zone", schema=_ZONE,
+                choices=tuple(Choice(name.sentence, name.sentence) for name in zone.choices),
+                why="With which date it begins is asked next: that depends on the zone.",
+            )  # fmt: skip
+            return
         bench.ask(
             "time-zone", at, f"{zone.question} Say a place or a zone, such as Berlin time.",
             kind="words", schema=_ZONE, why=one.question,
