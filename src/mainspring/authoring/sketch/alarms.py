@@ -27,7 +27,10 @@ def split_alarms(request: Request) -> tuple[list[Clause], list[Clause]]:
         start, end = one.tokens[0].start, one.tokens[-1].end
         before = [two for two in clauses if two.tokens[0].start < start]
         after = [two for two in clauses if two.tokens[0].start >= end]
-        fitting = after[:1] if one.leading else before[-1:]
+        told_next = bool(after) and after[0].verb in TELL
+        called = bool(before) and before[-1].verb in CALL and bool(before[-1].of("url"))
+        # In "call it, and if it fails tell me" what follows is what the failure leads to.
+        fitting = after[:1] if one.leading or (told_next and called) else before[-1:]
         for clause in fitting:
             if clause.verb in TELL | SAY | MAIL | CALL:
                 clauses.remove(clause)

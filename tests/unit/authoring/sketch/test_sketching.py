@@ -349,3 +349,11 @@ def test_an_address_that_is_given_something_is_posted_to(text: str) -> None:
     made = draw(text)
     (step,) = [one for one in made.document["plan"] if "url" in one["config"]]
     assert step["action"] == "callback_webhook" or step["config"]["method"] == "POST"
+
+
+def test_a_call_is_made_and_a_person_is_told_only_if_it_fails() -> None:
+    made = draw("every day at 9 UTC call https://api.example.com/go and if it fails tell me")
+
+    assert actions(made) == ["http_fetch"]
+    (told,) = made.document["execution"]["on_failure"]
+    assert told["action"] == "notification"
