@@ -145,7 +145,7 @@ def find_secrets(resources: Resources, *wanted: str) -> tuple[str, ...]:
 def secret_choices(names: Iterable[str], kept: Collection[str]) -> tuple[Choice, ...]:
     """Secrets to choose from; of one that is not there yet it is said how it is kept."""
     told = {
-        one: one if one in kept else f"{one} (not kept yet: mainspring secrets set {one})"
+        one: one if one in kept else f"{one} (not kept yet: `mainspring secrets set {one}`)"
         for one in names
     }
     return tuple(Choice(label, f"{{{{ secrets.{one} }}}}") for one, label in told.items())

@@ -13,7 +13,7 @@ from mainspring.surfaces.cli.problems import finding_lines
 from mainspring.surfaces.cli.review_view import review_lines
 from mainspring.surfaces.cli.screen import Screen, as_json, one_line
 from mainspring.surfaces.cli.summary import grant_lines, warning_lines
-from mainspring.surfaces.cli.words import count, hint
+from mainspring.surfaces.cli.words import as_called_here, count, hint
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -79,7 +79,7 @@ def problem_part(problems: Sequence[Mapping[str, Any]]) -> list[Text]:
 def _notes(notes: Sequence[str], screen: Screen) -> list[Text]:
     lines = heading("How the words were read") if notes else []
     for note in notes:
-        lines += paragraph(screen, note)
+        lines += paragraph(screen, as_called_here(note))
     return lines
 
 
@@ -106,13 +106,15 @@ def question_lines(
     question: Mapping[str, Any], definition: Mapping[str, Any], screen: Screen, lead: str = "  "
 ) -> list[Text]:
     """One question with its choices, numbered."""
-    lines = paragraph(screen, question["question"], lead=lead, style="bold")
+    lines = paragraph(screen, as_called_here(question["question"]), lead=lead, style="bold")
     margin = " " * len(lead)
     if question.get("why"):
         lines += paragraph(screen, question["why"], lead=margin, style="bright_black")
     choices = question.get("choices") or ()
     for number, choice in enumerate(choices[:_MOST_CHOICES], 1):
-        lines += paragraph(screen, choice["label"], lead=f"{margin}{number:>2}. ", most=200)
+        lines += paragraph(
+            screen, as_called_here(choice["label"]), lead=f"{margin}{number:>2}. ", most=200
+        )
     place = place_in_words(question.get("pointer", ""), definition)
     if place and not choices and question.get("kind") == "value":
         lines += paragraph(screen, f"for {place}", lead=margin, style="bright_black")

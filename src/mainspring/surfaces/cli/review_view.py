@@ -16,7 +16,7 @@ from mainspring.surfaces.cli.place_words import place_in_words
 from mainspring.surfaces.cli.screen import Screen, one_line
 from mainspring.surfaces.cli.summary import grant_lines
 from mainspring.surfaces.cli.versions import change_line
-from mainspring.surfaces.cli.words import count
+from mainspring.surfaces.cli.words import as_called_here, count
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -183,7 +183,9 @@ def flag_lines(
         said = f"{where}{flag['text']}{who}"
         lines += paragraph(screen, said, lead=f"  {sign} ", lead_style=colour, most=700)
         if flag.get("suggestion"):
-            lines += paragraph(screen, flag["suggestion"], lead="    ", style="bright_black")
+            lines += paragraph(
+                screen, as_called_here(flag["suggestion"]), lead="    ", style="bright_black"
+            )
     return [*lines, *_rest(len(flags), "flag", screen)]
 
 

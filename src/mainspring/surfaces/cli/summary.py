@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from mainspring.surfaces.cli.screen import Screen, as_json, one_line
-from mainspring.surfaces.cli.words import count
+from mainspring.surfaces.cli.words import as_called_here, count
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -69,7 +69,7 @@ def warning_lines(warnings: Iterable[Finding], screen: Screen) -> list[Text]:
         said = f" {warning.pointer}: {one_line(warning.detail, 400)}"
         lines.append(Text.assemble("  ", (sign, colour), said))
         if warning.suggestion:
-            lines.append(Text(f"    {one_line(warning.suggestion, 400)}"))
+            lines.append(Text(f"    {one_line(as_called_here(warning.suggestion), 400)}"))
     return lines
 
 

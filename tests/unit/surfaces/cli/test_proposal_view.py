@@ -9,6 +9,7 @@ import pytest
 from rich.console import Console
 from rich.text import Text
 
+from mainspring.contracts.errors import Finding
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.registry import Vocabulary
 from mainspring.surfaces.cli.place_words import place_in_words
@@ -20,6 +21,7 @@ from mainspring.surfaces.cli.proposal_view import (
     saved_lines,
 )
 from mainspring.surfaces.cli.screen import Screen
+from mainspring.surfaces.cli.summary import warning_lines
 from mainspring.wiring import build_registry
 from tests.unit.surfaces.cli.proposed import CHANNEL, ID, ZONE, proposal, review
 
@@ -219,3 +221,36 @@ def test_long_lines_are_folded_below_their_beginning(words: Vocabulary) -> None:
 )
 def test_a_place_is_said_in_words(pointer: str, words_for_it: str) -> None:
     assert place_in_words(pointer, proposal()["definition"]) == words_for_it
+
+
+def test_commands_in_a_proposal_are_named_as_they_are_called_here(
+    words: Vocabulary, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MAINSPRING_PROGRAM", "./start")
+    keep = "`mainspring secrets set slack_bot_token`"
+    flag = {
+        "pointer": "/plan/0",
+        "code": "secret_missing",
+        "text": "It is not kept.",
+        "level": "warning",
+        "by": "rules",
+        "suggestion": f"Keep it: {keep}.",
+    }
+    asked = {
+        **CHANNEL,
+        "question": f"Which secret? {keep}",
+        "choices": [{"label": f"slack_bot_token (not kept yet: {keep})", "value": "x"}],
+    }
+    made = proposal(
+        notes=[f"Slack needs a token: {keep}."],
+        review=review(flags=[flag]),
+        questions=[asked],
+        status="asks",
+    )
+    lines = [*proposal_lines(made, words, Screen()), *open_lines(made, Screen())]
+    lines += warning_lines([Finding("/plan/0", "It is not kept.", "x", keep)], Screen())
+    told = _told(lines)
+
+    assert "`mainspring " not in told
+    assert told.count("secrets set slack_bot_token`") == 5
+    assert "`./start " in told
