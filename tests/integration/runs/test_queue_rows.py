@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -26,6 +27,12 @@ NOW = datetime.now(UTC)
 
 def _ago(seconds: float) -> datetime:
     return NOW - timedelta(seconds=seconds)
+
+
+@pytest.fixture(autouse=True)
+def _now(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A test may run long after its module was imported."""
+    monkeypatch.setattr(sys.modules[__name__], "NOW", datetime.now(UTC))
 
 
 async def _spaces(database: Database) -> dict[UUID, UUID]:

@@ -98,6 +98,9 @@ async def upgraded(level: Level, url: str, home: Path) -> AsyncIterator[Upgraded
             home=home, database_url=url, poll_seconds=0.2, smtp_url=f"smtp://127.0.0.1:{port}",
             egress_allow=frozenset({f"127.0.0.1:{port}"}),
         )  # fmt: skip
+        async with _opened(url) as database:
+            # As up and migrate do before anything else starts.
+            await migrate(database)
         async with open_house(settings) as house:
             await house.database.execute(_LATELY)
             worker = build_worker(house)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mainspring.contracts.capability import Audience
 from tests.kit.api import Api
-from tests.kit.mcp import Wire
+from tests.kit.mcp import Wire, problem_of
 
 AUTOMATIONS = {
     "create_automation_flow", "save_automation_draft", "update_automation", "run_automation_once",
@@ -43,7 +43,7 @@ async def _check_offered(wire: Wire, api: Api, names: set[str]) -> None:
         # It can be called: what does not fit is refused by its own schema and not as unknown.
         made = await wire.call(name, {"no_such_argument": 1})
         assert made["isError"] is True, name
-        assert made["structuredContent"]["status"] == 422, (name, made)
+        assert problem_of(made)["status"] == 422, (name, made)
 
 
 async def test_every_automation_tool_is_offered_by_its_documented_name(
