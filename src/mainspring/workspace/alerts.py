@@ -39,7 +39,7 @@ _HOLD = """
     WHERE e.failing OR a.failures > 0
     ORDER BY a.workspace_id, a.id FOR NO KEY UPDATE OF a
 """
-# Whoever starts a run by hand sees how it ends, and a body that does not fit or a text that is
+# A person who starts a run sees how it ends, and a body that does not fit or a text that is
 # too long for a filter is the sender's doing: none of these says that the automation is broken,
 # and senders must not be able to pause it. A cancelled run says nothing.
 # They are in a row as they ended, and a slow one ends after a quick one that began later; by
