@@ -97,6 +97,7 @@ PARTS: Final = (
     Part("browser", _pytest("tests/browser", "-n", "3", *_BY_FILE), needs=(chromium,)),
     Part("acceptance", _pytest("tests/acceptance", "-n", "4", *_BY_FILE), needs=(redis_server,)),
     Part("crash", _pytest("tests/crash")),
+    Part("chaos", _module("tests.chaos", "--size", "check", "--seed", "1")),
 )
 SMOKE: Final = Part(
     "smoke",

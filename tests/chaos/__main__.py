@@ -1,6 +1,7 @@
 """Every check of the promise, by one command.
 
     python -m tests.chaos                          all of them in the quick size
+    python -m tests.chaos --size check             ten minutes, on a machine that is also used
     python -m tests.chaos --size full              as large as they are meant to be
     python -m tests.chaos --only R3,R16 --seed 7   some of them, with the seed of an earlier run
     python -m tests.chaos --report PATH            and a page about it
@@ -18,10 +19,11 @@ import sys
 import time
 import traceback
 from pathlib import Path
+from typing import get_args
 
 import uvloop
 
-from tests.chaos.check import Asked, Check, Figure, Verdict
+from tests.chaos.check import Asked, Check, Figure, Size, Verdict
 from tests.chaos.checks import CHECKS
 from tests.chaos.report import Result, page, table
 
@@ -39,7 +41,7 @@ def options() -> argparse.Namespace:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--size", choices=("quick", "full"), default="quick")
+    parser.add_argument("--size", choices=get_args(Size), default="quick")
     parser.add_argument("--only", default="", help="numbers with commas between, such as R3,R16")
     parser.add_argument("--seed", type=int, default=None, help="the seed of an earlier run")
     parser.add_argument("--report", type=Path, default=None, help="where the page is written")
@@ -57,7 +59,7 @@ def chosen(only: str) -> list[Check]:
 
 async def judged(check: Check, asked: Asked) -> Verdict:
     """The verdict, also about a check that broke off or did not come to an end."""
-    seconds = check.patience[asked.full]
+    seconds = check.patience[asked.size == "full"]
     limit = asyncio.timeout(seconds)
     try:
         async with limit:
@@ -76,7 +78,7 @@ def run(check: Check, asked: Asked) -> Result:
     verdict = uvloop.run(judged(check, asked))
     for offence in verdict.offences[:_MOST_SHOWN]:
         say(f"  {offence}")
-    result = Result(check, verdict, asked.full, asked.seed, time.monotonic() - began)
+    result = Result(check, verdict, asked.size, asked.seed, time.monotonic() - began)
     say(result.line)
     return result
 
@@ -85,7 +87,7 @@ def main() -> int:
     given = options()
     seed = random.randrange(1_000_000) if given.seed is None else given.seed
     say(f"seed {seed}")
-    results = [run(check, Asked(given.size == "full", seed)) for check in chosen(given.only)]
+    results = [run(check, Asked(given.size, seed)) for check in chosen(given.only)]
     for line in table(results):
         say(line)
     if given.report is not None:

@@ -41,7 +41,7 @@ _STATE = """
 
 async def upgraded(asked: Asked) -> Verdict:
     """R18."""
-    each = asked.of(25, 100)
+    each = asked.of(25, 100, check=15)
     async with own_arena(lease=5.0, heartbeat=1.0, slots=2 * each + 8, failures=1_000_000) as (
         arena,
         _,
@@ -79,7 +79,7 @@ async def upgraded(asked: Asked) -> Verdict:
 async def _in_each_state(arena: Arena, each: int) -> dict[str, list[UUID]]:
     """Runs that are done, failed, held by a worker that dies, asleep, and not begun."""
     asleep = hanging("later")
-    asleep["plan"][1] = {"step_id": "sleep", "action": "delay", "config": {"seconds": 45}}
+    asleep["plan"][1] = {"step_id": "sleep", "action": "delay", "config": {"seconds": 30}}
     failing = {**FIVE_STEPS, "name": "failing"}
     failing["plan"] = [{"step_id": "a", "action": "crash.stumble", "config": {"percent": 100}}]
     made = {}
@@ -120,13 +120,15 @@ async def _digest(database: Database) -> str:
 
 async def backed_up(asked: Asked) -> Verdict:
     """R19."""
-    minutes = asked.of(3, 10)
+    minutes = asked.of(3, 10, check=2)
     async with own_arena(watched=False, lease=5.0, heartbeat=1.0) as (arena, server):
         storm = await schedulers.plant(arena, asked.of(20, 100), 20.0)
         automation = await arena.save(FIVE_STEPS)
         storm.start_scheduler()
         crew = [arena.crew.start() for _ in range(2)]
         await arena.until_at_work(*crew)
+        # However fast the others are, this one is under way when the backup is taken.
+        await arena.dispatch(await arena.save(hanging("held")), 1)
         begin = min(storm.firsts.values())
         loading = asyncio.create_task(_load(arena, automation))
         try:
@@ -191,6 +193,7 @@ async def _elsewhere(
         for _ in range(2):
             other.crew.start()
         other.runs = [row["id"] for row in before]
+        (other.folder / "held").touch()
         # The schedules go on there from where they were.
         other.crew.start(role="scheduler", since=storm.since.timestamp(), pace=storm.pace)
         await other.until_final(120)

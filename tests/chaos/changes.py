@@ -35,14 +35,14 @@ def _version(number: int) -> dict[str, Any]:
 
 async def changed(asked: Asked) -> Verdict:
     """R17."""
-    edits = asked.of(60, 200)
+    edits = asked.of(60, 200, check=40)
     async with own_arena(lease=30.0, heartbeat=10.0, least_ms=5, most_ms=30) as (arena, _):
         crew = [arena.crew.start() for _ in range(2)]
         await arena.until_at_work(*crew)
         mixed, seen = await _raced(arena, edits)
         kept = await _grants_kept(arena)
         deleted = await _archived(arena)
-    after, before, skipped = await _paused(asked.of(150, 600))
+    after, before, skipped = await _paused(asked.of(150, 600, check=100))
     return Verdict(
         [
             none_of(f"of {edits} runs that are not one version wholly", mixed),
@@ -144,11 +144,13 @@ async def _paused(calls: int) -> tuple[int, int, int]:
     """Webhooks against a whole server while it is asked to pause: runs after and before."""
     async with standing() as server:
         automation, token = await server.hooked("to be paused")
-        firing = asyncio.create_task(_fire(server, automation, token, calls))
+        paused = asyncio.Event()
+        firing = asyncio.create_task(_fire(server, automation, token, calls, paused))
         while await server.ask("SELECT count(*) FROM runs") < calls // 4:
             await asyncio.sleep(0.005)
         await server.call("POST", f"/automations/{automation}/pause")
         answered = time.time()
+        paused.set()
         before = await server.ask(_BEGUN)
         statuses = await firing
         later = f"{_BEGUN} AND extract(epoch FROM created_at)::float8 > $1"
@@ -163,9 +165,16 @@ async def _paused(calls: int) -> tuple[int, int, int]:
     return after, before, made - before - grown
 
 
-async def _fire(server: Standing, automation: str, token: str, calls: int) -> list[int]:
+async def _fire(
+    server: Standing, automation: str, token: str, calls: int, paused: asyncio.Event
+) -> list[int]:
+    """So many calls, and more until there is one by each sender after the pause was answered."""
+
     async def some(count: int) -> list[int]:
-        return [await server.fire(automation, token) for _ in range(count)]
+        statuses: list[int] = []
+        while len(statuses) < count or not paused.is_set():
+            statuses.append(await server.fire(automation, token))
+        return [*statuses, await server.fire(automation, token)]
 
     found = await asyncio.gather(*(some(calls // 10) for _ in range(10)))
     return [status for part in found for status in part]

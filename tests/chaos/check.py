@@ -10,9 +10,12 @@ import importlib
 import random
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Final, Literal, TypeVar
 
 T = TypeVar("T")
+Size = Literal["check", "quick", "full"]
+# How many times longer something may take where other parts of the check use the machine too.
+_SLACK: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +47,31 @@ class Verdict:
 class Asked:
     """The size and the seed that a check is run with."""
 
-    full: bool
+    size: Size
     seed: int
 
-    def of(self, quick: T, full: T) -> T:
-        return full if self.full else quick
+    def of(self, quick: T, full: T, *, check: T | None = None) -> T:
+        """What is used in this size; in the size of the check, what the quick one has or less."""
+        if self.size == "full":
+            return full
+        return quick if check is None or self.size == "quick" else check
+
+    def at_most(self, what: str, seconds: float, most: float, unit: str = "s") -> Figure:
+        """A time against its limit, or one time in proportion to another."""
+        return at_most(what, seconds, most * (_SLACK if self.is_shared else 1), unit)
+
+    def slowest(self, found: Sequence[float]) -> float:
+        """The time that is compared with one measured before; on a shared machine the median.
+
+        The slowest of a hundred is late whenever another process is busy at that instant. Work that
+        waits for another tenant's is late in most cases, and the median shows that.
+        """
+        return percentile(found, 0.5 if self.is_shared else 0.99)
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether other processes use the processors meanwhile."""
+        return self.size == "check"
 
     def chance(self) -> random.Random:
         return random.Random(self.seed)
@@ -66,6 +89,8 @@ class Check:
     # Module below tests, and function. A check is loaded when it is run: each needs other parts
     # of the product.
     place: str
+    # What is smaller in the size of the check.
+    check: str = ""
     # Seconds after which a check has failed, whatever it is doing.
     patience: tuple[float, float] = (600.0, 5_400.0)
 
@@ -77,8 +102,10 @@ class Check:
         )
         return found
 
-    def size(self, full: bool) -> str:
-        return self.full if full else self.quick
+    def size(self, size: Size) -> str:
+        if size == "full":
+            return self.full
+        return self.check or self.quick if size == "check" else self.quick
 
 
 def none_of(what: str, offences: Sequence[str]) -> Figure:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from tests.chaos.check import Check, Verdict
+from tests.chaos.check import Check, Size, Verdict
 from tests.kit.processes import ROOT
 
 _HEAD = """# Chaos report
@@ -26,7 +26,7 @@ class Result:
 
     check: Check
     verdict: Verdict
-    full: bool
+    size: Size
     seed: int
     seconds: float
 
@@ -38,7 +38,7 @@ class Result:
     def line(self) -> str:
         """The figure line: numbers against their criterion, and the verdict last."""
         figures = ", ".join(map(str, self.verdict.figures)) or "no figure"
-        size = self.check.size(self.full)
+        size = self.check.size(self.size)
         return f"{self.check.number}: {size}: {figures}, seed {self.seed}: {self.word}"
 
 
@@ -90,7 +90,7 @@ def _is_row(line: str) -> bool:
 
 def _row(result: Result) -> str:
     figures = "<br>".join(_cell(str(figure)) for figure in result.verdict.figures)
-    size = f"{'full' if result.full else 'quick'}: {result.check.size(result.full)}"
+    size = f"{result.size}: {result.check.size(result.size)}"
     return (
         f"| {result.check.number} | {_cell(size)} | {figures} | {result.seconds:.0f} "
         f"| {result.seed} | {_now()} | {result.word} |"

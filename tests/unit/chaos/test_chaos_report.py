@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import pytest
 
 from tests.chaos.__main__ import chosen, judged
@@ -9,6 +11,7 @@ from tests.chaos.batteries import counts
 from tests.chaos.check import (
     Asked,
     Check,
+    Size,
     Verdict,
     at_least,
     at_most,
@@ -32,7 +35,7 @@ CHECK = Check("R0", "Something is done.", "a little", "a lot", BREAKS_OFF)
 
 
 def _result(verdict: Verdict) -> Result:
-    return Result(CHECK, verdict, full=False, seed=7, seconds=1.25)
+    return Result(CHECK, verdict, size="quick", seed=7, seconds=1.25)
 
 
 def test_a_verdict_is_kept_when_every_figure_is() -> None:
@@ -76,9 +79,22 @@ def test_the_line_the_table_and_the_page_say_the_same() -> None:
 
 
 async def test_a_check_that_breaks_off_has_failed_with_its_reason() -> None:
-    verdict = await judged(CHECK, Asked(full=True, seed=1))
+    verdict = await judged(CHECK, Asked("full", seed=1))
     assert not verdict.kept
     assert "nothing came of a full one" in verdict.figures[0].found
+
+
+def test_on_a_shared_machine_times_have_slack_and_the_median_is_compared() -> None:
+    times = [1.0, 1.0, 9.0]
+    quick, shared = Asked("quick", 1), Asked("check", 1)
+    assert [asked.at_most("late", 7, 2).kept for asked in (quick, shared)] == [False, True]
+    assert not shared.at_most("late", 8.1, 2).kept
+    assert [asked.slowest(times) for asked in (quick, shared)] == [9.0, 1.0]
+    assert [Asked(size, 1).of(2, 3, check=1) for size in get_args(Size)] == [1, 2, 3]
+    assert shared.of(2, 3) == 2
+    small = Check("R0", "Something is done.", "a little", "a lot", BREAKS_OFF, check="less")
+    assert [small.size(size) for size in get_args(Size)] == ["less", "a little", "a lot"]
+    assert CHECK.size("check") == "a little"
 
 
 def test_every_number_has_a_check_and_can_be_chosen() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from scripts.check import Part, Runner, choose, read_counts, summarize
+from scripts.check import PARTS, Part, Runner, choose, read_counts, summarize
 from scripts.test_services import NotAvailable
 
 
@@ -61,3 +61,11 @@ def test_parts_are_chosen_by_name() -> None:
     assert not [part for part in choose([])[1] if part.name == "smoke"]
     with pytest.raises(SystemExit, match="There is no part called nope"):
         choose(["nope"])
+
+
+def test_the_chaos_battery_runs_with_the_same_seed_when_the_other_parts_have_ended() -> None:
+    *_, last = (part for part in PARTS if not part.beside)
+
+    assert last.name == "chaos"
+    assert not last.quick
+    assert last.command[1:] == ("-m", "tests.chaos", "--size", "check", "--seed", "1")
