@@ -187,7 +187,7 @@ CHECKS: Final[tuple[Check, ...]] = (
         "three times, each after 10 s without a flood",
         "nine times, each after 10 s without a flood",
         "chaos.neighbours.flood",
-        check="once, after 10 s without a flood",
+        check="once, after 10 s without a flood; at most 20 calls wait for an answer",
     ),
     Check(
         "S6",

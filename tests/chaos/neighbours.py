@@ -39,6 +39,11 @@ from tests.kit.postgres import open_folder
 
 _FLOOD, _FLOOD_SECONDS = 1_000, 10.0
 _OTHER, _STEADY = 5.0, 100
+# A shared machine may not be able to answer a thousand calls a second at all. There the flood is as
+# fast as answers come, with so many calls that wait for one.
+_UNANSWERED = 20
+# More calls than this in a flood are more than the rate limiter accepts.
+_LIMITED = 2_000
 # Two processes start meanwhile, and that is not part of the flood.
 _START_SECONDS = 2.0
 
@@ -58,7 +63,14 @@ async def flood(asked: Asked) -> Verdict:
             quiet = await apart(server.address, other, _OTHER, _FLOOD_SECONDS, after=_START_SECONDS)
             alone += quiet["took"]
             flooding = asyncio.create_task(
-                apart(server.address, hook, _FLOOD, _FLOOD_SECONDS, after=_START_SECONDS)
+                apart(
+                    server.address,
+                    hook,
+                    _FLOOD,
+                    _FLOOD_SECONDS,
+                    after=_START_SECONDS,
+                    most=asked.of(0, 0, check=_UNANSWERED),
+                )
             )
             busy = await apart(server.address, other, _OTHER, _FLOOD_SECONDS, after=_START_SECONDS)
             beside += busy["took"]
@@ -68,11 +80,12 @@ async def flood(asked: Asked) -> Verdict:
     for one in (warm, *floods):
         answers.update(one["statuses"])
     broken = ["broken"] * sum(one["broken"] for one in floods)
+    sent = sum(sum(one["statuses"].values()) for one in floods)
     strange = [one for one in answers if one not in ("202", "429")]
     usual, crowded = asked.slowest(alone), asked.slowest(beside)
     return Verdict(
         [
-            at_least("refused with 429", answers["429"], rounds),
+            at_least("refused with 429", answers["429"], rounds if sent > _LIMITED * rounds else 0),
             exactly(
                 "of which said when to come again",
                 sum(one["told_when"] for one in (warm, steady, *floods)), answers["429"],
@@ -93,7 +106,11 @@ async def flood(asked: Asked) -> Verdict:
                 "its median alone",
                 f"{percentile(alone, 0.5):.1f} ms, beside {percentile(beside, 0.5):.1f} ms",
             ),
-            told("each flood", f"10,000 calls in {floods[0]['sent_seconds']:.1f} s"),
+            told(
+                "each flood",
+                f"{sum(floods[0]['statuses'].values()):,} calls in "
+                f"{floods[0]['sent_seconds']:.1f} s",
+            ),
         ]
     )  # fmt: skip
 

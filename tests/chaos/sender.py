@@ -1,12 +1,13 @@
-"""A sender with a pace of its own, in a process of its own: it does not wait for answers.
+"""A sender with a pace of its own, in a process of its own: it need not wait for answers.
 
 Like a program that has called before, it begins with connections that are open.
 
-    python -m tests.chaos.sender HOST PORT PATH TOKEN PER_SECOND SECONDS BEGIN
+    python -m tests.chaos.sender HOST PORT PATH TOKEN PER_SECOND SECONDS BEGIN MOST
 
-begins at that moment, in seconds of the clock, so that nobody's start is in the way of others, and
-prints one line of JSON: how many answers of each status there were, how many refusals said when
-to come again, how many calls broke off, and the milliseconds of each accepted call.
+begins at that moment, in seconds of the clock, so that nobody's start is in the way of others, has
+never more than so many calls unanswered (0: any number), and prints one line of JSON: how many
+answers of each status there were, how many refusals said when to come again, how many calls broke
+off, and the milliseconds of each accepted call.
 """
 
 from __future__ import annotations
@@ -79,9 +80,16 @@ class Sender:
 
 
 async def send(
-    host: str, port: int, path: str, token: str, per_second: float, seconds: float, begin: float
+    host: str,
+    port: int,
+    path: str,
+    token: str,
+    per_second: float,
+    seconds: float,
+    begin: float,
+    most: int,
 ) -> dict[str, Any]:
-    """Sends at an even pace, whatever comes back."""
+    """Sends at an even pace, whatever comes back, or as fast as answers come."""
     head = (
         f"POST {path} HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {token}\r\n"
         f"Content-Type: application/json\r\nContent-Length: {len(_BODY)}\r\n\r\n"
@@ -90,12 +98,18 @@ async def send(
     await asyncio.sleep(max(begin - time.time() - _AHEAD_SECONDS, 0))
     await sender.dial_ahead(max(1, int(per_second * _AHEAD_SECONDS)))
     await asyncio.sleep(max(begin - time.time(), 0))
+    free = asyncio.Semaphore(most or int(per_second * seconds))
     began, calls = time.perf_counter(), []
     for number in range(int(per_second * seconds)):
         wait = began + number / per_second - time.perf_counter()
         if wait > 0:
             await asyncio.sleep(wait)
-        calls.append(asyncio.create_task(sender.one()))
+        await free.acquire()
+        if most and time.perf_counter() > began + seconds:
+            break
+        call = asyncio.create_task(sender.one())
+        call.add_done_callback(lambda _: free.release())
+        calls.append(call)
     sent = time.perf_counter() - began
     await asyncio.gather(*calls)
     return {
@@ -105,7 +119,13 @@ async def send(
 
 
 async def apart(
-    address: str, hook: tuple[str, str], pace: float, seconds: float, *, after: float = 0.0
+    address: str,
+    hook: tuple[str, str],
+    pace: float,
+    seconds: float,
+    *,
+    after: float = 0.0,
+    most: int = 0,
 ) -> dict[str, Any]:
     """The same in another process, after some seconds, until it is done.
 
@@ -114,7 +134,7 @@ async def apart(
     host, _, port = address.removeprefix("http://").rpartition(":")
     automation, token = hook
     path = f"/api/v1/automations/{automation}/fire"
-    words = [host, port, path, token, str(pace), str(seconds), str(time.time() + after)]
+    words = [host, port, path, token, str(pace), str(seconds), str(time.time() + after), str(most)]
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "tests.chaos.sender", *words, cwd=ROOT,
         stdout=asyncio.subprocess.PIPE, start_new_session=True,
@@ -130,9 +150,9 @@ async def apart(
 
 
 def main(words: Sequence[str]) -> None:
-    host, port, path, token, *numbers = words
+    host, port, path, token, *numbers, most = words
     pace, seconds, begin = map(float, numbers)
-    found = uvloop.run(send(host, int(port), path, token, pace, seconds, begin))
+    found = uvloop.run(send(host, int(port), path, token, pace, seconds, begin, int(most)))
     sys.stdout.write(json.dumps(found) + "\n")
 
 
