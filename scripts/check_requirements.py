@@ -4,10 +4,11 @@
     python -m scripts.check_requirements --sample 5% --seed HASH  a sample, the same for a seed
     python -m scripts.check_requirements I-134 A-056              these alone
 
-Each named test is run once with tracing, to find the lines of the product that it executes. Then it
-is run against mutants of those lines (``scripts/mutation/operators.py``), those first that few of
-the sampled tests execute, until one makes it fail. A test that notices none of them holds nothing:
-it is reported, and the exit code is 1. Requirements whose tests use a changed module come first.
+All named tests are run once with tracing, to find the lines of the product that each executes. Then
+each is run against mutants of those lines (``scripts/mutation/operators.py``), of modules that
+the test imports first, and then those that few of the sampled tests execute, until one makes it
+fail. A test that notices none of them holds nothing: it is reported, and the exit code is 1.
+Requirements whose tests were changed, or use a changed module, come first.
 
 A test that starts the product as another process executes nothing here, so it cannot be judged
 this way; such tests are listed.
@@ -23,7 +24,7 @@ import re
 import subprocess
 import sys
 import tempfile
-import time
+import threading
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -33,19 +34,26 @@ from pathlib import Path
 from typing import Any, Final
 
 from scripts.mutate import changed_files
-from scripts.mutation.operators import Mutant, mutants
+from scripts.mutation.operators import Spot, spots
 from scripts.requirement_rows import Requirement, read_areas
 from scripts.requirement_trace import VARIABLE
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 SOURCE: Final = ROOT / "src"
 # How many mutants a test may overlook before it is reported.
-MOST_MUTANTS: Final = 12
-# Of one function at most so many: a test may be about another one.
+MOST_MUTANTS: Final = 20
+# Of one function and of one file at most so many: a test may be about another one.
 _MOST_OF_ONE: Final = 3
+_MOST_OF_A_FILE: Final = 5
 _MOST_SECONDS: Final = 300.0
+_PROCESSES: Final = 2
+_MAKING: Final = threading.Lock()
 # These start the product as other processes.
-_ELSEWHERE: Final = ("tests/acceptance/", "tests/browser/", "tests/crash/")
+_ELSEWHERE: Final = (
+    "tests/acceptance/", "tests/browser/", "tests/crash/",
+    *(f"tests/integration/actions/script/escape/test_{name}.py"
+      for name in ("escapes", "native", "resources")),
+)  # fmt: skip
 _IMPORT: Final = re.compile(r"(?m)^from (mainspring[\w.]*) import")
 # A function without a result makes the next line fail, so nearly every test notices it.
 _CRUDE: Final = "→ return None"
@@ -62,10 +70,9 @@ class Executed:
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """A test that passes, what it executes, and how long it takes."""
+    """A test, and what it executes."""
 
     test: str
-    seconds: float
     executed: tuple[Executed, ...]
 
 
@@ -74,12 +81,24 @@ class Change:
     """A mutant of a file of the product."""
 
     path: Path
-    mutant: Mutant
+    spot: Spot
 
     @property
     def place(self) -> tuple[Path, str]:
         """The function or the value that is changed."""
-        return self.path, self.mutant.name.partition(": ")[0]
+        return self.path, self.spot.place
+
+    @property
+    def module(self) -> str:
+        return module_at(self.path)
+
+    def source(self) -> str:
+        """The changed module; of several threads, one at a time, because a tree is shared."""
+        with _MAKING:
+            return self.spot.make()
+
+    def __str__(self) -> str:
+        return f"{self.path.relative_to(ROOT)}: {self.spot.name}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,14 +110,24 @@ class Verdict:
     detail: str = ""
 
 
+def module_at(path: Path) -> str:
+    """The name that a file of the product is imported by."""
+    module = path.relative_to(SOURCE).with_suffix("")
+    return ".".join(module.parts[:-1] if module.name == "__init__" else module.parts)
+
+
 def sampled(
     rows: Sequence[Requirement], share: float, seed: str, changed: Iterable[Path]
 ) -> list[Requirement]:
-    """A share of the rows, in an order that the seed decides; those of changed modules first."""
-    modules = {".".join(path.relative_to(SOURCE).with_suffix("").parts) for path in changed}
+    """A share of the rows, in an order that the seed decides; those of changed files first."""
+    files = set(changed)
+    modules = {module_at(path) for path in files if path.is_relative_to(SOURCE)}
 
     def order(row: Requirement) -> tuple[bool, str]:
-        used = any(imported_by(test) & modules for test in row.tests)
+        used = any(
+            ROOT / test.partition("::")[0] in files or imported_by(test) & modules
+            for test in row.tests
+        )
         return not used, hashlib.sha256(f"{seed} {row.number}".encode()).hexdigest()
 
     return sorted(rows, key=order)[: max(1, round(len(rows) * share))]
@@ -111,32 +140,49 @@ def imported_by(test: str) -> frozenset[str]:
     return frozenset(_IMPORT.findall(path.read_text(encoding="utf-8")))
 
 
-def trace(test: str) -> Trace | Verdict:
-    """Runs a test once as it is; it has to pass."""
-    if test.startswith(_ELSEWHERE):
-        return Verdict(test, "elsewhere")
+def trace(tests: Sequence[str]) -> Iterator[Trace | Verdict]:
+    """Runs tests as they are, in one process.
+
+    Some fail because they are traced, such as those that measure time, so that is no verdict yet.
+    """
+    here = [test for test in tests if not test.startswith(_ELSEWHERE)]
     with tempfile.TemporaryDirectory() as folder:
-        found = Path(folder) / "trace.json"
-        began = time.monotonic()
-        done = subprocess.run(
-            [sys.executable, "-m", "pytest", "-q", "-x", "-p", "scripts.requirement_trace", test],
-            cwd=ROOT, env={**os.environ, VARIABLE: str(found)}, capture_output=True, text=True,
-            check=False,
-        )  # fmt: skip
-        if done.returncode != 0:
-            return Verdict(test, "fails", done.stdout.strip().rpartition("\n")[2])
-        seconds = time.monotonic() - began
-        functions = json.loads(found.read_text(encoding="utf-8"))
-    executed = tuple(
-        Executed(Path(one["file"]), frozenset(one["lines"]), frozenset(one["names"]))
-        for one in functions
-    )
-    return Trace(test, seconds, executed) if executed else Verdict(test, "elsewhere")
+        path = Path(folder) / "trace.json"
+        path.write_text("{}", encoding="utf-8")
+        words = ["-m", "pytest", "-q", "-p", "scripts.requirement_trace", *here]
+        if here:
+            done = subprocess.run(
+                [sys.executable, *words], cwd=ROOT, env={**os.environ, VARIABLE: str(path)},
+                capture_output=True, text=True, check=False,
+            )  # fmt: skip
+            if done.returncode not in (0, 1):
+                raise SystemExit(f"The tests cannot be run:\n{done.stdout}{done.stderr}")
+        found = json.loads(path.read_text(encoding="utf-8"))
+    for test in tests:
+        # A file, a function, or the cases of a function.
+        some = [found[name] for name in found if _is_of(test, name)]
+        executed = tuple(
+            Executed(Path(one["file"]), frozenset(one["lines"]), frozenset(one["names"]))
+            for case in some
+            for one in case["functions"]
+        )
+        if executed:
+            yield Trace(test, executed)
+        elif test in here and not (some and all(case["passed"] for case in some)):
+            yield Verdict(test, "fails", "without any mutant")
+        else:
+            yield Verdict(test, "elsewhere")
+
+
+def _is_of(test: str, name: str) -> bool:
+    """Whether a case that pytest has run belongs to a test."""
+    whole = str(ROOT / test)
+    return name == whole or name.startswith((f"{whole}[", f"{whole}::"))
 
 
 @cache
 def changes_of(path: Path) -> tuple[Change, ...]:
-    return tuple(Change(path, mutant) for mutant in mutants(path.read_text(encoding="utf-8")))
+    return tuple(Change(path, spot) for spot in spots(path.read_text(encoding="utf-8")))
 
 
 def changes_for(executed: Iterable[Executed]) -> Iterator[Change]:
@@ -148,51 +194,53 @@ def changes_for(executed: Iterable[Executed]) -> Iterator[Change]:
         names |= one.names
     for path, (lines, names) in by_file.items():
         for change in changes_of(path):
-            if change.mutant.line in lines or change.place[1] in names:
+            if change.spot.line in lines or change.place[1] in names:
                 yield change
 
 
-def chosen(found: Iterable[Change], common: Mapping[tuple[Path, str], int], seed: str
-) -> list[Change]:  # fmt: skip
-    """The mutants that are tried: of places that few tests execute, and not all of one place.
-
-    Those that remove a whole result come last.
+def chosen(
+    test: str, found: Iterable[Change], common: Mapping[tuple[Path, str], int], seed: str
+) -> list[Change]:
+    """The mutants that are tried: of modules that the test imports, then of places that few tests
+    execute, and not all of one place. Those that remove a whole result come last.
     """
+    imported = imported_by(test)
 
-    def order(change: Change) -> tuple[bool, int, str]:
-        name = f"{seed} {change.path.relative_to(ROOT)} {change.mutant.name}"
-        is_crude = _CRUDE in change.mutant.name
-        return is_crude, common[change.place], hashlib.sha256(name.encode()).hexdigest()
+    def order(change: Change) -> tuple[bool, bool, int, str]:
+        name = f"{seed} {change}"
+        is_crude = _CRUDE in change.spot.name
+        is_far = change.module not in imported
+        return is_crude, is_far, common[change.place], hashlib.sha256(name.encode()).hexdigest()
 
     taken: list[Change] = []
     places: Counter[tuple[Path, str]] = Counter()
+    paths: Counter[Path] = Counter()
     for change in sorted(found, key=order):
-        places[change.place] += 1
-        if places[change.place] <= _MOST_OF_ONE:
+        if places[change.place] < _MOST_OF_ONE and paths[change.path] < _MOST_OF_A_FILE:
+            places[change.place] += 1
+            paths[change.path] += 1
             taken.append(change)
     return taken[:MOST_MUTANTS]
 
 
 class Worker:
-    """The process that runs tests against mutants."""
+    """A process that runs tests against mutants."""
 
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self._process = process
 
-    def notices(self, traced: Trace, change: Change) -> bool:
-        """Whether the test fails with the change."""
-        module = change.path.relative_to(SOURCE).with_suffix("")
-        parts = module.parts[:-1] if module.name == "__init__" else module.parts
+    def run(self, test: str, path: Path, source: str, seconds: float) -> tuple[bool, float]:
+        """Whether the test fails with this source of a module, and how long that takes."""
         task = {
-            "module": ".".join(parts), "path": str(change.path), "source": change.mutant.source,
-            "tests": [traced.test], "seconds": min(_MOST_SECONDS, 20 + 5 * traced.seconds),
+            "module": module_at(path), "path": str(path), "source": source, "tests": [test],
+            "seconds": seconds,
         }  # fmt: skip
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.write(json.dumps(task) + "\n")
         self._process.stdin.flush()
         answer: dict[str, Any] = json.loads(self._process.stdout.readline())
-        return bool(answer["outcome"] != "survived")
+        return bool(answer["outcome"] != "survived"), float(answer["seconds"])
 
 
 @contextmanager
@@ -207,36 +255,61 @@ def worker() -> Iterator[Worker]:
         process.communicate()
 
 
-def judge(at_work: Worker, traced: Trace, changes: Sequence[Change]) -> Verdict:
-    """Tries mutants until the test fails."""
+def judge(at_work: Worker, test: str, changes: Sequence[Change]) -> Verdict:
+    """Tries mutants until the test fails. Without a mutant, it has to pass there too."""
+    if not changes:
+        return Verdict(test, "notices nothing", "there is no mutant of what it executes")
+    path = changes[0].path
+    source = path.read_text(encoding="utf-8")
+    fails, seconds = at_work.run(test, path, source, _MOST_SECONDS)
+    if fails:
+        return Verdict(test, "fails", "without any mutant")
+    limit = min(_MOST_SECONDS, 20 + 5 * seconds)
     for number, change in enumerate(changes, 1):
-        if at_work.notices(traced, change):
-            detail = f"mutant {number}: {change.path.relative_to(ROOT)}: {change.mutant.name}"
-            return Verdict(traced.test, "holds", detail)
-    tried = "; ".join(f"{one.path.relative_to(ROOT)}: {one.mutant.name}" for one in changes)
-    return Verdict(
-        traced.test, "notices nothing", tried or "there is no mutant of what it executes"
-    )
+        if at_work.run(test, change.path, change.source(), limit)[0]:
+            detail = f"mutant {number}: {change}"
+            return Verdict(test, "holds", detail)
+    tried = "\n    ".join(map(str, changes))
+    return Verdict(test, "notices nothing", tried)
 
 
 def check(rows: Sequence[Requirement], seed: str) -> list[Verdict]:
     """One verdict for each test that the rows name."""
-    verdicts: list[Verdict] = []
-    traces: list[Trace] = []
-    for test in dict.fromkeys(test for row in rows for test in row.tests):
-        found = trace(test)
-        if isinstance(found, Trace):
-            traces.append(found)
-        else:
-            verdicts.append(found)
-            print(f"{found.outcome}: {test} {found.detail}", flush=True)
+    tests = list(dict.fromkeys(test for row in rows for test in row.tests))
+    found = list(trace(tests))
+    verdicts = [one for one in found if isinstance(one, Verdict)]
+    for verdict in verdicts:
+        print(f"{verdict.outcome}: {verdict.test} {verdict.detail}", flush=True)
+    traces = [one for one in found if isinstance(one, Trace)]
     found_by = [list(changes_for(one.executed)) for one in traces]
     common = Counter(place for some in found_by for place in {one.place for one in some})
-    with worker() as at_work:
-        for one, some in zip(traces, found_by, strict=True):
-            verdict = judge(at_work, one, chosen(some, common, seed))
-            verdicts.append(verdict)
-            print(f"{verdict.outcome}: {verdict.test}\n    {verdict.detail}", flush=True)
+    waiting = iter(
+        [
+            (one.test, chosen(one.test, some, common, seed))
+            for one, some in zip(traces, found_by, strict=True)
+        ]
+    )
+    lock = threading.Lock()
+
+    def lane() -> None:
+        with worker() as at_work:
+            while True:
+                with lock:
+                    pair = next(waiting, None)
+                if pair is None:
+                    return
+                verdict = judge(at_work, *pair)
+                with lock:
+                    verdicts.append(verdict)
+                    print(f"{verdict.outcome}: {verdict.test}\n    {verdict.detail}", flush=True)
+
+    lanes = [threading.Thread(target=lane) for _ in range(min(_PROCESSES, len(traces)))]
+    for one in lanes:
+        one.start()
+    for one in lanes:
+        one.join()
+    if len(verdicts) != len(tests):
+        raise SystemExit("A process that tries mutants has ended; see above.")
     return verdicts
 
 

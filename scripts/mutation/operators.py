@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import ast
 import copy
+import functools
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -70,8 +71,28 @@ class Mutant:
         return self.name.partition(": ")[0]
 
 
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """Where a module can be changed; the source of the mutant is made when it is needed."""
+
+    name: str
+    line: int
+    make: Callable[[], str]
+
+    @property
+    def place(self) -> str:
+        """The function or the value that is changed, such as ``Database.inside``."""
+        return self.name.partition(": ")[0]
+
+
 def mutants(source: str) -> Iterator[Mutant]:
     """Every change there is."""
+    for spot in spots(source):
+        yield Mutant(spot.name, spot.line, spot.make())
+
+
+def spots(source: str) -> Iterator[Spot]:
+    """Where every change is made."""
     tree = ast.parse(source)
     parents = {inner: outer for outer in ast.walk(tree) for inner in ast.iter_child_nodes(outer)}
     names: Counter[str] = Counter()
@@ -87,8 +108,8 @@ def mutants(source: str) -> Iterator[Mutant]:
             names[name] += 1
             if names[name] > 1:
                 name = f"{name} #{names[name]}"
-            changed = _replaced(tree, parents[node], node, replacement)
-            yield Mutant(name, _line(node, ancestry), changed)
+            make = functools.partial(_replaced, tree, parents[node], node, replacement)
+            yield Spot(name, _line(node, ancestry), make)
 
 
 def _changes(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:

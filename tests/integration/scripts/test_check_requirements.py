@@ -47,21 +47,53 @@ def test_a_test_that_looks_at_nothing_is_reported_with_what_was_tried(tmp_path: 
 def test_a_test_that_fails_by_itself_is_not_taken_for_one_that_notices(tmp_path: Path) -> None:
     (verdict,) = _verdicts(_test(tmp_path, "assert found is None"))
 
-    assert verdict.outcome == "fails"
-    assert "1 failed" in verdict.detail
+    assert (verdict.outcome, verdict.detail) == ("fails", "without any mutant")
 
 
 def test_a_test_of_another_process_cannot_be_judged(tmp_path: Path) -> None:
     path = tmp_path / "test_one.py"
     path.write_text("def test_it():\n    pass\n", encoding="utf-8")
 
-    assert trace(str(path)) == Verdict(str(path), "elsewhere")
     story = "tests/acceptance/test_codex_over_mcp.py"
-    assert trace(story) == Verdict(story, "elsewhere")
+    assert list(trace([str(path), story])) == [
+        Verdict(str(path), "elsewhere"),
+        Verdict(story, "elsewhere"),
+    ]
+
+
+def test_each_of_several_tests_in_one_process_has_its_own_lines(tmp_path: Path) -> None:
+    path = Path(_test(tmp_path))
+    more = "\n\ndef test_another():\n    pass\n\n\ndef test_broken():\n    assert 0\n"
+    path.write_text(path.read_text(encoding="utf-8") + more, encoding="utf-8")
+    names = [f"{path}::{name}" for name in ("test_it", "test_another", "test_broken", "test_gone")]
+    with pytest.raises(SystemExit, match="test_gone"):
+        list(trace(names))
+
+    first, second, third = trace(names[:3])
+
+    assert isinstance(first, Trace)
+    assert {one.path for one in first.executed} == {IDS}
+    assert second == Verdict(names[1], "elsewhere")
+    assert third == Verdict(names[2], "fails", "without any mutant")
+
+
+def test_a_test_that_passes_only_outside_of_the_worker_is_not_taken_for_one_that_notices(
+    tmp_path: Path,
+) -> None:
+    (verdict,) = _verdicts(_test(tmp_path, "import os", "assert 'MAINSPRING_TRACE' in os.environ"))
+
+    assert (verdict.outcome, verdict.detail) == ("fails", "without any mutant")
+
+
+def test_a_test_that_fails_only_because_it_is_traced_is_judged(tmp_path: Path) -> None:
+    lines = ("assert found.timestamp() == 2", "import sys", "assert sys.gettrace() is None")
+    (verdict,) = _verdicts(_test(tmp_path, *lines))
+
+    assert verdict.outcome == "holds"
 
 
 def test_the_lines_that_a_test_executes_are_found(tmp_path: Path) -> None:
-    found = trace(_test(tmp_path))
+    (found,) = trace([_test(tmp_path)])
 
     assert isinstance(found, Trace)
     lines = IDS.read_text(encoding="utf-8").splitlines()
@@ -81,6 +113,8 @@ def test_a_sample_is_the_same_for_a_seed_and_begins_with_what_changed() -> None:
     of_cron = sampled(rows, 0.05, "one", [changed])[0]
     tests = [(SOURCE.parent / test.partition("::")[0]).read_text() for test in of_cron.tests]
     assert any("mainspring.definition.cron" in text for text in tests)
+    in_file = sampled(rows, 0.05, "one", [SOURCE.parent / first[-1].tests[0].partition("::")[0]])
+    assert first[-1] in in_file[:-1]
 
 
 @pytest.mark.parametrize("text", ["0%", "101%", "-5%"])
