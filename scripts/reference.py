@@ -13,8 +13,9 @@ from __future__ import annotations
 import argparse
 import difflib
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -96,6 +97,7 @@ def is_built(module: str) -> bool:
     return spec is not None and spec.origin is not None
 
 
+@cache
 def written() -> dict[str, str]:
     """Every page that can be made today, by file name, and the list of them."""
     ready = [entry for entry in PAGES if is_built(entry.needs)]
@@ -129,11 +131,11 @@ def write(folder: Path, made: Mapping[str, str]) -> None:
         (folder / name).write_text(text, encoding="utf-8")
 
 
-def main() -> int:
+def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="Writes the reference, or checks it.")
     parser.add_argument("--check", action="store_true", help="print a diff and exit 1 if stale")
     parser.add_argument("--folder", type=Path, default=FOLDER, help="where the pages are")
-    asked = parser.parse_args()
+    asked = parser.parse_args(arguments)
     made = written()
     if not asked.check:
         write(asked.folder, made)

@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 from operator import itemgetter
 from pathlib import Path
 
+from scripts.syntax import nodes_of
+
 UNKNOWN = "…"
 SOURCE = Path(__file__).resolve().parents[2] / "src"
 
@@ -162,19 +164,19 @@ def _read(path: Path) -> _File:
             file.imports |= dict.fromkeys((entry.name for entry in node.names), _home(node.module))
     for _, name, value in _assignments(tree.body):
         file.constants[name] = _text(value, file.constants)
-    inside: set[ast.AST] = set()
-    for part in ast.walk(tree):
+    inside: set[ast.Call] = set()
+    nodes = nodes_of(tree)
+    for part in nodes:
         if isinstance(part, ast.FunctionDef | ast.AsyncFunctionDef):
-            file.functions.append(_function(path, part))
-            inside.update(ast.walk(part))
-    file.loose = [
-        part for part in ast.walk(tree) if isinstance(part, ast.Call) and part not in inside
-    ]
+            function = _function(path, part)
+            file.functions.append(function)
+            inside.update(function.calls)
+    file.loose = [part for part in nodes if isinstance(part, ast.Call) and part not in inside]
     return file
 
 
 def _function(path: Path, node: ast.FunctionDef | ast.AsyncFunctionDef) -> _Function:
-    parts = list(ast.walk(node))
+    parts = nodes_of(node)
     wanted = node.args.posonlyargs + node.args.args + node.args.kwonlyargs
     calls = tuple(part for part in parts if isinstance(part, ast.Call))
     named = tuple(entry.arg for entry in wanted)

@@ -6,14 +6,14 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.architecture.tree import PACKAGE, modules, parsed, shown
+from tests.architecture.tree import PACKAGE, modules, nodes, shown
 
 READERS = {"environ", "environb", "getenv", "getenvb", "putenv", "unsetenv"}
 ALLOWED = {PACKAGE / "settings.py"}
 
 
 def _reads(path: Path) -> Iterator[int]:
-    for node in ast.walk(parsed(path)):
+    for node in nodes(path):
         if isinstance(node, ast.Attribute) and node.attr in READERS:
             yield node.lineno
         elif isinstance(node, ast.ImportFrom) and node.module == "os":

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.architecture.tree import PACKAGE, ROOT, modules, parsed, room_of, shown
+from tests.architecture.tree import PACKAGE, ROOT, modules, nodes, room_of, shown
 
 CONTRACTS = ROOT / ".importlinter"
 RUN = "from importlinter.cli import lint_imports_command as run; run()"
@@ -28,7 +28,7 @@ def _contract(name: str) -> configparser.SectionProxy:
 
 
 def _imports(path: Path) -> Iterator[str]:
-    for node in ast.walk(parsed(path)):
+    for node in nodes(path):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
@@ -89,7 +89,7 @@ def test_only_the_gate_and_the_store_dial_through_the_event_loop() -> None:
         f"{shown(path)}:{node.lineno}: {node.attr}"
         for path in modules("src")
         if room_of(path) not in {"gate", "store"}
-        for node in ast.walk(parsed(path))
+        for node in nodes(path)
         if isinstance(node, ast.Attribute) and node.attr in DOOR_CALLS
     ]
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -24,8 +26,15 @@ LOOSE_ENDS = {
 }
 
 
-def _texts() -> list[Path]:
-    return [path for path in files_under(ROOT) if path.name != "LICENSE"]
+@cache
+def _texts() -> dict[Path, str]:
+    """Every file of the project that holds text."""
+    found: dict[Path, str] = {}
+    for path in files_under(ROOT):
+        if path.name != "LICENSE":
+            with suppress(UnicodeDecodeError):
+                found[path] = path.read_text(encoding="utf-8")
+    return found
 
 
 def test_no_module_is_a_drawer_for_everything() -> None:
@@ -40,19 +49,14 @@ def test_no_file_carries(kind: str) -> None:
     pattern = re.compile(LOOSE_ENDS[kind])
     found = [
         f"{shown(path)}:{number}: {line.strip()[:80]}"
-        for path in _texts()
-        for number, line in enumerate(_lines(path), start=1)
+        for path, text in _texts().items()
+        # Most files have none, which one search tells.
+        if pattern.search(text)
+        for number, line in enumerate(text.splitlines(), start=1)
         if pattern.search(line)
     ]
 
     assert found == []
-
-
-def _lines(path: Path) -> list[str]:
-    try:
-        return path.read_text(encoding="utf-8").splitlines()
-    except UnicodeDecodeError:
-        return []
 
 
 def test_every_constraint_is_one_exact_version_and_no_address() -> None:

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-from tests.architecture.tree import PACKAGE, files_under, is_whole, modules, parsed, room_of, shown
+from tests.architecture.tree import PACKAGE, files_under, is_whole, modules, nodes, room_of, shown
 
 MIGRATIONS = PACKAGE / "store" / "migrations"
 CREATED = re.compile(r"(?i)\bCREATE\s+(?:UNLOGGED\s+)?TABLE\s+(?:IF\s+NOT\s+EXISTS\s+)?(\w+)")
@@ -34,7 +34,7 @@ def _handler_uses() -> dict[str, list[str]]:
     """Where ``something.handler`` is read, by room; to read it is to be able to call it."""
     found: dict[str, list[str]] = defaultdict(list)
     for path in modules("src"):
-        for node in ast.walk(parsed(path)):
+        for node in nodes(path):
             if _reads_handler(node):
                 found[room_of(path)].append(f"{shown(path)}:{getattr(node, 'lineno', 0)}")
     return found
@@ -82,19 +82,18 @@ def _without_comments(path: Path) -> str:
 
 def _texts(path: Path) -> Iterator[str]:
     """Every string of a module but its docstrings, computed pieces marked as such."""
-    tree = parsed(path)
     skipped = {
         id(node.value)
-        for node in ast.walk(tree)
+        for node in nodes(path)
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
     }
     skipped |= {
         id(piece)
-        for node in ast.walk(tree)
+        for node in nodes(path)
         if isinstance(node, ast.JoinedStr)
         for piece in node.values
     }
-    for node in ast.walk(tree):
+    for node in nodes(path):
         if isinstance(node, ast.JoinedStr):
             yield "".join(map(_piece, node.values))
         elif isinstance(node, ast.Constant) and id(node) not in skipped:
@@ -106,7 +105,7 @@ def _piece(node: ast.expr) -> str:
 
 
 def _copied(path: Path) -> Iterator[str]:
-    for node in ast.walk(parsed(path)):
+    for node in nodes(path):
         if (
             isinstance(node, ast.Call)
             and isinstance(node.func, ast.Attribute)

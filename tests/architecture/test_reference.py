@@ -2,33 +2,24 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
+import pytest
+
+from scripts import reference
 from tests.architecture.tree import ROOT
 
 
-def _check(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "scripts.reference", "--check", *arguments],
-        cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+def test_the_generated_reference_is_current(capsys: pytest.CaptureFixture[str]) -> None:
+    code = reference.main(["--check"])
+
+    assert code == 0, capsys.readouterr().out
 
 
-def test_the_generated_reference_is_current() -> None:
-    ended = _check()
-
-    assert ended.returncode == 0, ended.stdout + ended.stderr
-
-
-def test_a_page_that_is_stale_missing_or_unknown_is_noticed(tmp_path: Path) -> None:
+def test_a_page_that_is_stale_missing_or_unknown_is_noticed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     folder = tmp_path / "reference"
     shutil.copytree(ROOT / "docs" / "reference", folder)
     limits = folder / "limits.md"
@@ -36,9 +27,10 @@ def test_a_page_that_is_stale_missing_or_unknown_is_noticed(tmp_path: Path) -> N
     (folder / "settings.md").unlink()
     (folder / "invented.md").write_text("no such page\n", encoding="utf-8")
 
-    ended = _check("--folder", str(folder))
+    code = reference.main(["--check", "--folder", str(folder)])
 
-    assert ended.returncode == 1
-    assert "-stale" in ended.stdout
-    assert "+# Settings" in ended.stdout
-    assert "-no such page" in ended.stdout
+    told = capsys.readouterr().out
+    assert code == 1
+    assert "-stale" in told
+    assert "+# Settings" in told
+    assert "-no such page" in told

@@ -12,7 +12,7 @@ import pytest
 from scripts.add_requirements import added, rows_in
 from scripts.reference_pages.requirements import requirements_page, shown_sentence
 from scripts.requirement_rows import HEAD, Area, Requirement, in_order, read_areas, write_area
-from tests.architecture.tree import ROOT, parsed
+from tests.architecture.tree import ROOT, nodes
 
 NUMBER = re.compile(r"[ACDIPSX]-\d{3}|[DIMNORSTW][1-9]\d?")
 TEST = re.compile(r"(tests/[\w/]+/test_\w+\.py)(?:::(test_\w+))?")
@@ -28,7 +28,7 @@ def _exists(test: str) -> bool:
         return False
     return named[2] is None or any(
         isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name == named[2]
-        for node in ast.walk(parsed(ROOT / named[1]))
+        for node in nodes(ROOT / named[1])
     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-from tests.architecture.tree import CODE_FOLDERS, modules, parsed, shown
+from tests.architecture.tree import CODE_FOLDERS, modules, nodes, shown
 
 MODULE_LINES = 600
 FUNCTION_LINES = 60
@@ -17,7 +17,7 @@ EXCEPTIONS: dict[str, str] = {}
 
 
 def _functions(path: Path) -> Iterator[tuple[str, int]]:
-    for node in ast.walk(parsed(path)):
+    for node in nodes(path):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             assert node.end_lineno is not None
             yield node.name, node.end_lineno - node.lineno + 1

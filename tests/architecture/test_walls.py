@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from tests.architecture.tree import PACKAGE, modules, parsed, shown
+from tests.architecture.tree import PACKAGE, modules, nodes, shown
 
 SURFACES = PACKAGE / "surfaces"
 # Each module of a surface that names the whole database, and what for.
@@ -49,7 +49,7 @@ def _users() -> Iterator[tuple[str, int]]:
     for path in modules("src"):
         if not path.is_relative_to(SURFACES):
             continue
-        for node in ast.walk(parsed(path)):
+        for node in nodes(path):
             if _names_whole(node):
                 yield path.relative_to(SURFACES).as_posix(), getattr(node, "lineno", 0)
 
@@ -79,7 +79,7 @@ def test_no_surface_writes_sql_that_changes_something() -> None:
         (shown(path), node.lineno)
         for path in modules("src")
         if path.is_relative_to(SURFACES)
-        for node in ast.walk(parsed(path))
+        for node in nodes(path)
         if isinstance(node, ast.Constant)
         and isinstance(node.value, str)
         and node.value.lstrip().startswith(words)

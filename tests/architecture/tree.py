@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+from scripts.syntax import nodes_of
+
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "src" / "mainspring"
 # Folders with Python of our own; bench arrives with the first benchmark.
@@ -29,20 +31,27 @@ def files_under(folder: Path) -> Iterator[Path]:
             yield path
 
 
-def modules(*folders: str) -> list[Path]:
+@cache
+def modules(*folders: str) -> tuple[Path, ...]:
     """The Python files of the named folders of the checkout, where these exist."""
-    return [
+    return tuple(
         path
         for folder in folders
         if (ROOT / folder).is_dir()
         for path in files_under(ROOT / folder)
         if path.suffix == ".py"
-    ]
+    )
 
 
 @cache
 def parsed(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
+
+
+@cache
+def nodes(path: Path) -> list[ast.AST]:
+    """Every node of a module; each law looks at all of them."""
+    return nodes_of(parsed(path))
 
 
 def shown(path: Path) -> str:

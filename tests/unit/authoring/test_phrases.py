@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from datetime import UTC, datetime
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
@@ -31,6 +32,7 @@ from tests.kit.moments import NOW, same_moments
 LEAST_SHARE = 0.99
 
 
+@cache
 def _read(text: str, zone: str | None = ZONE) -> Answer:
     return read_words(text, NOW, zone)
 

@@ -6,6 +6,7 @@ import logging
 import sys
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -31,8 +32,7 @@ def run_cli(app: typer.Typer, words: Sequence[str]) -> int:
     if words and not for_programs:
         _warn_of_unknown_settings()
     try:
-        command = with_plain_flags(get_command(app))
-        answered = command.main(args=list(words), prog_name=PROGRAM, standalone_mode=False)
+        answered = _command_of(app).main(args=list(words), prog_name=PROGRAM, standalone_mode=False)
     except KeyboardInterrupt:
         answered = exits.INTERRUPTED
     except Exception as error:
@@ -42,6 +42,12 @@ def run_cli(app: typer.Typer, words: Sequence[str]) -> int:
     if answered == exits.INTERRUPTED:
         sys.stderr.write("Interrupted.\n")
     return answered if isinstance(answered, int) else exits.DONE
+
+
+@lru_cache(maxsize=1)
+def _command_of(app: typer.Typer) -> Any:
+    """Building it takes longer than most commands, so a process does it once."""
+    return with_plain_flags(get_command(app))
 
 
 def with_plain_flags(command: Any) -> Any:

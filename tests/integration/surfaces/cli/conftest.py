@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
 
 from mainspring.settings import Settings
 from mainspring.surfaces.cli import Doors, build_app, run_cli
@@ -45,21 +46,29 @@ def screen() -> Screen:
     return Screen(for_programs=True)
 
 
-@pytest.fixture
-def command(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Command:
-    """One command, run to its end in a thread: its code, and what it said."""
-    settings = bench.house.settings
-    monkeypatch.setenv("MAINSPRING_DATABASE_URL", str(settings.database_url))
-    monkeypatch.setenv("MAINSPRING_HOME", str(settings.home))
+@pytest.fixture(scope="session")
+def app() -> typer.Typer:
+    """The command line over the house of its settings; built once, for all tests."""
 
     @asynccontextmanager
     async def opened(found: Any) -> AsyncIterator[Any]:
         async with open_house(found) as house:
             yield rooms_of(house)
 
-    app = build_app(Doors(opened, build_registry))
+    return build_app(Doors(opened, build_registry))
+
+
+@pytest.fixture
+def command(
+    bench: Bench,
+    app: typer.Typer,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> Command:
+    """One command, run to its end in a thread: its code, and what it said."""
+    settings = bench.house.settings
+    monkeypatch.setenv("MAINSPRING_DATABASE_URL", str(settings.database_url))
+    monkeypatch.setenv("MAINSPRING_HOME", str(settings.home))
 
     async def run(*words: str) -> tuple[int, str]:
         capsys.readouterr()

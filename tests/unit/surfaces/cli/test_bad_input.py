@@ -8,16 +8,13 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
-from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
 
-from mainspring.settings import Settings
-from mainspring.surfaces.cli import Doors, build_app, run_cli
-from mainspring.surfaces.rooms import Rooms
-from mainspring.wiring import build_registry
+from mainspring.surfaces.cli import run_cli
 
 Command = Callable[..., int]
 
@@ -50,15 +47,10 @@ BAD_TEXTS = [
 ]
 
 
-def _locked(settings: Settings) -> AbstractAsyncContextManager[Rooms]:
-    raise AssertionError("the house was opened")
-
-
 @pytest.fixture
-def command() -> Command:
+def command(locked_app: typer.Typer) -> Command:
     """The command line over a house that must not be opened."""
-    app = build_app(Doors(_locked, build_registry))
-    return lambda *words: run_cli(app, [str(word) for word in words])
+    return lambda *words: run_cli(locked_app, [str(word) for word in words])
 
 
 @pytest.fixture

@@ -12,10 +12,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+import typer
 
 from mainspring.contracts.errors import Clash, Finding
 from mainspring.settings import Settings, read_settings, unknown_settings
-from mainspring.surfaces.cli import Doors, build_app, checks, parts, run_cli
+from mainspring.surfaces.cli import Doors, checks, parts, run_cli
 from mainspring.surfaces.cli.desk import Desk
 from mainspring.surfaces.cli.doctor import examine
 from mainspring.surfaces.cli.listening import is_loopback
@@ -38,12 +39,11 @@ def _locked(settings: Settings) -> AbstractAsyncContextManager[Rooms]:
 
 
 @pytest.fixture
-def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Command:
+def command(locked_app: typer.Typer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Command:
     """The command line over a house that must not be opened."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MAINSPRING_HOME", str(tmp_path / "home"))
-    app = build_app(Doors(_locked, build_registry))
-    return lambda *words: run_cli(app, words)
+    return lambda *words: run_cli(locked_app, words)
 
 
 # --- wrong words

@@ -5,17 +5,15 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable
-from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
 
 from mainspring.contracts.limits import Limits
 from mainspring.definition.validate import validate
-from mainspring.settings import Settings
-from mainspring.surfaces.cli import Doors, build_app, run_cli
-from mainspring.surfaces.rooms import Rooms
+from mainspring.surfaces.cli import run_cli
 from mainspring.wiring import build_registry
 
 Command = Callable[..., int]
@@ -23,16 +21,11 @@ TRIGGERS = ("manual", "schedule", "webhook", "event")
 NOT_TEXT = os.fsdecode(b"\xff")
 
 
-def _locked(settings: Settings) -> AbstractAsyncContextManager[Rooms]:
-    raise AssertionError("the house was opened")
-
-
 @pytest.fixture
-def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Command:
+def command(locked_app: typer.Typer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Command:
     """The command line over a house that must not be opened, in a folder of its own."""
     monkeypatch.chdir(tmp_path)
-    app = build_app(Doors(_locked, build_registry))
-    return lambda *words: run_cli(app, [str(word) for word in words])
+    return lambda *words: run_cli(locked_app, [str(word) for word in words])
 
 
 # --- new
