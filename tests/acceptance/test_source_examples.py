@@ -1,8 +1,7 @@
 """The scripts and calls that people know, against a started server.
 
-They stand here as they were first written, changed in these points alone: whatever leaves goes
-through http_fetch, which puts the secret in and answers an envelope; names that a text left to
-the imagination are given; and the payment provider is on loopback.
+The code is as it was first written, except that names which a text left to the imagination are
+given and that the payment provider is on loopback.
 """
 
 from __future__ import annotations
@@ -60,7 +59,7 @@ if (rows.some((r) => r.week === slug)) {
 }
 
 // 3. Fetch from the payment provider via http_fetch (allowlisted host).
-const { json } = await brains.http_fetch({
+const json = await brains.http_fetch({
   url: `STRIPE/v1/charges?created[gte]=${weekStart()}`,
   headers: { Authorization: `Bearer {{stripe_api_key}}` },
 });
@@ -79,12 +78,6 @@ await brains.telegram_push({
 // (a draft is created; the owner confirms from /inbox)
 """
 FETCH = """
-const r = await brains.http_fetch({
-  url: "STRIPE/v1/charges",
-  headers: { Authorization: `Bearer {{stripe_api_key}}` },
-});
-"""
-PLAIN_FETCH = """
 const r = await fetch("STRIPE/v1/charges", {
   headers: { Authorization: `Bearer {{stripe_api_key}}` },
 });
@@ -334,25 +327,26 @@ def test_the_revenue_script_writes_its_week_once_and_drafts_its_nudge(place: Pla
     _check_key_is_nowhere(place)
 
 
-def test_a_secret_travels_with_http_fetch_and_never_with_a_plain_fetch(place: Place) -> None:
+def test_a_secret_travels_with_a_plain_fetch_through_the_gate(place: Place) -> None:
     grants = [{"tool": "http_fetch", "params": {"hosts": [place.stripe.pair]}}]
     hosts = [place.stripe.pair]
+    asked = len(place.stripe.asked)
 
     async def story(call: Caller) -> None:
         source = FETCH.replace("STRIPE", place.stripe.url)
-        run = await call.ran(
-            source + "console.log(r.status, r.json.data.length, r.headers);",
-            grants, acknowledged_http_fetch_hosts=hosts,
-        )  # fmt: skip
-        assert run["stdout"].startswith("200 2 ")
+        shown = "console.log(r.ok, r.status, (await r.json()).data.length, r.headers.get('server'));"
+        run = await call.ran(source + shown, grants, acknowledged_http_fetch_hosts=hosts)
+        assert run["stdout"].startswith("true 200 2 ")
         told = await call.refused(
-            "save_automation_draft", name="plain", triggers=MONDAYS, tool_grants=grants,
-            source=PLAIN_FETCH.replace("STRIPE", place.stripe.url),
-            acknowledged_http_fetch_hosts=hosts,
+            "save_automation_draft", name="ungranted", triggers=MONDAYS,
+            tool_grants=[{"tool": "get_board"}], source=source,
         )  # fmt: skip
-        assert [one["pointer"] for one in told["errors"]] == ["/source"] * len(told["errors"])
+        assert {(one["pointer"], one["code"]) for one in told["errors"]} == {
+            ("/source", "not_granted")
+        }
 
     place.over_mcp(story)
+    assert len(place.stripe.asked) == asked + 1
     _check_key_is_nowhere(place)
 
 

@@ -30,11 +30,12 @@ _LONGEST_QUOTE: Final = 100
 _SECRET: Final = re.compile(r"[a-z0-9_]{1,64}")
 _ONLY_SDK: Final = (
     f'A script is one file: import nothing but the SDK (from "https://…{SDK_PATH}" or '
-    '"mainspring"), and reach other systems with brains.http_fetch.'
+    '"mainspring"), and reach other systems with brains.http_fetch or fetch.'
 )
 _ONLY_REQUESTS: Final = (
-    "A secret is put in at the door, in the url, the headers and the query of brains.http_fetch: "
-    "write the placeholder there, as a text of its own that no function works on."
+    "A secret is put in when the request leaves, in the url, the headers and the query of "
+    "brains.http_fetch, or the url and the headers of fetch: write the placeholder there, as a text "
+    "of its own that no function works on."
 )
 
 

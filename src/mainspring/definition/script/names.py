@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 BRAINS: Final = "brains"
+_FETCH: Final = "fetch"
+_GLOBAL: Final = frozenset({"globalThis", "self", "window"})
 # A capability has a name and at most a room before it; what follows is a method of the call.
 _DEEPEST: Final = 4
 _LONGEST: Final = 400
@@ -39,7 +41,7 @@ class Path:
 class Names:
     """The words of one script that mean the SDK or a capability of it."""
 
-    __slots__ = ("_direct", "_hidden", "_syntax")
+    __slots__ = ("_direct", "_fetches", "_hidden", "_syntax")
 
     def __init__(self, syntax: Syntax, wanted: Mapping[str, Sequence[Node]]) -> None:
         self._syntax = syntax
@@ -53,6 +55,8 @@ class Names:
             self._take_declarator(declarator)
         if len(self._direct) > 1:
             self._hide(wanted.get("function", ()))
+        # Whether ``fetch`` is the global one: a script may have a function of that name.
+        self._fetches = not any(self._makes_fetch(wanted))
 
     def path(self, node: Node | None) -> Path | None:
         """The capability that an expression means; None when it means something else."""
@@ -74,6 +78,35 @@ class Names:
             words.append(word)
             node = held
         return None
+
+    def is_fetch(self, node: Node | None) -> bool:
+        """Whether an expression means the global ``fetch``."""
+        node = inner(node)
+        if node is None or node.end_byte - node.start_byte > _LONGEST:
+            return False
+        if node.type == "identifier":
+            return self._fetches and self._syntax.text(node) == _FETCH
+        held = inner(node.child_by_field_name("object"))
+        return (
+            self._last_word(node) == _FETCH
+            and held is not None
+            and held.type == "identifier"
+            and self._syntax.text(held) in _GLOBAL
+        )
+
+    def _makes_fetch(self, wanted: Mapping[str, Sequence[Node]]) -> Iterator[bool]:
+        """For everything that the script names itself, whether that is ``fetch``."""
+        for function in wanted.get("function", ()):
+            named = function.child_by_field_name("name")
+            if named is not None and function.type != "method_definition":
+                yield self._syntax.text(named) == _FETCH
+            yield from (name == _FETCH for name in _parameters(function, self._syntax))
+        for declarator in wanted.get("made", ()):
+            named = declarator.child_by_field_name("name")
+            if named is not None and named.type == "identifier":
+                yield self._syntax.text(named) == _FETCH
+            elif named is not None:
+                yield from (name == _FETCH for _, name in _taken(named, self._syntax))
 
     def _named(self, node: Node, words: list[str]) -> Path | None:
         name = self._syntax.text(node)

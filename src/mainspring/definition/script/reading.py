@@ -12,7 +12,7 @@ from mainspring.definition.script.literals import placeholders_in, text_of, whol
 from mainspring.definition.script.names import Names
 from mainspring.definition.script.places import Place, Places
 from mainspring.definition.script.sdk import is_sdk
-from mainspring.definition.script.sending import Sending, read_sending
+from mainspring.definition.script.sending import Sending, read_fetch, read_sending
 from mainspring.definition.script.syntax import Syntax, parsed
 
 if TYPE_CHECKING:
@@ -26,6 +26,8 @@ _KEPT: Final = 64
 _MOST_FAULTS: Final = 20
 _LONGEST_QUOTE: Final = 40
 _HTTP_FETCH: Final = ("http_fetch",)
+# Methods of the SDK that call a capability of another name.
+_CALLED_AS: Final[Mapping[tuple[str, ...], tuple[str, ...]]] = {("http_request",): _HTTP_FETCH}
 
 Kind = Literal["static", "type", "dynamic", "export", "require", "meta"]
 
@@ -165,15 +167,20 @@ class _Reader:
     def _calls(self, sent: dict[int, tuple[str, str]]) -> Iterator[Call]:
         found: dict[int, tuple[tuple[str, ...], Sending | None]] = {}
         for node in self._wanted.get("call", ()):
-            path = self._names.path(node.child_by_field_name("function"))
-            if path is None or not path.words:
-                continue
-            sending = None
-            if path.words == _HTTP_FETCH:
+            function = node.child_by_field_name("function")
+            path, sending = self._names.path(function), None
+            words = () if path is None else _CALLED_AS.get(path.words, path.words)
+            if words == _HTTP_FETCH:
                 sending = read_sending(node.child_by_field_name("arguments"), self._syntax)
+            elif self._names.is_fetch(function):
+                sending = read_fetch(node.child_by_field_name("arguments"), self._syntax)
+                # To an address that only a run knows: that may be the server's own.
+                words = () if sending.host is None else _HTTP_FETCH
+            if sending is not None:
                 parts = {at: (part, sending.site or "") for at, part in sending.texts.items()}
                 sent.update(parts)
-            found[path.start] = (path.words, sending)
+            if words:
+                found[node.start_byte if path is None else path.start] = (words, sending)
         called = set(found)
         for node in self._wanted.get("member", ()):
             path = self._names.path(node)
@@ -181,7 +188,7 @@ class _Reader:
                 continue
             before = found.get(path.start)
             if before is None or len(before[0]) < len(path.words):
-                found[path.start] = (path.words, None)
+                found[path.start] = (_CALLED_AS.get(path.words, path.words), None)
         for start, (words, sending) in sorted(found.items(), key=lambda one: one[0]):
             host = None if sending is None else sending.host
             yield Call(".".join(words), self._places.at(start), host)

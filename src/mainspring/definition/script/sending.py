@@ -1,4 +1,4 @@
-"""What a script hands to ``http_fetch``: where the request goes, and which texts go with it.
+"""What a script hands to ``http_fetch`` or ``fetch``: where the request goes, and which texts go with it.
 
 A placeholder is filled at the door, after the script has let go of it. So it may stand in a
 text that reaches the url, the headers or the query as it is: alone, in a template, joined
@@ -8,6 +8,7 @@ with ``+`` or chosen by ``?``. A text that a function works on first is not such
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
@@ -37,17 +38,30 @@ class Sending:
 def read_sending(arguments: Node | None, syntax: Syntax) -> Sending:
     """Reads the arguments of one call of ``http_fetch``."""
     first = inner(next(iter(_values(arguments)), None))
-    if first is None or first.type != "object":
-        return Sending()
     address: Node | None = None
     texts: dict[int, str] = {}
-    for entry in first.named_children:
-        name, value = _entry(entry, syntax)
+    for name, value in _entries(first, syntax):
         if name in PARTS and value is not None:
             texts.update(dict.fromkeys(_literals(value), name))
         # A name that only a run knows may be the url as well, and the last one counts.
         if name in {None, "url"}:
             address = value
+    return _sending(address, texts, syntax)
+
+
+def read_fetch(arguments: Node | None, syntax: Syntax) -> Sending:
+    """Reads the arguments of one call of ``fetch``: the address, and an object with headers."""
+    given = _values(arguments)
+    if not given or given[0].type == "spread_element":
+        return Sending()
+    texts: dict[int, str] = dict.fromkeys(_literals(given[0]), "url")
+    for name, value in _entries(inner(given[1]) if len(given) > 1 else None, syntax):
+        if name == "headers" and value is not None:
+            texts.update(dict.fromkeys(_literals(value), name))
+    return _sending(given[0], texts, syntax)
+
+
+def _sending(address: Node | None, texts: dict[int, str], syntax: Syntax) -> Sending:
     text = known_beginning(address, syntax)
     site = literal_site(text)
     return Sending(grant_entry(text), None if site is None else str(site), texts)
@@ -57,6 +71,12 @@ def _values(arguments: Node | None) -> list[Node]:
     if arguments is None or arguments.type != "arguments":
         return []
     return [child for child in arguments.named_children if child.type != "comment"]
+
+
+def _entries(node: Node | None, syntax: Syntax) -> Iterator[tuple[str | None, Node | None]]:
+    """The entries of an object literal; none of anything else."""
+    if node is not None and node.type == "object":
+        yield from (_entry(entry, syntax) for entry in node.named_children)
 
 
 def _entry(entry: Node, syntax: Syntax) -> tuple[str | None, Node | None]:

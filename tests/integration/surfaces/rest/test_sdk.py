@@ -104,16 +104,22 @@ async def test_the_sdk_and_the_types_for_an_editor_check_without_a_network(tmp_p
         "const n: number = b.data.datasets.default.total;\nconsole.log(n, await kv.get('a'));\n"
         # A tool of a connection has no types of its own.
         'const who = await brains["acme.look-up"]({ name: "Ada" });\nconsole.log(who.any.thing);\n'
+        # http_fetch answers any parsed body, and http_request a response with types.
+        'const json = await brains.http_fetch({ url: "https://a.example/" });\n'
+        "const total: number = json.data.reduce((s: number, c: any) => s + c.amount, 0);\n"
+        'const whole = await brains.http_request({ url: "https://a.example/" });\n'
+        "const status: number = whole.status;\nconsole.log(total, status);\n"
     )
     (tmp_path / "bad.ts").write_text(
         'import "./mainspring.d.ts";\nawait brains.get_board({ dataset: "default" });\n'
         'await brains.http_fetch({ url: "https://a.example/", method: "TRACE" });\n'
         'await brains["test.echo"]("no object").nothing;\nawait brains.get_bord({ name: "CRM" });\n'
+        'const no: string = (await brains.http_request({ url: "https://a.example/" })).status;\n'
     )
     files = ("automation-sdk-v1.ts", "imported.ts", "good.ts", "bad.ts")
     code, said = await _deno(tmp_path, "check", "--no-remote", "--no-config", *files)
     assert code != 0
     places = re.findall(r"/([a-z0-9.-]+\.ts:\d+):\d+", said)
     # Only what is wrong is found, and all of it.
-    wrong = {f"bad.ts:{line}" for line in (2, 3, 4, 5)}
+    wrong = {f"bad.ts:{line}" for line in (2, 3, 4, 5, 6)}
     assert {place for place in places if ".d.ts" not in place} == wrong, said

@@ -316,3 +316,47 @@ def test_a_fault_has_its_place(source: str, line: int) -> None:
 )
 def test_the_language_of_today_is_read(source: str) -> None:
     assert read_script(source).faults == ()
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        'brains.http_request({ url: "https://a.com/x" })',
+        'fetch("https://a.com/x")',
+        "fetch(`https://a.com/${id}`, { method: 'POST' })",
+        'globalThis.fetch(("https://a.com/" + id) as string, init)',
+    ],
+)
+def test_a_request_by_another_name_is_a_call_of_http_fetch(call: str) -> None:
+    (found,) = read_script(f"const r = await {call};").calls
+    assert (found.capability, found.host) == ("http_fetch", "a.com")
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "fetch(url)",
+        'fetch(Deno.env.get("BRAINS_MCP_URL"), { method: "POST" })',
+        'const fetch = (a) => a; fetch("https://a.com/")',
+        'function fetch(a) {} fetch("https://a.com/")',
+        'export default ({ fetch }) => fetch("https://a.com/")',
+        'const { get: fetch } = own; fetch("https://a.com/")',
+        'store.fetch("https://a.com/")',
+        'fetch(...["https://a.com/"])',
+    ],
+)
+def test_a_fetch_to_an_unknown_place_or_of_the_script_itself_is_no_call(source: str) -> None:
+    assert read_script(source).calls == ()
+
+
+def test_placeholders_of_a_fetch_stand_in_its_address_and_headers() -> None:
+    source = """
+        fetch("https://a.com/?k={{one}}", { headers: { a: `Bearer {{two}}` }, body: "{{three}}" });
+        fetch(new URL("https://a.com/{{four}}"), { headers: new Headers({ a: "{{five}}" }) });
+        fetch(url, { headers: [["a", "{{six}}"]] });
+    """
+    found = {one.name: (one.part, one.site) for one in read_script(source).placeholders}
+    assert found == {
+        "one": ("url", "a.com:443"), "two": ("headers", "a.com:443"), "three": ("", ""),
+        "four": ("", ""), "five": ("", ""), "six": ("headers", ""),
+    }  # fmt: skip

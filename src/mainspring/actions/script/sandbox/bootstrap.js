@@ -224,7 +224,7 @@ function notHere(name) {
   const refuse = function () {
     throw new Error(
       `${name} is not there in a script. A script reaches the world through brains, ` +
-        "for example brains.http_fetch({ url }).",
+        "for example brains.http_fetch({ url }), or with fetch(url).",
     );
   };
   return refuse;
@@ -287,23 +287,74 @@ class Environment {
 function installFetch(host, environment) {
   setOn(globalThis, "fetch", async function fetch(wanted, init) {
     const request = new Request(wanted, init);
+    request.signal.throwIfAborted();
     const { door } = environment;
     if (door === undefined || request.url !== new URL(door).href) {
-      throw new TypeError(
-        `A script cannot fetch ${request.url.slice(0, 200)} itself. ` +
-          "Use brains.http_fetch({ url }), which asks for a grant with its hosts.",
-      );
+      return responseOf(await call("http_fetch", await requestOf(request, wanted, init)));
     }
-    request.signal.throwIfAborted();
     const body = request.body === null ? null : await request.text();
     const answer = await host.ask((number) => ({
       mcp: number, method: request.method, headers: Object.fromEntries(request.headers), body,
     }));
     if (answer.problem) throw new BrainsError(answer.problem);
-    const { status, headers, body: text } = answer.http;
-    const empty = status === 204 || status === 205 || status === 304;
-    return new Response(empty ? null : text, { status, headers });
+    return madeResponse(answer.http.body, answer.http);
   });
+}
+
+// A request of fetch() as arguments of http_fetch. Nothing is awaited where the body is at hand:
+// a script that is resumed has to make its calls in the same order.
+async function requestOf(request, wanted, init) {
+  if (request.redirect !== "follow") {
+    throw new TypeError(`fetch() in a script follows redirects; redirect: "${request.redirect}" is not supported.`);
+  }
+  const headers = Object.fromEntries(request.headers);
+  const given = {
+    // As it is written: a Request has encoded the braces of a secret.
+    url: typeof wanted === "string" ? wanted.trim() : request.url,
+    method: request.method,
+    headers,
+    allow_error_status: true,
+  };
+  if (request.body !== null) {
+    given.text = textAtHand(init?.body) ?? textOf(await request.arrayBuffer());
+    const boundary = /^multipart\/form-data; *boundary=(.+)$/.exec(headers["content-type"] ?? "")?.[1];
+    if (boundary !== undefined) {
+      // The one that Deno draws is another one in every try.
+      const own = `----mainspring-${chance.hex(16)}`;
+      given.text = given.text.replaceAll(boundary, own);
+      headers["content-type"] = `multipart/form-data; boundary=${own}`;
+    }
+  }
+  return given;
+}
+
+function textAtHand(body) {
+  if (typeof body === "string") return body;
+  if (body instanceof URLSearchParams) return String(body);
+  if (body instanceof ArrayBuffer || ArrayBuffer.isView(body)) return textOf(body);
+  return undefined;
+}
+
+function textOf(bytes) {
+  try {
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    throw new TypeError("fetch() in a script sends text: this body is not UTF-8.");
+  }
+}
+
+// What stands for an answer that did not come yet, such as a draft, is accepted and not done.
+function responseOf(answer) {
+  if (isResponse(answer)) return madeResponse(answer.text, answer);
+  const headers = { "content-type": "application/json" };
+  return madeResponse(toJson(answer), { status: 202, headers, url: "" });
+}
+
+function madeResponse(text, { status, headers, url = "" }) {
+  const empty = status === 204 || status === 205 || status === 304;
+  const response = new Response(empty ? null : text, { status, headers });
+  Object.defineProperty(response, "url", { value: url, configurable: true });
+  return response;
 }
 
 function installSdk(sdk) {

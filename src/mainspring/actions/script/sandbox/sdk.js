@@ -28,6 +28,32 @@ function listed(answer) {
   return answer;
 }
 
+// The members of an HTTP response, as the capability http_fetch answers them.
+const RESPONSE = ["ok", "status", "headers", "text", "json", "url"];
+
+const isResponse = (answer) =>
+  answer !== null && typeof answer === "object" && RESPONSE.every((name) => name in answer);
+
+// A JSON object or list is answered as it is. The members of the response are hidden properties
+// of it where it has none of that name, for scripts that read them from the answer. There is no
+// parsed body to answer for text, and who allows an error status has to see it: both get the
+// response.
+function bodyOf(answer, given) {
+  const body = isResponse(answer) ? answer.json : null;
+  if (body === null || typeof body !== "object" || given.allow_error_status === true) return answer;
+  for (const name of RESPONSE) {
+    if (name in body) continue;
+    Object.defineProperty(body, name, { value: answer[name], writable: true, configurable: true });
+  }
+  return body;
+}
+
+// Methods that are not just their capability's answer.
+const SPECIAL = {
+  http_fetch: (call, given) => call("http_fetch", given).then((answer) => bodyOf(answer, given)),
+  http_request: (call, given) => call("http_fetch", given),
+};
+
 function buildBrains(names, call) {
   const made = new Map();
   const capability = (path) => {
@@ -39,6 +65,7 @@ function buildBrains(names, call) {
       if (given === null || typeof given !== "object" || Array.isArray(given)) {
         throw new TypeError(`brains.${path} takes one object, like { name: "value" }.`);
       }
+      if (Object.hasOwn(SPECIAL, path)) return SPECIAL[path](call, given);
       return call(path, given).then(listed);
     };
     return new Proxy(method, {

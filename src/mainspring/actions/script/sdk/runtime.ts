@@ -142,6 +142,29 @@ function listed(answer: any): unknown {
   return answer;
 }
 
+// The members of an HTTP response, as the capability http_fetch answers them.
+const RESPONSE = ["ok", "status", "headers", "text", "json", "url"];
+
+// A JSON object or list is answered as it is. The members of the response are hidden properties
+// of it where it has none of that name. Text, and an answer whose error status is allowed, is
+// answered as the response.
+function bodyOf(answer: any, given: any): unknown {
+  const whole = answer !== null && typeof answer === "object" && RESPONSE.every((name) => name in answer);
+  const body = whole ? answer.json : null;
+  if (body === null || typeof body !== "object" || given.allow_error_status === true) return answer;
+  for (const name of RESPONSE) {
+    if (name in body) continue;
+    Object.defineProperty(body, name, { value: answer[name], writable: true, configurable: true });
+  }
+  return body;
+}
+
+function answered(path: string, given: object, call: Call): Promise<unknown> {
+  if (path === "http_request") return call("http_fetch", given);
+  if (path === "http_fetch") return call(path, given).then((answer) => bodyOf(answer, given));
+  return call(path, given).then(listed);
+}
+
 /** `brains.a.b` and `brains["a.b"]` are the same capability. */
 function buildBrains(call: Call): Brains {
   const made = new Map<string, any>();
@@ -151,7 +174,7 @@ function buildBrains(call: Call): Brains {
         if (given === null || typeof given !== "object" || Array.isArray(given)) {
           throw new TypeError(`brains.${path} takes one object, like { name: "value" }.`);
         }
-        return call(path, given).then(listed);
+        return answered(path, given, call);
       };
       made.set(path, withParts(method, (name) => capability(`${path}.${name}`)));
     }

@@ -63,6 +63,17 @@ _TOOLS: Final = (
     "/** A tool of one of the workspace's connections, by its whole name: `alias.tool`. */",
     "[tool: `${string}.${string}`]: (given?: any) => Promise<any>;",
 )
+# What the SDK does with the answer of a request: http_fetch gives the parsed body alone.
+_FETCH: Final = "http_fetch"
+_BODY: Final = (
+    "The answer is the parsed body of a JSON response. Any other response, and every one with "
+    "allow_error_status, is answered with ok, status, headers, text, json and url; "
+    "http_request always answers so."
+)
+_WHOLE: Final = (
+    "The same request as http_fetch, under its grant. The answer is the whole response: ok, "
+    "status, headers, text, json and url."
+)
 # The parts of the runtime that are types and nothing else.
 _INTERFACE: Final = re.compile(
     r"(?:^/\*\*[^\n]*\*/\n)?^export (?:interface (?:Problem|Kv|Whoami) \{\n.*?^\}\n|type [^\n]*\n)",
@@ -141,6 +152,9 @@ class _Branch:
         lines: list[str] = []
         for name, one in self.methods.items():
             given, result = _signature(one)
+            if one.id == _FETCH:
+                lines += [*comment([_WHOLE]), f"http_request(given{given}): {result};"]
+                result = "Promise<any>"
             lines += comment([one.description.strip(), *_effect(one)])
             if name in self.branches:
                 # A capability that is also the first part of others' names.
@@ -165,6 +179,8 @@ def _signature(capability: Capability) -> tuple[str, str]:
 
 
 def _effect(capability: Capability) -> Iterator[str]:
+    if capability.id == _FETCH:
+        yield f"\n{_BODY}"
     if capability.annotations.effect is Effect.SEND:
         yield "\nIt leaves the house."
     if capability.write is not None:
