@@ -150,7 +150,8 @@ async def test_a_script_holds_a_token_that_calls_only_what_was_granted(bench: Be
         };
         const yes = await ask("test.echo"), no = await ask("test.note");
         let outside = "reached";
-        try { await fetch("http://127.0.0.1:9/"); } catch (error) { outside = error.message; }
+        const other = "http://127.0.0.1:9/";
+        try { await fetch(other); } catch (error) { outside = [error.code, error.message]; }
         return { yes: yes.result.structuredContent, no: JSON.stringify(no), outside,
             names: Object.keys(Deno.env.toObject()).sort(), form: token.slice(0, 4) };
     """
@@ -160,7 +161,8 @@ async def test_a_script_holds_a_token_that_calls_only_what_was_granted(bench: Be
     assert told["yes"] == {"mark": "m"}
     assert "test.note" in told["no"]
     assert "error" in told["no"].lower()
-    assert "http_fetch" in told["outside"]
+    assert told["outside"][0] == "not_granted"
+    assert "http_fetch" in told["outside"][1]
     assert told["names"] == ["BRAINS_MCP_URL", "BRAINS_RUN_TOKEN"]
     assert told["form"] == "msr_"
     assert bench.outside.keys == {}

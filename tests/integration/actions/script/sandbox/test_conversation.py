@@ -165,7 +165,7 @@ async def test_an_error_names_the_line_of_the_script(sandboxes: Sandboxes) -> No
         ("new Deno.Command('ls')", "Deno.Command is not there"),
         ("new Worker('x')", "Worker is not there"),
         ("localStorage.a = 1", "kv.set"),
-        ("await fetch('https://a.example/b')", "http_fetch"),
+        ("await fetch('https://a.example/b', { redirect: 'manual' })", "redirect"),
     ],
 )
 async def test_what_goes_wrong_is_told_in_words(sandboxes: Sandboxes, text: str, says: str) -> None:
@@ -179,7 +179,7 @@ async def test_half_of_a_pair_is_marked_as_lost(sandboxes: Sandboxes) -> None:
     assert (await run(sandboxes, body("return { a: 'x\\ud800' }"))).done == {"a": "x\ufffd"}
 
 
-async def test_fetch_reaches_the_one_address_and_no_other(sandboxes: Sandboxes) -> None:
+async def test_fetch_to_any_address_but_our_own_is_a_call_of_http_fetch(sandboxes: Sandboxes) -> None:
     door = "https://mainspring.example/mcp"
     told = await run(
         sandboxes,
@@ -196,11 +196,14 @@ async def test_fetch_reaches_the_one_address_and_no_other(sandboxes: Sandboxes) 
     assert (told.asked[0]["method"], told.asked[0]["body"]) == ("POST", "{}")
     assert told.asked[0]["headers"]["a"] == "b"
     for other in (f"{door}/", f"{door}?a=b", "https://mainspring.example/"):
-        refused = await run(
-            sandboxes, body(f"await fetch({other!r})"), env={"BRAINS_MCP_URL": door}
-        )
-        assert "http_fetch" in refused.failed["message"]
-        assert refused.asked == []
+        told = await run(
+            sandboxes, body(f"const r = await fetch({other!r}); return [r.status, await r.json()]"),
+            env={"BRAINS_MCP_URL": door}, answer=lambda asked: {"value": {"kind": "draft"}},
+        )  # fmt: skip
+        [asked] = told.asked
+        assert (asked["capability"], asked["arguments"]["url"]) == ("http_fetch", other)
+        # What was held and not sent is no success of the request.
+        assert told.done == [202, {"kind": "draft"}]
 
 
 async def test_time_and_chance_are_the_same_for_the_same_frame(sandboxes: Sandboxes) -> None:
