@@ -39,8 +39,15 @@ def matching(pattern: str, capabilities: Mapping[str, Capability]) -> Iterator[s
     """The capabilities that a pattern stands for, by name."""
     begin, *pieces = pattern.split("*")
     for name in sorted(capabilities):
-        if _fits(name, begin, pieces) and can_be_meant(capabilities[name]):
+        one = capabilities[name]
+        if (_fits(name, begin, pieces) or _is_of(one, pattern)) and can_be_meant(one):
             yield name
+
+
+def _is_of(capability: Capability, pattern: str) -> bool:
+    """Whether a pattern means an integration and this is its own: slack_post of ``slack.*``."""
+    route = capability.annotations.route
+    return route is not None and pattern == f"{route.integration}.*"
 
 
 def fits(pattern: str, name: str) -> bool:

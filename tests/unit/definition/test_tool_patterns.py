@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mainspring.contracts.capability import Annotations, Audience, Capability
+from mainspring.contracts.capability import Annotations, Audience, Capability, Route
 from mainspring.contracts.grant import Grant
 from mainspring.definition.tool_patterns import (
     fits,
@@ -59,6 +59,18 @@ def test_pieces_are_found_in_their_order_and_not_twice(
     pattern: str, names: list[str], found: list[str]
 ) -> None:
     assert _found(pattern, *names) == found
+
+
+def test_the_pattern_of_an_integration_stands_for_all_of_its_capabilities() -> None:
+    own = Annotations(route=Route("slack", frozenset({"slack.com"}), connection="used"))
+    words = {
+        "slack_post": Capability("slack_post", "Post", {}, {}, _nothing, annotations=own),
+        "slack.lookup": Capability("slack.lookup", "A tool", {}, {}, _nothing),
+        "slack_like": Capability("slack_like", "Another", {}, {}, _nothing),
+    }
+    assert list(matching("slack.*", words)) == ["slack.lookup", "slack_post"]
+    assert list(matching("*.*", words)) == ["slack.lookup"]
+    assert list(matching("slack.p*", words)) == []
 
 
 def test_stars_without_number_are_looked_at_once() -> None:

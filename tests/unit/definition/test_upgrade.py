@@ -12,6 +12,7 @@ from mainspring.contracts.limits import Limits
 from mainspring.definition.model import Definition
 from mainspring.definition.upgrade import upgrade
 from mainspring.definition.validate import read_definition, validate
+from mainspring.vocabulary import build_registry
 from tests.kit.vocabulary import vocabulary
 
 # The digest as the first format prints it.
@@ -100,9 +101,41 @@ def test_a_document_of_the_first_format_upgrades_cleanly() -> None:
     assert [note.pointer for note in notes] == [
         "/schema_version",
         "/execution/cost_cap_daily_usd",
+        "/plan/1/config/channel",
+        "/plan/1/config/text",
     ]
-    kept = {key for key in DIGEST if key not in ("schema_version", "execution")}
+    kept = {key for key in DIGEST if key not in ("schema_version", "execution", "plan")}
     assert {key: made[key] for key in kept} == {key: DIGEST[key] for key in kept}
+    research, deliver = DIGEST["plan"]
+    assert made["plan"][0] == research
+    assert made["plan"][1] == {
+        **deliver,
+        "config": {"channel": "C0123", "text": deliver["config"]["message_template"]},
+    }
+
+
+def test_a_post_to_slack_is_renamed_wherever_it_stands() -> None:
+    post = {"step_id": "a", "action": "slack_post", "config": {"channel_id": "C1"}}
+    loop = {"step_id": "b", "action": "for_each", "config": {"steps": [post, 5, {"config": 5}]}}
+    other = {"step_id": "c", "action": "notification", "config": {"message_template": "x"}}
+    document = {**OLD, "plan": [loop, other], "execution": {"on_failure": [post]}}
+    before = deepcopy(document)
+    made, notes = upgrade(document)
+    renamed = {**post, "config": {"channel": "C1"}}
+    assert made["plan"][0]["config"]["steps"] == [renamed, 5, {"config": 5}]
+    assert made["plan"][1] == other
+    assert made["execution"]["on_failure"] == [renamed]
+    assert [note.was for note in notes if note.was and note.was.endswith("channel_id")] == [
+        "/plan/0/config/steps/0/config/channel_id",
+        "/execution/on_failure/0/config/channel_id",
+    ]
+    assert document == before
+
+
+def test_the_digest_of_the_first_format_is_valid_as_it_is_printed() -> None:
+    report = validate(DIGEST, build_registry(Limits()), Limits())
+    assert report.findings == ()
+    assert {grant.capability for grant in report.grants} >= {"slack_post", "search_space.query"}
 
 
 def test_the_digest_lacks_exactly_the_actions_that_are_not_there_yet() -> None:
@@ -168,7 +201,7 @@ def test_an_old_name_beside_its_new_one_is_shown_to_the_author() -> None:
     ]
 
 
-@pytest.mark.parametrize("part", ["triggers", "tool_grants", "execution"])
+@pytest.mark.parametrize("part", ["triggers", "tool_grants", "execution", "plan"])
 @pytest.mark.parametrize("value", [None, 5, "x", [5], {"a": 1}, [{"config": 5}]])
 def test_parts_of_any_other_shape_are_left_to_the_validator(part: str, value: Any) -> None:
     upgrade({**OLD, part: value})

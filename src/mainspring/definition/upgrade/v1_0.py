@@ -1,8 +1,8 @@
 """From 1.0 to 1.1.
 
-1.0 spelt three things otherwise: a schedule's zone was ``tz``, the wall limit of a run
-was ``execution.max_wall_seconds``, and grants were ``tool_grants`` of ``tool``. It had
-no cap per day, so a run budget above the new default brings its own day cap along;
+1.0 spelt four things otherwise: a schedule's zone was ``tz``, the wall limit of a run
+was ``execution.max_wall_seconds``, grants were ``tool_grants`` of ``tool``, and a post to
+Slack had ``channel_id`` and ``message_template``. It had no cap per day, so a run budget above the new default brings its own day cap along;
 otherwise the default would stop runs that 1.0 allowed.
 """
 
@@ -16,6 +16,7 @@ from mainspring.definition.upgrade.note import Note
 
 DEFAULT_DAY_CAP = Decimal(1)
 HIGHEST_DAY_CAP = Decimal(100)
+SLACK_POST = {"channel_id": "channel", "message_template": "text"}
 
 
 def to_1_1(document: Mapping[str, Any]) -> tuple[dict[str, Any], list[Note]]:
@@ -26,6 +27,7 @@ def to_1_1(document: Mapping[str, Any]) -> tuple[dict[str, Any], list[Note]]:
     _triggers(made, notes)
     _grants(made, notes)
     _execution(made, notes)
+    _plan(made, notes)
     return made, notes
 
 
@@ -80,6 +82,37 @@ def _execution(made: dict[str, Any], notes: list[Note]) -> None:
                 f"1.0 had no cap per day; it is set to {cap} USD, the budget of one run.",
             )
         )
+
+
+def _plan(made: dict[str, Any], notes: list[Note]) -> None:
+    if isinstance(made.get("plan"), list):
+        made["plan"] = _steps(made["plan"], "/plan", notes)
+    execution = made.get("execution")
+    if isinstance(execution, dict) and isinstance(execution.get("on_failure"), list):
+        steps = _steps(execution["on_failure"], "/execution/on_failure", notes)
+        made["execution"] = {**execution, "on_failure": steps}
+
+
+def _steps(steps: list[Any], at: str, notes: list[Note]) -> list[Any]:
+    """The steps of a list, and those inside of them, as far as the format lets them go."""
+    made: list[Any] = list(steps)
+    rest = [(made, at)]
+    while rest:
+        around, pointer = rest.pop()
+        for place, step in enumerate(around):
+            config = step.get("config") if isinstance(step, dict) else None
+            if not isinstance(config, dict):
+                continue
+            here = f"{pointer}/{place}/config"
+            if step.get("action") == "slack_post":
+                for old, new in SLACK_POST.items():
+                    config = _renamed(config, old, new, here, notes)
+            elif isinstance(config.get("steps"), list):
+                inside = list(config["steps"])
+                config = {**config, "steps": inside}
+                rest.append((inside, f"{here}/steps"))
+            around[place] = {**step, "config": config}
+    return made
 
 
 def _renamed(

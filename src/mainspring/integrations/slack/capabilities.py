@@ -88,6 +88,10 @@ _INPUT: dict[str, Any] = {
     "type": "object",
     "additionalProperties": False,
     "required": ["channel", "text"],
+    "x-mainspring-instead": {
+        "channel_id": "It is called channel.",
+        **dict.fromkeys(("message", "message_template"), "It is called text."),
+    },
     "properties": {
         "channel": {
             "type": "string",

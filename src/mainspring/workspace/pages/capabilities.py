@@ -314,9 +314,11 @@ def _query(finder: Finder, actions: Discovery) -> CapabilityHandler:
 
 
 def _question(arguments: Arguments) -> Question:
-    text = next(arguments[name] for name in ("q", "query", "text") if name in arguments)
+    text = next((arguments[name] for name in ("q", "query", "text") if name in arguments), "")
     most = int(arguments.get("limit", schemas.DEFAULT_SEARCH))
-    return Question(text, arguments.get("type"), most)
+    since = read.moment(arguments, "since") if "since" in arguments else None
+    tags = tuple(tag.strip().lower() for tag in arguments.get("tags", ()))
+    return Question(text, arguments.get("type"), most, tags, since)
 
 
 def _workspace(ctx: CallContext, arguments: Arguments) -> UUID:

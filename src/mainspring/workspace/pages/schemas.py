@@ -351,6 +351,29 @@ _ASKED: Final[Schema] = {
     "q": {**_QUESTION, "description": "What to look for."},
     "query": {**_QUESTION, "description": "Another name for q."},
     "text": {**_QUESTION, "description": "Another name for q."},
+    "tags": {
+        "description": "Only pages with at least one of these in the tags of their front matter.",
+        "type": "array",
+        "items": {"type": "string", "minLength": 1, "maxLength": 200},
+        "minItems": 1,
+        "maxItems": 50,
+    },
+    "since": {
+        **_SAID_MOMENT,
+        "description": "Only pages that came in or changed at this moment or later, such as "
+        "2026-01-31T09:00:00Z, or since the beginning of a day in UTC.",
+    },
+}
+_QUESTIONS: Final = ("q", "query", "text")
+# One question; none only where tags or a moment say which pages are meant.
+_ONE_QUESTION: Final[Schema] = {
+    "oneOf": [
+        *one_of(*_QUESTIONS)["oneOf"],
+        {
+            "anyOf": [{"required": ["tags"]}, {"required": ["since"]}],
+            "not": {"anyOf": one_of(*_QUESTIONS)["oneOf"]},
+        },
+    ]
 }
 _ASK_WRONG: Final[list[tuple[Any, str]]] = [
     ({}, "what is looked for?"),
@@ -361,9 +384,13 @@ _ASK_WRONG: Final[list[tuple[Any, str]]] = [
 ]
 ASK_INPUT: Final = shape(
     {**_ASKED, "type": TYPE, "limit": limit(DEFAULT_SEARCH)},
-    examples=[{"q": "budget"}, {"query": '"annual budget" -draft', "type": "note", "limit": 5}],
+    examples=[
+        {"q": "budget"},
+        {"query": '"annual budget" -draft', "type": "note", "limit": 5},
+        {"tags": ["competitor"], "since": "2026-01-31T09:00:00Z"},
+    ],
     wrong=_ASK_WRONG,
-    **one_of("q", "query", "text"),
+    **_ONE_QUESTION,
 )
 SPACE: Final[Schema] = {
     "search_space_id": {**ID, "description": "This workspace; no other is there."},
@@ -371,9 +398,12 @@ SPACE: Final[Schema] = {
 }
 SPACE_ASK_INPUT: Final = shape(
     {**_ASKED, "type": TYPE, "limit": limit(DEFAULT_SEARCH), **SPACE},
-    examples=[{"query": "When is the office open?"}],
+    examples=[
+        {"query": "When is the office open?"},
+        {"tags": ["competitor"], "since": "2026-01-31T09:00:00Z"},
+    ],
     wrong=_ASK_WRONG,
-    **one_of("q", "query", "text"),
+    **_ONE_QUESTION,
 )
 FETCH_INPUT: Final = shape(
     {"document_id": ID, **_WHICH, **SPACE},

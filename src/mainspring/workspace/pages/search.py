@@ -11,6 +11,7 @@ import logging
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
@@ -32,6 +33,9 @@ MEANING: Final = "embedding"
 # A title that is only like the question is a weaker sign than the words themselves.
 _WEIGHTS: Final[Mapping[str, float]] = {TEXT: 1.0, LIKENESS: 0.5, MEANING: 1.0}
 _LEAST_DEPTH, _MOST_DEPTH = 50, 200
+# As many as the functions of the database weigh: filters come after them.
+_MOST_FILTERED: Final = 2_000
+_NO_QUESTION: Final = "No question was asked, so the newest pages are listed."
 _ENOUGH: Final = 5
 # The part of a question that is held against titles.
 _TITLE_QUESTION: Final = 200
@@ -65,6 +69,24 @@ _WAYS = """
         (SELECT atttypmod FROM pg_attribute
          WHERE attrelid = to_regclass('page_vectors') AND attname = 'embedding') AS dimensions
 """
+# The tags of a page are a list in its front matter, or a text with commas between.
+_FITS = """
+    workspace_id = $1 AND deleted_at IS NULL
+      AND ($2::timestamptz IS NULL OR ingested_at >= $2 OR updated_at >= $2)
+      AND (cardinality($3::text[]) = 0 OR EXISTS (
+        SELECT FROM jsonb_array_elements_text(
+            CASE jsonb_typeof(frontmatter -> 'tags')
+            WHEN 'array' THEN frontmatter -> 'tags'
+            WHEN 'string' THEN to_jsonb(string_to_array(frontmatter ->> 'tags', ','))
+            ELSE '[]' END) AS tag
+        WHERE lower(btrim(tag)) = ANY($3)))
+"""
+_AMONG = f"SELECT id FROM pages WHERE {_FITS} AND id = ANY($4::uuid[])"
+_NEWEST = f"""
+    SELECT id FROM pages WHERE {_FITS} AND ($4::text IS NULL OR type = $4)
+    ORDER BY greatest(ingested_at, updated_at) DESC, id DESC
+    LIMIT $5
+"""
 _SHOWN = """
     SELECT id, slug, type, title, source_ref, source, created_at, updated_at, ingested_at,
         left(body, $3) AS opening
@@ -76,9 +98,17 @@ _SHOWN = """
 class Question:
     """What is looked for, and where."""
 
+    # Empty where tags or a moment alone say which pages are meant.
     text: str
     type: str | None
     most: int
+    # In lower case; a page has to have one of them.
+    tags: tuple[str, ...] = ()
+    since: datetime | None = None
+
+    @property
+    def filtered(self) -> bool:
+        return bool(self.tags) or self.since is not None
 
 
 class Finder:
@@ -94,7 +124,12 @@ class Finder:
 
     async def search(self, tx: Transaction, workspace_id: UUID, asked: Question) -> dict[str, Any]:
         """By words alone, ranked."""
-        hits = await _by_words(tx, asked, asked.most)
+        if not asked.text:
+            return {"pages": await _newest(tx, workspace_id, asked), "used": []}
+        most = _MOST_FILTERED if asked.filtered else asked.most
+        ways = {TEXT: await _by_words(tx, asked, most)}
+        await _leave_out(tx, workspace_id, asked, ways)
+        hits = ways[TEXT][: asked.most]
         found = fuse({TEXT: hits}, _WEIGHTS)
         shown = await _shown(tx, workspace_id, found, asked)
         for page, (_, score) in zip(shown, hits, strict=False):
@@ -103,11 +138,17 @@ class Finder:
 
     async def query(self, tx: Transaction, workspace_id: UUID, asked: Question) -> dict[str, Any]:
         """By every way there is, in one order."""
+        if not asked.text:
+            newest = await _newest(tx, workspace_id, asked)
+            pages = [{**page, "parts": {}} for page in newest]
+            return {"pages": pages, "used": [], "model": None, "note": _NO_QUESTION}
         depth = min(max(asked.most * 2, _LEAST_DEPTH), _MOST_DEPTH)
+        depth = _MOST_FILTERED if asked.filtered else depth
         ways: dict[str, Hits] = {}
         there = await tx.fetchrow(_WAYS)
         note = await self._by_meaning(tx, workspace_id, asked, depth, ways, there["dimensions"])
         ways[TEXT] = await _by_words(tx, asked, depth)
+        await _leave_out(tx, workspace_id, asked, ways)
         # Pages with only some of the words are noise beside those that mean the same, and
         # beside enough of those that have all words.
         if MEANING not in ways and len(ways[TEXT]) < min(_ENOUGH, asked.most):
@@ -115,6 +156,7 @@ class Finder:
         if there["likeness"]:
             like = (asked.text[:_TITLE_QUESTION], asked.type, depth)
             ways[LIKENESS] = _hits(await tx.fetch(_BY_LIKENESS, *like))
+        await _leave_out(tx, workspace_id, asked, ways)
         found = fuse(ways, _WEIGHTS)[: asked.most]
         shown = await _shown(tx, workspace_id, found, asked)
         for page, fused in zip(shown, found, strict=True):
@@ -194,6 +236,28 @@ async def _with_any_word(tx: Transaction, asked: Question, most: int, strict: Hi
     known = {page_id for page_id, _ in strict}
     more = _hits(await tx.fetch(_BY_ANY_WORD, asked.text, asked.type, most))
     return [*strict, *(hit for hit in more if hit[0] not in known)][:most]
+
+
+async def _leave_out(
+    tx: Transaction, workspace_id: UUID, asked: Question, ways: dict[str, Hits]
+) -> None:
+    """Takes out of what was found the pages that the tags or the moment leave out."""
+    if not asked.filtered:
+        return
+    found = list({page_id for hits in ways.values() for page_id, _ in hits})
+    rows = await tx.fetch(_AMONG, workspace_id, asked.since, list(asked.tags), found)
+    kept = {row["id"] for row in rows}
+    for way, hits in ways.items():
+        ways[way] = [hit for hit in hits if hit[0] in kept]
+
+
+async def _newest(tx: Transaction, workspace_id: UUID, asked: Question) -> list[dict[str, Any]]:
+    """The pages that fit the filters, the last to come in or change first."""
+    rows = await tx.fetch(
+        _NEWEST, workspace_id, asked.since, list(asked.tags), asked.type, asked.most
+    )
+    shown = await _shown(tx, workspace_id, [Fused(row["id"]) for row in rows], asked)
+    return [{**page, "score": 0.0} for page in shown]
 
 
 def _hits(rows: Sequence[Any]) -> Hits:

@@ -365,6 +365,51 @@ async def test_the_names_of_the_search_space_lead_to_the_same_pages(
     )
 
 
+@pytest.mark.parametrize("name", ["search_space.query", "query", "search"])
+async def test_pages_are_found_by_their_tags_and_since_a_moment(shelf: Shelf, name: str) -> None:
+    tagged = {
+        "Acme prices": ["Competitor", "pricing"], "Bolt prices": "competitor, news",
+        "Prices of ours": ["internal"],
+    }  # fmt: skip
+    for title, tags in tagged.items():
+        await shelf.write(title, "What it costs.", type="note", frontmatter={"tags": tags})
+    pages = (await shelf("list_pages"))["pages"]
+    moment = next(page["ingested_at"] for page in pages if page["title"] == "Bolt prices")
+
+    async def titles(**asked: Any) -> list[str]:
+        found = (await shelf(name, **asked))["pages"]
+        return sorted(page["title"] for page in found)
+
+    assert await titles(q="prices", tags=["competitor"]) == ["Acme prices", "Bolt prices"]
+    assert await titles(q="prices", tags=["pricing", "internal"]) == [
+        "Acme prices", "Prices of ours",
+    ]  # fmt: skip
+    assert await titles(q="costs", since=moment) == ["Bolt prices", "Prices of ours"]
+    assert await titles(q="prices", tags=["competitor"], since=moment) == ["Bolt prices"]
+    # Without a question the newest come first.
+    assert await titles(tags=["competitor"]) == ["Acme prices", "Bolt prices"]
+    newest = (await shelf(name, since=moment))["pages"]
+    assert [page["title"] for page in newest] == ["Prices of ours", "Bolt prices"]
+    assert newest[0]["snippet"] == "What it costs."
+    assert await titles(q="prices", tags=["nothing"]) == []
+    problem = await _refused(shelf(name, q="prices", since="yesterday"))
+    assert [finding.pointer for finding in problem.findings] == ["/since"]
+    for wrong in ({}, {"type": "note"}, {"q": "a", "text": "b", "tags": ["c"]}):
+        assert isinstance(await _refused(shelf(name, **wrong)), Invalid)
+
+
+async def test_a_filter_looks_past_the_best_pages(shelf: Shelf) -> None:
+    for number in range(60):
+        await shelf.write(f"Budget {number}", "The budget. " * 5, type="note")
+    await shelf.write(
+        "Something else", "It has one budget in many words.", type="note",
+        frontmatter={"tags": ["rare"]},
+    )  # fmt: skip
+    for name in ("search", "query"):
+        found = await shelf(name, q="budget", tags=["rare"], limit=1)
+        assert [page["title"] for page in found["pages"]] == ["Something else"]
+
+
 async def test_lists_go_on_where_they_ended(shelf: Shelf) -> None:
     seen: list[str] = []
     cursor: dict[str, str] = {}
