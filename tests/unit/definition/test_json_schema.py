@@ -79,6 +79,8 @@ def told(schema: Schema, value: Any) -> list[tuple[str, str, str]]:
          "Give only one of a, b or c."),
         ({"pattern": "^a+$", "x-mainspring-says": "This is a, and a again."}, "b", "/at",
          "pattern", "This is a, and a again."),
+        ({"pattern": "^a+$", "x-surfsense-says": "Letters a."}, "b", "/at", "pattern",
+         "Letters a."),
         ({"propertyNames": {"pattern": "^x", "x-mainspring-says": "It begins with x."}}, {"a": 1},
          "/at/a", "property_names", 'The key "a" is not allowed: It begins with x.'),
         ({"anyOf": [{"minimum": 3}, {"multipleOf": 5}]}, 1, "/at", "any_of",

@@ -21,7 +21,7 @@ import {
   YesField,
   ZoneField,
 } from "./Plain";
-import { type Kind, kindOf, settledOnce, typesOf } from "./schema";
+import { hint, type Kind, kindOf, settledOnce, typesOf } from "./schema";
 import { StepsField } from "./Steps";
 import { TemplateField } from "./TemplateField";
 import { TypescriptField } from "./Typescript";
@@ -78,7 +78,7 @@ function Swap({ made }: { made: Made }) {
 }
 
 function offersOf(made: Made, desk: ReturnType<typeof useDesk>): string[] | null {
-  const source = made.schema["x-mainspring-source"];
+  const source = hint(made.schema, "source");
   if (!desk.vocabulary || (made.value !== undefined && typeof made.value !== "string")) {
     return null;
   }

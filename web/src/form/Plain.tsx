@@ -13,7 +13,7 @@ import { useEffect, useState } from "react";
 import { isInexact } from "../kit/exact";
 import { useDesk } from "./desk";
 import { Frame, type Made, Said, useField } from "./Frame";
-import { pickedType, readNumber } from "./schema";
+import { hint, pickedType, readNumber } from "./schema";
 
 const text = (value: unknown) => (typeof value === "string" ? value : "");
 
@@ -163,7 +163,7 @@ const wrongWords = (spelt: string) =>
 export function NumberField(made: Made) {
   const desk = useDesk();
   const words = useField(made);
-  const isMoney = made.schema["x-mainspring-widget"] === "money";
+  const isMoney = hint(made.schema, "widget") === "money";
   const asText = typeof made.value === "string" || (made.value === undefined && isMoney);
   const shown = made.value === undefined ? "" : String(made.value);
   // What cannot be read as a number stays written, here.

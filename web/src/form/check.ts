@@ -2,7 +2,7 @@
 
 import { patiently } from "../api/patiently";
 import { isObject, partsOf, under, valueAt } from "./pointers";
-import { isTemplate } from "./schema";
+import { hint, isTemplate } from "./schema";
 import type { Finding, Json, Schema } from "./values";
 import type { Vocabulary } from "./vocabulary";
 
@@ -62,7 +62,7 @@ function findingsOf(units: Unit[], schema: Schema, value: unknown, at: string): 
     if (!say || isTemplate(here)) return [];
     const holder = partsOf(toPointer(unit.keywordLocation)).slice(0, -1);
     const found = holder.length ? valueAt(schema, under("", ...holder)) : schema;
-    const words = isObject(found) ? found["x-mainspring-says"] : undefined;
+    const words = isObject(found) ? hint(found, "says") : undefined;
     const limit = isObject(found) ? found[unit.keyword] : undefined;
     if (limit === undefined && unit.keyword !== "pattern") return [];
     return [{

@@ -69,6 +69,12 @@ describe("kinds of fields", () => {
     expect(kind({ $ref: "#/$defs/Inner" }, {})).toBe("group");
   });
 
+  it("reads the hints of definitions from elsewhere, after its own", () => {
+    expect(kind({ type: "string", "x-surfsense-widget": "textarea" })).toBe("text");
+    const both = { "x-mainspring-widget": "textarea", "x-surfsense-widget": "jinja" };
+    expect(kind({ type: "string", ...both })).toBe("text");
+  });
+
   it("knows each kind, and shows as JSON whatever does not fit", () => {
     expect(kind({ type: "string" })).toBe("line");
     expect(kind({ type: "string" }, "a", true)).toBe("template");

@@ -35,6 +35,10 @@ export const isSteps = (value: unknown): value is Json[] =>
   Array.isArray(value) && value.length > 0 &&
   value.every((one) => isObject(one) && typeof one.action === "string");
 
+/** What a schema hints at for a form; definitions from elsewhere have the second spelling. */
+export const hint = (schema: Schema, name: "widget" | "source" | "says"): unknown =>
+  schema[`x-mainspring-${name}`] ?? schema[`x-surfsense-${name}`];
+
 const isNull = (schema: Schema) => schema?.type === "null";
 const saysShape = (schema: Schema) =>
   isObject(schema) &&
@@ -155,10 +159,10 @@ const PICKED: Record<string, string> = {
 /** The browser's own kind of field for a format. */
 export const pickedType = (schema: Schema): string | undefined => PICKED[schema.format];
 
-const isMoney = (schema: Schema) => schema["x-mainspring-widget"] === "money";
+const isMoney = (schema: Schema) => hint(schema, "widget") === "money";
 
 function kindOfText(schema: Schema, value: unknown, templated: boolean): Kind {
-  const widget = schema["x-mainspring-widget"];
+  const widget = hint(schema, "widget");
   if (schema.format === "iana-timezone") return "zone";
   if (schema.format === "cron") return "cron";
   if (widget === "typescript") return "typescript";
@@ -171,7 +175,7 @@ function kindOfText(schema: Schema, value: unknown, templated: boolean): Kind {
 }
 
 function kindOfObject(schema: Schema, value: unknown): Kind {
-  if (schema["x-mainspring-widget"] === "json-schema") return "json";
+  if (hint(schema, "widget") === "json-schema") return "json";
   if (Object.keys(schema.properties ?? {}).length) return "group";
   const inner = schema.additionalProperties;
   const values = Object.values((value ?? {}) as Json);
@@ -198,7 +202,7 @@ type Asked = { name: string; schema: Schema; value: unknown; root: Schema; templ
 
 /** The kind of field for a value. Whatever does not fit is shown as JSON, which takes everything. */
 export function kindOf({ name, schema, value, root, templated }: Asked): Kind {
-  if (isTemplate(value) && templated && schema["x-mainspring-widget"] !== "typescript") {
+  if (isTemplate(value) && templated && hint(schema, "widget") !== "typescript") {
     return "template";
   }
   if (isSteps(value)) return "steps";

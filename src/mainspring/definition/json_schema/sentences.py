@@ -4,7 +4,7 @@ A sentence names what is expected and what kind of thing is there, but never rep
 text from the value itself: it may be a secret that was put in the wrong place. The
 code of a finding is the keyword it comes from, in snake case. A schema may bring words of
 its own: ``x-mainspring-says`` in place of a pattern, and ``x-mainspring-instead`` for keys
-that people expect and that are called otherwise here.
+that people expect and that are called otherwise here. Both may also begin with ``x-surfsense-``.
 """
 
 from __future__ import annotations
@@ -145,7 +145,7 @@ def _unknown(
     names: Sequence[str], error: ValidationError, root: Any
 ) -> Iterator[tuple[str, str, str | None]]:
     allowed = _known_keys(error, root)
-    instead = _around(error, root).get("x-mainspring-instead")
+    instead = _hint(error, root, "instead")
     for name in names:
         hint = instead.get(name) if isinstance(instead, Mapping) else None
         detail = f"The key {name!r} is not known here."
@@ -161,8 +161,14 @@ def _known_keys(error: ValidationError, root: Any) -> list[str]:
 
 def _said(error: ValidationError, root: Any) -> str | None:
     """What the schema says in place of its pattern or of its no, which few people can read."""
-    said = _around(error, root).get("x-mainspring-says")
+    said = _hint(error, root, "says")
     return said if isinstance(said, str) else None
+
+
+def _hint(error: ValidationError, root: Any, name: str) -> Any:
+    """A hint of the schema; definitions from elsewhere have the second spelling."""
+    around = _around(error, root)
+    return around.get(f"x-mainspring-{name}", around.get(f"x-surfsense-{name}"))
 
 
 def _around(error: ValidationError, root: Any) -> Mapping[str, Any]:

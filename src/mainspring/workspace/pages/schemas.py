@@ -364,16 +364,13 @@ _ASKED: Final[Schema] = {
         "2026-01-31T09:00:00Z, or since the beginning of a day in UTC.",
     },
 }
-_QUESTIONS: Final = ("q", "query", "text")
-# One question; none only where tags or a moment say which pages are meant.
+# One question at most; none only where tags or a moment say which pages are meant.
 _ONE_QUESTION: Final[Schema] = {
-    "oneOf": [
-        *one_of(*_QUESTIONS)["oneOf"],
-        {
-            "anyOf": [{"required": ["tags"]}, {"required": ["since"]}],
-            "not": {"anyOf": one_of(*_QUESTIONS)["oneOf"]},
-        },
-    ]
+    "anyOf": [{"required": [name]} for name in _ASKED],
+    "dependentSchemas": {
+        "q": {"properties": {"query": False, "text": False}},
+        "query": {"properties": {"text": False}},
+    },
 }
 _ASK_WRONG: Final[list[tuple[Any, str]]] = [
     ({}, "what is looked for?"),
