@@ -20,6 +20,7 @@ import pytest
 
 from tests.acceptance.commands import EXAMPLES, Mainspring, open_folder
 from tests.acceptance.server import Json, Started, definition, outputs, started
+from tests.kit.printed import DIGEST
 from tests.kit.processes import first_line, module_process
 from tests.kit.slack import TOKEN, SlackDouble, slack_double
 
@@ -170,6 +171,50 @@ def test_the_digest_is_researched_by_an_agent_and_posted_once_a_person_agrees(
     assert summary == {"bullets": BULLETS, "source_doc_ids": [page["id"]]}
     _seen_by_people(server, run)
     _posted_by_a_person(server, channel, run_id)
+
+
+def test_the_digest_of_the_first_format_runs_as_it_is_printed(
+    server: Started, minds: Minds, channel: SlackDouble
+) -> None:
+    body = "Acme cut its prices by a tenth."
+    pages = {}
+    for title, tags in (("Acme prices", ["competitor"]), ("Our prices", ["internal"])):
+        pages[title] = server.post("/capabilities/create_page", {
+            "type": "note", "title": title, "body": body, "frontmatter": {"tags": tags},
+        })["id"]  # fmt: skip
+    posted = len(channel.messages)
+    # No list of prices has this model yet; its operator says what it costs.
+    server.post("/capabilities/admin_set_model_price", {
+        "model": DIGEST["plan"][0]["config"]["model"],
+        "input_usd_per_million": 3, "output_usd_per_million": 15,
+    })  # fmt: skip
+    asked = call("search_space_query", tags=["competitor"], since="2026-01-01T00:00:00Z")
+    answer = call("final_answer", bullets=BULLETS, source_doc_ids=[pages["Acme prices"]])
+    digest = server.save(DIGEST, active=False)
+    for dry_run in (True, False):
+        before = len(minds.log())
+        minds.play(asked, answer)
+        started_run = server.post(
+            f"/automations/{digest}/run", {"dry_run": True} if dry_run else None, 202
+        )
+        run = server.ended(started_run["run_id"])
+        assert run["status"] == "succeeded", run
+        assert minds.refusals() == []
+        # The tags are in the prompt, and the pages with them in the answer of the tool.
+        first, second = (json.dumps(one["body"]["messages"]) for one in minds.log(before))
+        assert '\\"competitor\\"' in first
+        assert "Acme prices" in second
+        assert "Our prices" not in second
+        assert outputs(run)["research"]["bullets"] == BULLETS
+        held = [one for one in server.items("/drafts") if one["run_id"] == run["id"]]
+        assert len(held) == (0 if dry_run else 1)
+    assert len(channel.messages) == posted
+    settings = {"egress_allow": channel.pair, "slack_url": channel.url}
+    done = server.mainspring("drafts", "confirm", held[0]["id"], settings=settings)
+    assert done.code == 0, done.said
+    message = channel.messages[posted]
+    assert message["channel"] == "C0123"
+    assert message["text"] == "*Competitor digest*\n\n" + "".join(f"• {one}\n" for one in BULLETS)
 
 
 def _seen_by_people(server: Started, run: Json) -> None:
