@@ -334,7 +334,9 @@ def test_a_secret_travels_with_a_plain_fetch_through_the_gate(place: Place) -> N
 
     async def story(call: Caller) -> None:
         source = FETCH.replace("STRIPE", place.stripe.url)
-        shown = "console.log(r.ok, r.status, (await r.json()).data.length, r.headers.get('server'));"
+        shown = (
+            "console.log(r.ok, r.status, (await r.json()).data.length, r.headers.get('server'));"
+        )
         run = await call.ran(source + shown, grants, acknowledged_http_fetch_hosts=hosts)
         assert run["stdout"].startswith("true 200 2 ")
         told = await call.refused(

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any, Final
 
-# The digest of the first format. Only the comment in on_failure is left out: JSON has none.
+# The digest of the first format, without the comment that it has in on_failure.
 DIGEST: Final[dict[str, Any]] = {
     "schema_version": "1.0",
     "name": "Daily competitor digest",
@@ -66,3 +67,39 @@ DIGEST: Final[dict[str, Any]] = {
     },
     "metadata": {"tags": ["digest"], "created_from_nl": True},
 }
+
+# The same as text, with the comment.
+DIGEST_TEXT: Final = json.dumps(DIGEST, ensure_ascii=False, indent=2).replace(
+    '"on_failure": []', '"on_failure": [ /* steps to run if main plan fails after retries */ ]'
+)
+
+# The integration as it is handed over in TypeScript; as JSON it is in tests.kit.declared.
+ADDED: Final = """\
+add({
+  slug: "coinmarketcap-top10",
+  name: "CoinMarketCap Top 10",
+  description: "Hourly snapshot of the top 10 cryptocurrencies.",
+  publisher: "<your-user-id>",
+  auth: { type: "api_key", header: "X-CMC_PRO_API_KEY", secret_name: "CMC_API_KEY" },
+  trigger: { kind: "cron", cron: "0 * * * *" },
+  endpoints: [{
+    op: "snapshot",
+    method: "GET",
+    url: "https://pro-api.coinmarketcap.com/v1/cryptocurrency/listings/latest?limit=10",
+    headers: { "X-CMC_PRO_API_KEY": "{{publisher.CMC_API_KEY}}" },
+  }],
+  mapping: {
+    iterate: "$.data[*]",                  // JSONPath over response
+    page_type: "crypto_coin_snapshot",
+    source_ref_prefix: "cmc:",
+    source_ref: "{{symbol}}@{{last_updated}}",   // idempotency key
+    title: "{{name}} ({{symbol}}) — ${{quote.USD.price}}",
+    frontmatter: {
+      symbol: "{{symbol}}",
+      price_usd: "{{quote.USD.price}}",
+      market_cap_usd: "{{quote.USD.market_cap}}",
+      last_updated: "{{last_updated}}",
+    },
+  },
+});
+"""

@@ -17,6 +17,7 @@ from mainspring.workspace.automations import ensure_workspace
 from mainspring.workspace.states import restore
 from tests.kit.boards import Boards
 from tests.kit.codex import Codex, automation, board, bundle, needs, says
+from tests.kit.declared import PRINTED
 from tests.kit.house import Bench
 from tests.kit.neighbours import NEIGHBOUR
 
@@ -408,3 +409,20 @@ async def test_a_long_row_of_recipes_is_refused_by_its_beginning(bench: Bench) -
         assert "c54 → c53 → c52" in long.detail
     found = await codex.call("check_recipe_dependencies", slug="c49")
     assert len(found["chain"]) == 50
+
+
+async def test_an_integration_without_an_envelope_is_published_and_installed(bench: Bench) -> None:
+    codex = Codex(bench.house)
+    taken = await _refused(codex, "publish_recipe", package=PRINTED)
+    assert (taken.code, taken.findings[0].pointer) == ("slug_taken", "/package/slug")
+    await codex.publish({**PRINTED, "slug": "coins-of-ours"})
+    shown = (await codex.call("get_starter_recipe", slug="coins-of-ours"))["recipe"]
+    assert (shown["kind"], shown["name"]) == ("integration", PRINTED["name"])
+    wanted = [one["name"] for one in shown["requires"]["publisher_secrets"]]
+    assert wanted == ["CMC_API_KEY"]
+    made = await codex.apply("coins-of-ours")
+    assert made["created"]["kind"] == "automation"
+    wrong = await _refused(
+        codex, "publish_recipe", package={**PRINTED, "slug": "other", "endpoints": []}
+    )
+    assert wrong.findings[0].pointer.startswith("/package/template/endpoints")

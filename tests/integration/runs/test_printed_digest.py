@@ -105,7 +105,9 @@ async def test_an_agent_with_slack_star_posts_as_a_draft(world: World) -> None:
     found = {"bullets": BULLETS, "source_doc_ids": []}
     models = _minds(calls(("slack_post", message)), calls((FINAL, found)))
     run = await _run(world, document, models)
-    assert [tool.name for tool in models.requests[0].tools if "slack" in tool.name] == ["slack_post"]
+    assert [tool.name for tool in models.requests[0].tools if "slack" in tool.name] == [
+        "slack_post"
+    ]
     assert "draft" in json.dumps(models.told[0])
     assert world[1].messages == []
     assert [call["capability"] for call in run["calls"]] == ["slack_post", "agent.run"]

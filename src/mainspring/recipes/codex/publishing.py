@@ -16,6 +16,7 @@ from mainspring.contracts.ids import new_id
 from mainspring.contracts.plain_names import name_findings
 from mainspring.recipes.codex.desk import Desk
 from mainspring.recipes.codex.installs import hold_codex
+from mainspring.recipes.compiling.bare import is_bare, recipe_of
 from mainspring.recipes.package import Package, Semver, judge_package, read_package, shown_digest
 
 if TYPE_CHECKING:
@@ -87,7 +88,7 @@ def publish_handler(desk: Desk) -> CapabilityHandler:
 
 def _read(value: Any, desk: Desk) -> Package:
     try:
-        package = read_package(value, desk.limits)
+        package = read_package(recipe_of(value) if is_bare(value) else value, desk.limits)
     except Invalid as wrong:
         raise _invalid(wrong.findings or [Finding("", wrong.detail, wrong.code)]) from None
     _refuse(name_findings(package.name))

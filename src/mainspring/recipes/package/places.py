@@ -15,6 +15,7 @@ from mainspring.contracts.errors import Finding, Invalid, Missing
 from mainspring.contracts.limits import Limits
 from mainspring.definition.json_text import read_json
 from mainspring.definition.words import did_you_mean
+from mainspring.recipes.compiling.bare import is_bare, recipe_of
 from mainspring.recipes.package.archive import Archive, is_archive
 from mainspring.recipes.package.entries import MOST_BYTES, name_fault, refusal, shown
 from mainspring.recipes.package.folder import Folder, read_plain
@@ -49,7 +50,8 @@ def read_place(path: Path, limits: Limits | None = None) -> dict[str, Any]:
     data = read_plain(place, MOST_BYTES + 1, path.name)
     if is_archive(data):
         return read_archive(data, limits)
-    return _object(read_json(data, limits), path.name)
+    document = _object(read_json(data, limits), path.name)
+    return recipe_of(document) if is_bare(document) else document
 
 
 def read_archive(data: bytes, limits: Limits | None = None) -> dict[str, Any]:

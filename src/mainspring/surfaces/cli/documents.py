@@ -33,24 +33,57 @@ def read_document(file: str, limits: Limits) -> Any:
 
     # One byte more than is allowed is enough to know that there are too many.
     most = limits.json_bytes + 1
-    text = sys.stdin.buffer.read(most) if file == STDIN else _read(file, most)
-    return read_json(text, limits)
+    return read_json(_raw(file, most), limits)
 
 
 def read_definition_file(file: str, limits: Limits, name: str | None = None) -> Any:
     """A definition in JSON, or a script: the file alone is then the whole plan.
 
-    With ``name`` it is called that, whatever it says itself.
+    A declarative integration becomes the definition that it stands for. With ``name`` the
+    definition is called that, whatever it says itself.
     """
-    document = _script(file, limits) if file.endswith(_SCRIPT) else read_document(file, limits)
+    document = _script(file, limits) if file.endswith(_SCRIPT) else _commented(file, limits)
+    if isinstance(document, dict) and "endpoints" in document:
+        from mainspring.recipes.compiling.bare import definition_of, is_bare
+
+        document = definition_of(document) if is_bare(document) else document
     if name is not None and isinstance(document, dict):
         check_text(name, "name")
         return {**document, "name": name}
     return document
 
 
-def _script(file: str, limits: Limits) -> dict[str, Any]:
+def _commented(file: str, limits: Limits) -> Any:
+    """The JSON in a file, which may have comments, as printed definitions do."""
+    from mainspring.definition.json_text import read_json
+
+    text = _raw(file, limits.json_bytes + 1)
+    try:
+        return read_json(text, limits)
+    except Invalid:
+        has_comments = b"/*" in text or b"//" in text
+        literal = _literal(text.decode("utf-8", "replace"), limits) if has_comments else None
+        if literal is None:
+            raise
+        return literal
+
+
+def _literal(source: str, limits: Limits) -> Any:
+    """The object that a file of TypeScript is, with its comments; None when it is none."""
+    if len(source) > limits.json_bytes:
+        return None
+    from mainspring.definition.json_text import read_json
+    from mainspring.definition.script.object_literal import object_literal
+
+    literal = object_literal(source)
+    return None if literal is None else read_json(literal, limits)
+
+
+def _script(file: str, limits: Limits) -> Any:
     source = read_text(file, limits.json_bytes)
+    integration = _literal(source, limits) if "endpoints" in source else None
+    if integration is not None:
+        return integration
     name = os.path.basename(shown_name(file)).removesuffix(_SCRIPT)
     return {
         "schema_version": "1.1",
@@ -68,7 +101,7 @@ def _first_comment(source: str) -> str:
 
 def read_text(file: str, most: int) -> str:
     """The text in a file, or on the standard input for ``-``."""
-    raw = sys.stdin.buffer.read(most + 1) if file == STDIN else _read(file, most + 1)
+    raw = _raw(file, most + 1)
     if len(raw) > most:
         raise Invalid(
             f"{shown_name(file)} is larger than {most:,} bytes.",
@@ -83,6 +116,10 @@ def read_text(file: str, most: int) -> str:
             code="file_encoding",
             suggestion="Save it as UTF-8.",
         ) from None
+
+
+def _raw(file: str, most: int) -> bytes:
+    return sys.stdin.buffer.read(most) if file == STDIN else _read(file, most)
 
 
 def _read(file: str, most: int) -> bytes:

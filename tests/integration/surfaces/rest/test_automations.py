@@ -26,6 +26,7 @@ from mainspring.surfaces.rest.automation_shapes import (
 from mainspring.surfaces.rest.paging import Page
 from mainspring.surfaces.rest.shapes import Accepted
 from tests.kit.api import Api
+from tests.kit.declared import PRINTED
 from tests.kit.house import Bench, document, step
 
 V1 = "/api/v1"
@@ -68,6 +69,18 @@ _NO_JSON: list[tuple[bytes, int, list[str] | None]] = [
     (b"\xff", 422, [""]),
     (b" " * 1_048_577, 413, []),
 ]
+
+
+async def test_a_declarative_integration_is_saved_as_it_is_printed(api: Api) -> None:
+    judged = await api.client.post(f"{V1}/validate", json=PRINTED)
+    assert (judged.status_code, judged.json()["ok"]) == (200, True), judged.text
+    found = (await api.client.get(f"{V1}/automations/{await _made(api, PRINTED)}")).json()
+    assert found["name"] == PRINTED["name"]
+    assert found["definition"] == judged.json()["definition"]
+    assert [one["action"] for one in found["definition"]["plan"]] == ["ingest_from_endpoint"]
+    wrong = {**PRINTED, "trigger": {"kind": "cron", "cron": "every hour"}}
+    refused = await api.client.post(f"{V1}/automations", json=wrong)
+    assert (refused.status_code, _pointers(refused)) == (422, ["/trigger/cron"])
 
 
 @pytest.mark.parametrize("path", ["validate", "automations", "import"])

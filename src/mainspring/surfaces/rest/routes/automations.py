@@ -26,6 +26,7 @@ from mainspring.contracts.roles import Permission
 from mainspring.definition.json_text import content_hash
 from mainspring.definition.model import TriggerType
 from mainspring.definition.validate import Report
+from mainspring.recipes.compiling.bare import definition_of, is_bare
 from mainspring.gate.policy import mode_of
 from mainspring.runs.arrivals import Request as Wish
 from mainspring.store.database import Connection
@@ -120,7 +121,15 @@ async def judge(
     rooms: Rooms, workspace_id: UUID, document: Any, automation_id: UUID | None = None,
     author_id: UUID | None = None,
 ) -> Report:  # fmt: skip
-    """The verdict on a document, with what this house doubts about it."""
+    """The verdict on a document, with what this house doubts about it.
+
+    A declarative integration is judged as the definition that it stands for.
+    """
+    if is_bare(document):
+        try:
+            document = definition_of(document)
+        except Invalid as wrong:
+            return Report(tuple(wrong.findings))
     words = await words_for(rooms.registry, workspace_id, document)
     whose = Whose(workspace_id, automation_id, author_id)
     report = await judge_here(

@@ -179,7 +179,9 @@ async def test_half_of_a_pair_is_marked_as_lost(sandboxes: Sandboxes) -> None:
     assert (await run(sandboxes, body("return { a: 'x\\ud800' }"))).done == {"a": "x\ufffd"}
 
 
-async def test_fetch_to_any_address_but_our_own_is_a_call_of_http_fetch(sandboxes: Sandboxes) -> None:
+async def test_fetch_to_any_address_but_our_own_is_a_call_of_http_fetch(
+    sandboxes: Sandboxes,
+) -> None:
     door = "https://mainspring.example/mcp"
     told = await run(
         sandboxes,
