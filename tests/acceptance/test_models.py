@@ -191,6 +191,7 @@ def test_the_digest_of_the_first_format_runs_as_it_is_printed(
     asked = call("search_space_query", tags=["competitor"], since="2026-01-01T00:00:00Z")
     answer = call("final_answer", bullets=BULLETS, source_doc_ids=[pages["Acme prices"]])
     digest = server.save(DIGEST, active=False)
+    held: list[Json] = []
     for dry_run in (True, False):
         before = len(minds.log())
         minds.play(asked, answer)

@@ -34,8 +34,8 @@ _ONLY_SDK: Final = (
 )
 _ONLY_REQUESTS: Final = (
     "A secret is put in when the request leaves, in the url, the headers and the query of "
-    "brains.http_fetch, or the url and the headers of fetch: write the placeholder there, as a text "
-    "of its own that no function works on."
+    "brains.http_fetch, or the url and the headers of fetch: write the placeholder there, as a "
+    "text of its own that no function works on."
 )
 
 

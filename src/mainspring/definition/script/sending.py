@@ -1,4 +1,4 @@
-"""What a script hands to ``http_fetch`` or ``fetch``: where the request goes, and which texts go with it.
+"""What a script hands to ``http_fetch`` or ``fetch``: where it goes, and which texts go with it.
 
 A placeholder is filled at the door, after the script has let go of it. So it may stand in a
 text that reaches the url, the headers or the query as it is: alone, in a template, joined

@@ -2,8 +2,9 @@
 
 1.0 spelt four things otherwise: a schedule's zone was ``tz``, the wall limit of a run
 was ``execution.max_wall_seconds``, grants were ``tool_grants`` of ``tool``, and a post to
-Slack had ``channel_id`` and ``message_template``. It had no cap per day, so a run budget above the new default brings its own day cap along;
-otherwise the default would stop runs that 1.0 allowed.
+Slack had ``channel_id`` and ``message_template``. It had no cap per day, so a run budget above
+the new default brings its own day cap along; otherwise the default would stop runs that 1.0
+allowed.
 """
 
 from __future__ import annotations

@@ -102,8 +102,7 @@ async def test_scripts_that_read_the_response_of_http_fetch_keep_working(outward
         const text = await brains.http_fetch({ url: "http://HERE/text" });
         const none = await brains.http_fetch({ url: "http://HERE/none" });
         const gone = await brains.http_fetch({ url: "http://HERE/gone", allow_error_status: true });
-        let refused;
-        try { await brains.http_fetch({ url: "http://HERE/gone" }); } catch (e) { refused = e.code; }
+        const refused = await brains.http_fetch({ url: "http://HERE/gone" }).catch((e) => e.code);
         return [json.data.length, status, r.json.data.length, r.ok, r.headers["x-page"],
             r.text.length > 0, r.url, text.text, none.status, gone.status, gone.json, refused];
     """)

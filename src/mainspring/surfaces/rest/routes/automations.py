@@ -26,8 +26,8 @@ from mainspring.contracts.roles import Permission
 from mainspring.definition.json_text import content_hash
 from mainspring.definition.model import TriggerType
 from mainspring.definition.validate import Report
-from mainspring.recipes.compiling.bare import definition_of, is_bare
 from mainspring.gate.policy import mode_of
+from mainspring.recipes.compiling.bare import definition_of, is_bare
 from mainspring.runs.arrivals import Request as Wish
 from mainspring.store.database import Connection
 from mainspring.surfaces.rest.answers import Answer
