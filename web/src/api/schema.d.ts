@@ -10536,6 +10536,8 @@ export interface operations {
                 q?: string;
                 query?: string;
                 text?: string;
+                tags?: string[];
+                since?: string;
                 type?: string;
                 limit?: number;
             };
@@ -10586,6 +10588,8 @@ export interface operations {
                 q?: string;
                 query?: string;
                 text?: string;
+                tags?: string[];
+                since?: string;
                 type?: string;
                 limit?: number;
             };
@@ -10657,6 +10661,10 @@ export interface operations {
                     query?: string;
                     /** @description Another name for q. */
                     text?: string;
+                    /** @description Only pages with at least one of these in the tags of their front matter. */
+                    tags?: string[];
+                    /** @description Only pages that came in or changed at this moment or later, such as 2026-01-31T09:00:00Z, or since the beginning of a day in UTC. */
+                    since?: string;
                     type?: string;
                     /** @default 20 */
                     limit?: number;
