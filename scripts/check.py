@@ -70,6 +70,9 @@ def _module(name: str, *words: str) -> tuple[str, ...]:
     return (sys.executable, "-m", name, *words)
 
 
+# Estimated to take 100 seconds of an idle core, a few minutes beside other parts. The seed is the
+# commit.
+SAMPLE: Final = ("--sample", "60", "--seconds", "100", "--processes", "1")
 # A file stays with one worker, so that what its tests share is built once.
 _BY_FILE: Final = ("--dist", "loadfile")
 
@@ -89,6 +92,7 @@ PARTS: Final = (
     Part("unit", _pytest("tests/unit", "tests/property", "-n", "2"), beside=True, quick=True),
     Part("architecture", _pytest("tests/architecture"), beside=True, quick=True),
     Part("conformance", _pytest("tests/conformance", "-n", "2"), beside=True),
+    Part("mutation", _module("scripts.mutate", *SAMPLE), beside=True),
     Part(
         "integration",
         _pytest("tests/integration", "-n", "3", *_BY_FILE),

@@ -4,14 +4,18 @@
     python -m scripts.mutate definition.grants        one module, or several
     python -m scripts.mutate --match _HOLD            the mutants with this text in their names
     python -m scripts.mutate --sample 60 --seed HASH  a sample, the same for the same seed
+    python -m scripts.mutate --sample 60 --seconds 90 a sample that is estimated to take so long
     python -m scripts.mutate --report PATH            and a page about it
-    python -m scripts.mutate --resume                 only modules that changed since the last one
+    python -m scripts.mutate --resume                 only mutants that are new or have new tests
     python -m scripts.mutate --again                  only what survived; after tests were added
 
 Each mutant is one small change of one module (``scripts/mutation/operators.py``). It is killed when
 one of the module's tests fails. A survivor is listed with its reason in the targets file, or it is
 a finding, and the exit code is 1. A listed survivor that a test kills, or that no longer exists, is
 a finding of a full run too.
+
+A sample tries a mutant that survives again before it reports it, and takes the commit as its seed
+unless another one is given. It passes whenever a full run does, whichever mutants it selects.
 """
 
 from __future__ import annotations
@@ -20,22 +24,32 @@ import argparse
 import functools
 import hashlib
 import json
+import math
 import subprocess
 import sys
 import threading
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from scripts.mutation.operators import Mutant, mutants
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 TARGETS: Final = ROOT / "scripts" / "mutation" / "targets.toml"
-RESULTS: Final = ROOT / ".check" / "mutation"
+RESULTS: Final = ROOT / ".cache" / "mutation"
 _PROCESSES: Final = 2
 _MOST_SECONDS: Final = 300.0
+# How often a sample tries a mutant that survives, and tests that fail without one.
+_SAMPLE_ATTEMPTS: Final = 3
+# What a mutant costs besides its tests: a process that imports the product.
+_START_SECONDS: Final = 0.5
+# How many mutants of one module a limited sample takes, and of one that changed.
+_SHARE: Final = 8
+_CHANGED_SHARE: Final = 20
+# The seed where there is no commit, such as in an unpacked archive.
+_NO_COMMIT: Final = "mainspring"
 _PAGE: Final = """\
 # Mutation report
 
@@ -67,21 +81,26 @@ class Target:
     survivors: Mapping[str, str]
     # The functions, classes and values that decide, in a module that does other things too.
     only: tuple[str, ...] = ()
+    # How long the tests take on one idle core. A sample is limited by it, not by the clock.
+    seconds: float = 1.0
 
     def mutants(self) -> list[Mutant]:
         """Every mutant of what decides."""
         found = _mutants_of(self.path.read_text(encoding="utf-8"))
         return [one for one in found if not self.only or one.place in self.only]
 
-    def state(self) -> str:
-        """Changes when the mutants do, or the tests."""
-        parts = [one.source for one in self.mutants()]
-        parts += [(ROOT / name).read_text(encoding="utf-8") for name in self.tests]
-        return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+    def tests_hash(self) -> str:
+        """Changes when the tests do."""
+        parts = [(ROOT / name).read_text(encoding="utf-8") for name in self.tests]
+        return _hash("\0".join(parts))
 
     @property
     def path(self) -> Path:
         return ROOT / "src" / "mainspring" / (self.module.replace(".", "/") + ".py")
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 @functools.cache
@@ -116,55 +135,94 @@ def read_targets(path: Path = TARGETS) -> list[Target]:
             tuple(entry["tests"]),
             entry.get("survivors", {}),
             tuple(entry.get("only", ())),
+            float(entry.get("seconds", 1)),
         )
         for entry in entries
     ]
 
 
 def choose(
-    targets: Iterable[Target], most: int, seed: str, changed: Iterable[Path]
+    targets: Iterable[Target],
+    most: int,
+    seed: str,
+    changed: Iterable[Path],
+    seconds: float = math.inf,
 ) -> list[tuple[Target, Mutant]]:
     """So many mutants, in an order that the seed decides; those of changed modules come first.
 
-    A module counts as changed when one of its tests is. Listed survivors are left out.
+    A module counts as changed when one of its tests is. Listed survivors are left out, and so are
+    mutants with which the estimated time would be more than ``seconds``. The tests of each module
+    run once without a mutant, so a limited sample takes several mutants of few modules.
     """
     first = set(changed)
 
-    def order(pair: tuple[Target, Mutant]) -> tuple[bool, str]:
-        target, mutant = pair
-        files = {target.path, *(ROOT / name for name in target.tests)}
-        name = f"{seed} {target.module} {mutant.name}"
-        return files.isdisjoint(first), hashlib.sha256(name.encode()).hexdigest()
+    def is_changed(target: Target) -> bool:
+        return not first.isdisjoint({target.path, *(ROOT / name for name in target.tests)})
 
-    found = [
-        (target, mutant)
-        for target in targets
-        for mutant in target.mutants()
-        if mutant.name not in target.survivors
-    ]
-    return sorted(found, key=order)[:most]
+    chosen: list[tuple[Target, Mutant]] = []
+    by_seed = sorted(targets, key=lambda one: (not is_changed(one), _hash(f"{seed} {one.module}")))
+    for target in by_seed:
+        found = [one for one in target.mutants() if one.name not in target.survivors]
+        found.sort(key=lambda one: _hash(f"{seed} {one.name}"))
+        share = _CHANGED_SHARE if is_changed(target) else _SHARE
+        for mutant in found if seconds == math.inf else found[:share]:
+            pair = (target, mutant)
+            if len(chosen) < most and estimate([*chosen, pair]) <= seconds:
+                chosen.append(pair)
+    return chosen
+
+
+def estimate(pairs: Iterable[tuple[Target, Mutant]]) -> float:
+    """How many seconds mutants take on one idle core, with one run of the tests without any."""
+    tried = [target for target, _ in pairs]
+    used = {target.module: target for target in tried}
+    return sum(one.seconds + _START_SECONDS for one in (*tried, *used.values()))
+
+
+def current_commit() -> str:
+    """The hash of the commit that is checked out."""
+    return _git("rev-parse", "HEAD") or _NO_COMMIT
 
 
 def changed_files() -> list[Path]:
-    """The files that the last commit changed; for a merge, those of the merged branch."""
-    asked = subprocess.run(
-        ["git", "diff", "--name-only", "HEAD~1", "--", "src", "tests"],  # noqa: S607
-        cwd=ROOT, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    return [ROOT / line for line in asked.stdout.splitlines()]
+    """The files changed since this branch left the main one; on that, by the last commit."""
+    left = _git("merge-base", "HEAD", "origin/main")
+    since = left if left and left != _git("rev-parse", "HEAD") else "HEAD~1"
+    changed = _git("diff", "--name-only", since, "--", "src", "tests")
+    return [ROOT / line for line in changed.splitlines()]
+
+
+def _git(*words: str) -> str:
+    """What git answers; nothing where it cannot, or where there is none."""
+    try:
+        asked = subprocess.run(
+            ["git", *words], cwd=ROOT, capture_output=True, text=True, check=True  # noqa: S607
+        )  # fmt: skip
+    except (OSError, subprocess.CalledProcessError):
+        return ""
+    return asked.stdout.strip()
 
 
 class Workers:
     """Processes that try mutants, each one at a time."""
 
-    def __init__(self, pairs: Sequence[tuple[Target, Mutant]], limits: Mapping[str, float]) -> None:
+    def __init__(
+        self,
+        pairs: Sequence[tuple[Target, Mutant]],
+        limits: Mapping[str, float],
+        *,
+        processes: int = _PROCESSES,
+        attempts: int = 1,
+    ) -> None:
         self._waiting = iter(pairs)
         self._limits = limits
+        self._processes = processes
+        self._attempts = attempts
         self._lock = threading.Lock()
         self.results: list[Result] = []
 
     def run(self) -> list[Result]:
-        lanes = [threading.Thread(target=self._lane) for _ in range(_PROCESSES)]
+        lanes = [threading.Thread(target=self._lane) for _ in range(self._processes)]
         for lane in lanes:
             lane.start()
         for lane in lanes:
@@ -175,24 +233,33 @@ class Workers:
         with _worker() as ask:
             while (pair := self._next()) is not None:
                 target, mutant = pair
-                seconds = min(_MOST_SECONDS, 20 + 5 * self._limits[target.module])
-                answer = ask(_task(target, mutant.source, seconds))
+                outcome = self._outcome(ask, target, mutant)
                 with self._lock:
-                    result = Result(target, mutant, answer["outcome"])
+                    result = Result(target, mutant, outcome)
                     self.results.append(result)
                     if result.is_finding:
                         print(f"{target.path.relative_to(ROOT)}:{mutant.line} {result.outcome}: "
                               f"{mutant.name}", flush=True)  # fmt: skip
+
+    def _outcome(self, ask: _Ask, target: Target, mutant: Mutant) -> str:
+        """Of the first attempt that it does not survive, or else of the last."""
+        seconds = min(_MOST_SECONDS, 20 + 5 * self._limits[target.module])
+        task = _task(target, mutant.source, seconds)
+        outcomes = (str(ask(task)["outcome"]) for _ in range(self._attempts))
+        return next((one for one in outcomes if one != "survived"), "survived")
 
     def _next(self) -> tuple[Target, Mutant] | None:
         with self._lock:
             return next(self._waiting, None)
 
 
+_Ask: TypeAlias = Callable[[Mapping[str, Any]], dict[str, Any]]
+
+
 class _worker:  # noqa: N801
     """A worker process as a function from a task to its answer."""
 
-    def __enter__(self) -> Any:
+    def __enter__(self) -> _Ask:
         self._process = subprocess.Popen(
             [sys.executable, "-m", "scripts.mutation.worker"],
             cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
@@ -224,16 +291,17 @@ def _task(target: Target, source: str, seconds: float) -> dict[str, Any]:
     }
 
 
-def measure(targets: Iterable[Target]) -> dict[str, float]:
+def measure(targets: Iterable[Target], *, attempts: int = 1) -> dict[str, float]:
     """How long the tests of each module take; they have to pass on the code as it is."""
     found: dict[str, float] = {}
     with _worker() as ask:
         for target in targets:
-            source = target.path.read_text(encoding="utf-8")
-            answer = ask(_task(target, source, _MOST_SECONDS))
-            if answer["outcome"] != "survived":
+            task = _task(target, target.path.read_text(encoding="utf-8"), _MOST_SECONDS)
+            answers = (ask(task) for _ in range(attempts))
+            passed = next((one for one in answers if one["outcome"] == "survived"), None)
+            if passed is None:
                 raise SystemExit(f"The tests of {target.module} fail without any mutant.")
-            found[target.module] = answer["seconds"]
+            found[target.module] = passed["seconds"]
     return found
 
 
@@ -272,7 +340,7 @@ def page_of(results: Sequence[Result], arguments: Sequence[str]) -> str:
 
 
 def _earlier(target: Target, *, killed: bool) -> list[Result]:
-    """The results of the last run, unless the module or its tests have changed since.
+    """The results of earlier runs for mutants that are as they were, with the same tests.
 
     With ``killed``, also those of mutants that were killed: tests that are added spare none.
     """
@@ -280,35 +348,48 @@ def _earlier(target: Target, *, killed: bool) -> list[Result]:
     if not path.is_file():
         return []
     kept = json.loads(path.read_text(encoding="utf-8"))
-    outcomes = kept["outcomes"]
-    if kept["state"] != target.state():
-        outcomes = {name: one for name, one in outcomes.items() if killed and one != "survived"}
-    return [
-        Result(target, one, outcomes[one.name]) for one in target.mutants() if one.name in outcomes
-    ]
+    same_tests = kept["tests"] == target.tests_hash()
+    found = []
+    for mutant in target.mutants():
+        source, outcome = kept["outcomes"].get(mutant.name, (None, None))
+        is_same = same_tests and source == _hash(mutant.source)
+        if outcome is not None and (is_same or (killed and outcome != "survived")):
+            found.append(Result(target, mutant, outcome))
+    return found
 
 
-def _keep(target: Target, state: str, results: Sequence[Result]) -> None:
-    outcomes = {one.mutant.name: one.outcome for one in results}
+def _keep(target: Target, tests_hash: str, results: Sequence[Result]) -> None:
+    outcomes = {one.mutant.name: (_hash(one.mutant.source), one.outcome) for one in results}
     RESULTS.mkdir(parents=True, exist_ok=True)
-    kept = json.dumps({"state": state, "outcomes": outcomes}, indent=1)
+    kept = json.dumps({"tests": tests_hash, "outcomes": outcomes}, indent=1)
     (RESULTS / f"{target.module}.json").write_text(kept, encoding="utf-8")
 
 
-def _try_all(targets: Sequence[Target], *, resume: bool, again: bool) -> list[Result]:
+def _try_all(targets: Sequence[Target], asked: argparse.Namespace) -> list[Result]:
     """Every mutant of the modules, one module after the other."""
     results: list[Result] = []
     for target in targets:
-        some = _earlier(target, killed=again) if resume or again else []
+        some = _earlier(target, killed=asked.again) if asked.resume or asked.again else []
         known = {one.mutant.name for one in some}
         pairs = [(target, mutant) for mutant in target.mutants() if mutant.name not in known]
         if pairs:
-            state = target.state()
-            some += Workers(pairs, measure([target])).run()
-            _keep(target, state, some)
+            tests_hash = target.tests_hash()
+            some += Workers(pairs, measure([target]), processes=asked.processes).run()
+            _keep(target, tests_hash, some)
         print(f"{target.module}: {_counts(some)}", flush=True)
         results += some
     return results
+
+
+def _try_some(targets: Sequence[Target], asked: argparse.Namespace) -> list[Result]:
+    """A sample, or the mutants with certain names."""
+    seed = asked.seed or current_commit()
+    pairs = choose(targets, asked.sample or sys.maxsize, seed, changed_files(), asked.seconds)
+    pairs = [pair for pair in pairs if asked.match is None or asked.match in pair[1].name]
+    print(f"{len(pairs)} mutants selected by {seed}; {estimate(pairs):.0f} s estimated", flush=True)
+    attempts = 1 if asked.sample is None else _SAMPLE_ATTEMPTS
+    limits = measure({target.module: target for target, _ in pairs}.values(), attempts=attempts)
+    return Workers(pairs, limits, processes=asked.processes, attempts=attempts).run()
 
 
 def unknown_survivors(targets: Iterable[Target]) -> list[str]:
@@ -329,9 +410,11 @@ def _asked(arguments: Sequence[str]) -> argparse.Namespace:
     )
     reader.add_argument("modules", nargs="*", metavar="MODULE")
     reader.add_argument("--sample", type=int, default=None, help="how many mutants; default: all")
-    reader.add_argument("--seed", default="", help="what chooses the sample, such as a commit")
+    reader.add_argument("--seed", default="", help="what selects the sample; default: the commit")
+    reader.add_argument("--seconds", type=float, default=math.inf, help="estimated for a sample")
+    reader.add_argument("--processes", type=int, default=_PROCESSES, help="at the same time")
     reader.add_argument("--match", default=None, help="only mutants with this in their names")
-    reader.add_argument("--resume", action="store_true", help="keep results of unchanged modules")
+    reader.add_argument("--resume", action="store_true", help="keep results that still hold")
     reader.add_argument("--again", action="store_true", help="only what survived the last time")
     reader.add_argument("--report", type=Path, default=None, help="where the page is written")
     return reader.parse_args(arguments)
@@ -352,12 +435,9 @@ def main(arguments: Sequence[str]) -> int:
     for line in unknown:
         print(f"Listed as a survivor, but not a mutant: {line}")
     if asked.sample is None and asked.match is None:
-        results = _try_all(targets, resume=asked.resume, again=asked.again)
+        results = _try_all(targets, asked)
     else:
-        pairs = choose(targets, asked.sample or sys.maxsize, asked.seed, changed_files())
-        pairs = [pair for pair in pairs if asked.match is None or asked.match in pair[1].name]
-        used = {target.module: target for target, _ in pairs}
-        results = Workers(pairs, measure(used.values())).run()
+        results = _try_some(targets, asked)
     print("\n".join(lines_of(results)))
     if asked.report is not None:
         asked.report.write_text(page_of(results, arguments), encoding="utf-8")

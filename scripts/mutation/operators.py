@@ -139,8 +139,8 @@ def _operations(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
             _is_text(node.left) or _is_text(node.right)
         ):
             yield _change(node, ast.BinOp(node.left, _opposite(node.op), node.right))
-        case ast.IfExp(test=ast.Name() | ast.Call() | ast.Attribute()):
-            yield _change(node, ast.IfExp(node.test, node.orelse, node.body))
+        case ast.IfExp():
+            yield from _choices(node)
         case ast.comprehension(ifs=[_, *_]):
             yield from _filters(node)
 
@@ -150,6 +150,14 @@ def _forgotten(node: ast.BoolOp) -> Iterator[tuple[str, ast.AST]]:
     for place in range(len(node.values)):
         rest = [*node.values[:place], *node.values[place + 1 :]]
         yield _change(node, rest[0] if len(rest) == 1 else ast.BoolOp(node.op, rest))
+
+
+def _choices(node: ast.IfExp) -> Iterator[tuple[str, ast.AST]]:
+    """The other branch, and the value that may be missing always missing."""
+    if isinstance(node.test, ast.Name | ast.Call | ast.Attribute):
+        yield _change(node, ast.IfExp(node.test, node.orelse, node.body))
+    if any(isinstance(one, ast.Constant) and one.value is None for one in (node.body, node.orelse)):
+        yield _change(node, ast.Constant(None))
 
 
 def _filters(node: ast.comprehension) -> Iterator[tuple[str, ast.AST]]:

@@ -34,8 +34,6 @@ from mainspring.gate.budget import (
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
 
-_NOTHING: Final = Decimal(0)
-
 _LOCK = "SELECT cost_cap_daily_usd AS cap FROM workspaces WHERE workspace_id = $1 FOR NO KEY UPDATE"
 # A promise that still stands: those to models have tokens, and do not run out by themselves.
 _HOLDS: Final = "(r.expires_at > now() OR r.tokens > 0)"

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
+from inspect import signature
+from pathlib import Path
+from typing import Any
+
 import asyncpg
 import pytest
 
 from mainspring.contracts.context import Actor
 from mainspring.contracts.ids import new_id
 from mainspring.contracts.roles import Role
+from mainspring.settings import Settings
 from mainspring.store.audit import entry_by
 from mainspring.store.database import Connection, Database
 from mainspring.store.walls import Walled
@@ -67,3 +73,36 @@ async def test_an_error_of_the_work_itself_is_not_retried(database: Database) ->
     with pytest.raises(asyncpg.DivisionByZeroError):
         await Walled(database, ONE).run_retrying(work)
     assert attempts == 1
+
+
+def test_work_for_a_workspace_is_retried_as_long_as_any_other() -> None:
+    limits = {
+        signature(work).parameters["seconds"].default
+        for work in (Walled.run_retrying, Database.run_retrying, Database.retrying)
+    }
+    assert limits == {30.0}
+
+
+async def test_a_change_of_workspace_whose_answer_is_lost_is_made_again(
+    database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    database = await Database.open(Settings(home=tmp_path, database_url=database_url), pool_size=1)
+    plain = asyncpg.Connection.execute
+
+    async def interrupted(self: Any, query: str, *values: Any, **options: Any) -> str:
+        status = await plain(self, query, *values, **options)
+        if str(TWO) in values:
+            raise asyncio.CancelledError
+        return status
+
+    try:
+        await _spaces(database)
+        names = "SELECT workspace_id FROM workspaces"
+        assert await Walled(database, ONE).fetchval(names) == ONE
+        with monkeypatch.context() as patch:
+            patch.setattr(asyncpg.Connection, "execute", interrupted)
+            with pytest.raises(asyncio.CancelledError):
+                await Walled(database, TWO).fetch(names)
+        assert [row["workspace_id"] for row in await Walled(database, ONE).fetch(names)] == [ONE]
+    finally:
+        await database.close()

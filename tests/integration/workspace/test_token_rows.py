@@ -195,7 +195,8 @@ async def test_a_token_keeps_its_bounds(rows: Rows) -> None:
     assert (wide.role, wide.capabilities, wide.expires_at) == (Role.OWNER, None, None)
     none = await tokens.make_token(rows.database, HERE, ANN, "n", Bounds(capabilities=()))
     assert none[0].capabilities == ()
-    for name in ("", "n" * 201):
+    # Nor one that would not show what it says.
+    for name in ("", "n" * 201, "n\u202etxt"):
         with pytest.raises(Invalid) as refused:
             await tokens.make_token(rows.database, HERE, ANN, name)
         assert refused.value.findings[0].pointer == "/name"

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from scripts import mutate
+from scripts.check import SAMPLE
 from scripts.mutation.operators import Mutant, mutants
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -36,6 +37,8 @@ def names(source: str) -> list[str]:
         ("def f(a): raise a", ["raise a → pass"]),
         ("def f(a, b): a += b", ["a += b → a -= b"]),
         ("def f(a, b): x = a if b else None", ["a if b else None → None if b else a"]),
+        ("def f(a, b): x = None if a is None else b", ["None if a is None else b → None"]),
+        ("def f(a, b): x = b if a else None", ["b if a else None → None"]),
         ("def f(a, b): x = 0 < a <= b", ["0 < a <= b → 0 <= a <= b", "0 < a <= b → 0 < a < b"]),
     ],
 )
@@ -161,6 +164,75 @@ def test_mutants_of_changed_modules_and_tests_come_first(tmp_path: Path, changed
     assert [one.module for one, _ in chosen] == ["gate.policy"] * 5
 
 
+def test_a_sample_is_limited_by_its_estimated_time(tmp_path: Path) -> None:
+    slow = target(tmp_path, LIMITS, seconds=9.5)
+    # Each mutant takes ten seconds, and so do the tests without one.
+    assert mutate.choose([slow], 99, "", (), 19) == []
+    assert len(mutate.choose([slow], 99, "", (), 20)) == 1
+    chosen = mutate.choose([slow], 99, "", (), 59)
+    assert (len(chosen), mutate.estimate(chosen)) == (4, 50.0)
+    # Of one module a limited sample takes a share, and more of one that changed.
+    counts = [len(mutate.choose([slow], 99, "", changed, 999)) for changed in ((), [slow.path])]
+    assert counts == [8, 20]
+    assert len(mutate.choose([slow], 99, "", ())) == 30
+
+
+def test_any_sample_of_check_is_estimated_to_take_less_than_two_minutes() -> None:
+    most, seconds = (float(SAMPLE[SAMPLE.index(name) + 1]) for name in ("--sample", "--seconds"))
+    targets = mutate.read_targets()
+    files = [[], [one.path for one in targets], [targets[0].path]]
+    for number, changed in enumerate(files):
+        chosen = mutate.choose(targets, int(most), f"seed {number}", changed, seconds)
+        assert len(chosen) > 20
+        assert mutate.estimate(chosen) <= seconds <= 120
+
+
+def test_the_commit_is_the_seed_and_there_is_one_without_git(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mutate, "ROOT", tmp_path)
+    assert (mutate.current_commit(), mutate.changed_files()) == ("mainspring", [])
+
+    def git(*words: str) -> str:
+        given = ("-c", "user.name=x", "-c", "user.email=x@example.com", *words)
+        return subprocess.run(
+            ["git", *given], cwd=tmp_path, capture_output=True, text=True, check=True
+        ).stdout.strip()
+
+    git("init", "--initial-branch", "main")
+    for name in ("first", "second", "third"):
+        (tmp_path / "src").mkdir(exist_ok=True)
+        (tmp_path / "src" / name).write_text("")
+        git("add", ".")
+        git("commit", "-m", name)
+    assert mutate.current_commit() == git("rev-parse", "HEAD")
+    assert mutate.changed_files() == [tmp_path / "src/third"]
+    git("update-ref", "refs/remotes/origin/main", "HEAD~2")
+    assert mutate.changed_files() == [tmp_path / "src/second", tmp_path / "src/third"]
+    git("update-ref", "refs/remotes/origin/main", "HEAD")
+    assert mutate.changed_files() == [tmp_path / "src/third"]
+
+
+@pytest.mark.parametrize(
+    ("attempts", "answers", "outcome"),
+    [
+        (1, ["survived", "killed"], "survived"),
+        (3, ["survived", "survived", "killed"], "killed"),
+        (3, ["survived", "timed out"], "timed out"),
+        (3, ["survived", "survived", "survived", "killed"], "survived"),
+        (3, ["killed", "survived"], "killed"),
+    ],
+)
+def test_a_survivor_is_tried_again_in_a_sample(
+    tmp_path: Path, attempts: int, answers: list[str], outcome: str
+) -> None:
+    one = target(tmp_path, "A = 1")
+    (mutant,) = one.mutants()
+    workers = mutate.Workers([], {"module": 1.0}, attempts=attempts)
+    given = iter(answers)
+    assert workers._outcome(lambda task: {"outcome": next(given)}, one, mutant) == outcome
+
+
 def test_a_sample_leaves_listed_survivors_out(tmp_path: Path) -> None:
     one = target(tmp_path, "A = 1\nB = 2", survivors={"A: 1 → 2": "reason"})
     assert [mutant.name for _, mutant in mutate.choose([one], 9, "", ())] == ["B: 2 → 3"]
@@ -216,7 +288,13 @@ def test_results_are_kept_until_the_module_or_its_tests_change(
     assert earlier(killed=True) == {}
     outcomes = {"A: 1 → 2": "survived", "B: 2 → 3": "killed"}
     results = [mutate.Result(one, each, outcomes[each.name]) for each in one.mutants()]
-    mutate._keep(one, one.state(), results)
+    mutate._keep(one, one.tests_hash(), results)
+    assert earlier(killed=False) == outcomes
+    # In a module that has changed, every mutant has.
+    one.path.write_text("A = 1\nB = 2\nC = 3")
+    assert earlier(killed=False) == {}
+    assert earlier(killed=True) == {"B: 2 → 3": "killed"}
+    one.path.write_text("A = 1\nB = 2")
     assert earlier(killed=False) == outcomes
     tests.write_text("# A test was added.")
     assert earlier(killed=False) == {}

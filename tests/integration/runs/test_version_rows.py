@@ -1,0 +1,208 @@
+"""Which definition a run gets: that of its own version, rehearsal and workspace."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any
+from uuid import UUID
+
+import pytest
+import pytest_asyncio
+
+from mainspring.contracts.capability import Capability
+from mainspring.contracts.errors import Clash, Missing
+from mainspring.contracts.ids import new_id
+from mainspring.contracts.registry import Registry, Vocabulary
+from mainspring.runs.rows import ClaimedRun
+from mainspring.runs.versions import Versions
+from mainspring.store.database import Database
+from tests.kit.definitions import LIMITS, WORDS, document, shape, step
+from tests.kit.neighbours import add_workspace
+from tests.kit.run_rows import add_automation
+
+HERE, THERE = new_id(), new_id()
+OUTSIDE = WORDS.capabilities["automation_kv.get"]
+
+
+class Words(Registry):
+    """A vocabulary with one tool from outside, which may be another one the next time."""
+
+    tool: Capability | None = None
+
+    async def of(self, workspace_id: UUID, *, needing: Iterable[str] = ()) -> Vocabulary:
+        del workspace_id, needing
+        more = [] if self.tool is None else [self.tool]
+        return Registry(
+            actions=self.actions.values(), capabilities=[*self.capabilities.values(), *more]
+        )
+
+
+async def _add_version(
+    database: Database, automation: UUID, version: int, plan: dict[str, Any], *grants: str
+) -> bytes:
+    digest = new_id().bytes * 2
+    await database.execute(
+        "INSERT INTO definitions (workspace_id, hash, document) VALUES ($1, $2, $3::text::json)",
+        HERE, digest, json.dumps(document(plan)),
+    )  # fmt: skip
+    await database.execute(
+        "INSERT INTO automation_versions (workspace_id, automation_id, version, definition_hash, "
+        "grants, author) VALUES ($1, $2, $3, $4, $5, $6)",
+        HERE, automation, version, digest,
+        [{"capability": name, "params": {}} for name in grants], new_id(),
+    )  # fmt: skip
+    await database.execute(
+        "UPDATE automations SET version = $3 WHERE workspace_id = $1 AND id = $2",
+        HERE, automation, version,
+    )  # fmt: skip
+    return digest
+
+
+def _run(automation: UUID, version: int = 1, **more: Any) -> ClaimedRun:
+    now = datetime.now(UTC)
+    return ClaimedRun(
+        HERE, new_id(), automation, version, None, "manual", 1, 1, 0, None, {}, {}, now, 0,
+        Decimal(0), False, "fast", now, **more,
+    )  # fmt: skip
+
+
+@pytest_asyncio.fixture
+async def automation(database: Database) -> UUID:
+    for space in (HERE, THERE):
+        await add_workspace(database, space, "one of two")
+    return await add_automation(database, HERE, document(shape("first", 1)))
+
+
+async def test_a_run_gets_the_version_that_it_was_started_with(
+    database: Database, automation: UUID
+) -> None:
+    await _add_version(database, automation, 2, shape("second", 2))
+    await add_automation(database, HERE, document(shape("other", 1)))
+    versions = Versions(database, WORDS, LIMITS)
+
+    async def steps(version: int) -> list[str]:
+        loaded = await versions.load(_run(automation, version))
+        return [one.step_id for one in loaded.program.steps]
+
+    assert await steps(1) == ["first"]
+    assert await steps(2) == ["second"]
+    versions.forget()
+    await versions.warm([(HERE, automation, 2), (HERE, automation, 1)])
+    assert (await steps(1), await steps(2)) == (["first"], ["second"])
+    for key in ((HERE, automation, 3), (THERE, automation, 1), (HERE, new_id(), 1)):
+        with pytest.raises(Missing) as gone:
+            await versions.get(*key)
+        assert gone.value.code == "no_version"
+
+
+async def test_a_version_is_known_by_its_workspace_too(
+    database: Database, automation: UUID
+) -> None:
+    """The same automation, version and definition in two workspaces: two versions."""
+    await database.execute(
+        "INSERT INTO definitions (workspace_id, hash, document) "
+        "SELECT $1, hash, $2::text::json FROM definitions WHERE workspace_id = $3",
+        THERE, json.dumps(document(shape("theirs", 1))), HERE,
+    )  # fmt: skip
+    await database.execute(
+        "INSERT INTO automations (workspace_id, id, name, version, created_by) "
+        "SELECT $1, id, 'theirs', version, $2 FROM automations WHERE workspace_id = $3",
+        THERE, new_id(), HERE,
+    )  # fmt: skip
+    await database.execute(
+        "INSERT INTO automation_versions (workspace_id, automation_id, version, definition_hash, "
+        "grants, author) SELECT $1, automation_id, version, definition_hash, grants, $2 "
+        "FROM automation_versions WHERE workspace_id = $3",
+        THERE, new_id(), HERE,
+    )  # fmt: skip
+    versions = Versions(database, WORDS, LIMITS)
+    for space, name in ((HERE, "first"), (THERE, "theirs")):
+        loaded = await versions.get(space, automation, 1)
+        assert [one.step_id for one in loaded.program.steps] == [name]
+        assert (loaded.name == "theirs") is (space == THERE)
+
+
+async def test_a_run_that_rehearses_gets_the_definition_of_its_rehearsal(
+    database: Database, automation: UUID
+) -> None:
+    digest = await _add_version(database, automation, 2, shape("tried", 2))
+    other = await _add_version(database, automation, 3, shape("newest", 3))
+    elsewhere = await add_automation(database, THERE, document(shape("theirs", 1)))
+    theirs = await database.fetchval("SELECT hash FROM definitions WHERE workspace_id = $1", THERE)
+    made = {}
+    for space, of, tried in (
+        (HERE, automation, digest), (HERE, automation, other), (THERE, elsewhere, theirs),
+    ):  # fmt: skip
+        made[tried] = new_id()
+        await database.execute(
+            "INSERT INTO rehearsals (workspace_id, id, automation_id, definition_hash, grants, "
+            "live_reads, candidate, firings, asked_by) "
+            "VALUES ($1, $2, $3, $4, '[]', false, '{}', '[]', $5)",
+            space, made[tried], of, tried, new_id(),
+        )  # fmt: skip
+    versions = Versions(database, WORDS, LIMITS)
+    loaded = await versions.load(_run(automation, rehearsal_id=made[digest]))
+    assert [one.step_id for one in loaded.program.steps] == ["tried"]
+    assert loaded.name == str(automation)
+    assert await versions.rehearsed(HERE, made[digest]) is loaded
+    # Together with a version, each gets its own.
+    versions.forget()
+    await versions.warm([(HERE, automation, 1), (HERE, made[digest], 0)])
+    assert (await versions.get(HERE, automation, 1)).program.steps[0].step_id == "first"
+    assert (await versions.rehearsed(HERE, made[digest])).program.steps[0].step_id == "tried"
+    for space, rehearsal in ((HERE, made[theirs]), (THERE, made[digest]), (HERE, new_id())):
+        with pytest.raises(Missing):
+            await versions.rehearsed(space, rehearsal)
+
+
+async def test_a_version_is_compiled_anew_when_a_tool_from_outside_changed(
+    database: Database, automation: UUID
+) -> None:
+    plan = step("ask", OUTSIDE.id, config={"key": "x"})
+    await _add_version(database, automation, 2, plan, OUTSIDE.id)
+    words = Words(
+        actions=WORDS.actions.values(),
+        capabilities=[one for one in WORDS.capabilities.values() if one is not OUTSIDE],
+    )
+    words.tool = OUTSIDE
+    versions = Versions(database, words, LIMITS)
+    run = _run(automation, 2)
+    first = await versions.load(run)
+    assert first.tools == {OUTSIDE.id: OUTSIDE}
+    assert await versions.load(run) is first
+
+    words.tool = replace(OUTSIDE)
+    # Who only asks what a version is like gets what is there.
+    assert await versions.get(HERE, automation, 2) is first
+    second = await versions.load(run)
+    assert second is not first
+    assert second.tools[OUTSIDE.id] is words.tool
+    assert await versions.load(run) is second
+
+    words.tool = None
+    with pytest.raises(Clash) as gone:
+        await versions.load(run)
+    assert gone.value.code == "tool_gone"
+    assert OUTSIDE.id in gone.value.detail
+    # A failure is not kept.
+    words.tool = OUTSIDE
+    assert (await versions.load(run)).tools[OUTSIDE.id] is OUTSIDE
+
+
+async def test_what_another_run_has_compiled_meanwhile_stays(
+    database: Database, automation: UUID
+) -> None:
+    versions = Versions(database, WORDS, LIMITS)
+    old = await versions.get(HERE, automation, 1)
+    versions.forget()
+    new = await versions.get(HERE, automation, 1)
+    versions._let_go((HERE, automation, 1), old)
+    assert await versions.get(HERE, automation, 1) is new
+    versions._let_go((HERE, automation, 1), new)
+    assert await versions.get(HERE, automation, 1) is not new
+    versions.forget()
+    versions._let_go((HERE, automation, 1), new)

@@ -1,0 +1,171 @@
+"""Whose secrets are read for a call: the owner's own, and the workspace's for its admins."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from uuid import UUID
+
+import pytest
+import pytest_asyncio
+
+from mainspring.contracts.errors import Clash, Denied, Fault, Missing
+from mainspring.contracts.ids import new_id
+from mainspring.contracts.limits import Limits
+from mainspring.store.database import Database
+from mainspring.workspace.key_rotation import rotate
+from mainspring.workspace.master_key import create_key
+from mainspring.workspace.publisher_secrets import (
+    check_may_publish,
+    how_to_set,
+    published,
+    published_there,
+)
+from mainspring.workspace.vault import Drawer, Vault, connection_drawer, publisher_drawer
+from tests.kit.neighbours import add_workspace
+
+HERE, THERE = new_id(), new_id()
+ADMIN, EDITOR, DISABLED, GONE, ELSEWHERE = (new_id() for _ in range(5))
+CONNECTION = new_id()
+MEMBERS = [
+    (HERE, ADMIN, "admin"), (HERE, EDITOR, "editor"), (HERE, DISABLED, "owner"),
+    (THERE, ELSEWHERE, "owner"), (THERE, EDITOR, "owner"),
+]  # fmt: skip
+
+
+@pytest_asyncio.fixture
+async def vault(database: Database, tmp_path: Path) -> Vault:
+    """Every member has a secret of the same name, and so has each workspace."""
+    for space in (HERE, THERE):
+        await add_workspace(database, space, "one of two")
+    for user in {member for _, member, _ in MEMBERS}:
+        await database.execute(
+            "INSERT INTO users (id, email, name, disabled_at) "
+            "VALUES ($1, $2, 'x', CASE WHEN $3 THEN now() END)",
+            user, f"{user}@example.com", user == DISABLED,
+        )  # fmt: skip
+    for space, user, role in MEMBERS:
+        await database.execute(
+            "INSERT INTO members (workspace_id, user_id, role) VALUES ($1, $2, $3)",
+            space, user, role,
+        )  # fmt: skip
+    vault = Vault(database, tmp_path / "master.key", Limits())
+    for space, user, _ in [*MEMBERS, (HERE, GONE, "")]:
+        await vault.set(Drawer(space, user), "key", f"{space} {user}")
+        await vault.set(Drawer(space, user), "other", f"other {space} {user}")
+    for space in (HERE, THERE):
+        await vault.set(publisher_drawer(space), "OURS", f"published {space}")
+    await vault.set(connection_drawer(HERE, CONNECTION), "token", "of the connection")
+    return vault
+
+
+async def test_each_member_reads_the_secrets_that_are_theirs(vault: Vault) -> None:
+    for space, user in ((HERE, ADMIN), (HERE, EDITOR), (THERE, EDITOR), (THERE, ELSEWHERE)):
+        assert await vault.lend(Drawer(space, user), ["key"]) == {"key": f"{space} {user}"}
+    both = await vault.lend(Drawer(HERE, ADMIN), ["key", "other", "key"])
+    assert both == {"key": f"{HERE} {ADMIN}", "other": f"other {HERE} {ADMIN}"}
+    assert await vault.reveal(Drawer(HERE, ADMIN), []) == {}
+
+
+@pytest.mark.parametrize("user", [DISABLED, GONE, ELSEWHERE, new_id()])
+async def test_nobody_reads_for_an_owner_who_is_not_here(vault: Vault, user: UUID) -> None:
+    with pytest.raises(Missing) as refused:
+        await vault.lend(Drawer(HERE, user), ["key"])
+    assert refused.value.code == "owner_left"
+    # Without a secret there is nothing to refuse.
+    assert await vault.lend(Drawer(HERE, user), []) == {}
+
+
+async def test_a_connection_reads_what_it_holds(vault: Vault) -> None:
+    drawer = connection_drawer(HERE, CONNECTION)
+    assert await vault.lend(drawer, ["token"]) == {"token": "of the connection"}
+
+
+async def test_an_admin_reads_what_belongs_to_the_workspace(vault: Vault) -> None:
+    assert await vault.lend(Drawer(HERE, ADMIN), ["key", "publisher.OURS"]) == {
+        "key": f"{HERE} {ADMIN}", "publisher.OURS": f"published {HERE}",
+    }  # fmt: skip
+    assert await vault.lend(Drawer(THERE, EDITOR), ["publisher.OURS"]) == {
+        "publisher.OURS": f"published {THERE}"
+    }
+
+
+async def test_others_do_not_read_what_belongs_to_the_workspace(
+    vault: Vault, database: Database
+) -> None:
+    with pytest.raises(Denied) as refused:
+        await vault.lend(Drawer(HERE, EDITOR), ["key", "publisher.OURS"])
+    assert refused.value.code == "publisher_secret_denied"
+    await check_may_publish(database, HERE, ADMIN)
+    await check_may_publish(database, THERE, EDITOR)
+    for user in (EDITOR, DISABLED, GONE, ELSEWHERE):
+        with pytest.raises(Denied):
+            await check_may_publish(database, HERE, user)
+
+
+async def test_a_secret_that_is_missing_is_named_with_what_to_do(vault: Vault) -> None:
+    for drawer, name, says, remedy in (
+        (Drawer(HERE, ADMIN), "gone", "no secret called gone", "mainspring secrets set gone`"),
+        (publisher_drawer(HERE), "GONE", "no publisher secret called GONE", "GONE --publisher`"),
+    ):
+        with pytest.raises(Missing) as missing:
+            await vault.reveal(drawer, ["key" if drawer.kind == "automation" else "OURS", name])
+        assert says in missing.value.detail
+        assert missing.value.suggestion is not None
+        assert remedy in missing.value.suggestion
+    assert how_to_set("X") == "An admin adds it with `mainspring secrets set X --publisher`."
+
+
+async def test_only_names_of_the_workspace_are_published(vault: Vault, database: Database) -> None:
+    assert published(["publisher.OURS", "key", "publisher"]) == {"OURS"}
+    names = ["publisher.OURS", "publisher.NONE", "key", "publisher.key"]
+    assert await published_there(database, HERE, names) == {"publisher.OURS"}
+    assert await published_there(database, HERE, ["publisher.NONE"]) == set()
+    assert await published_there(database, HERE, ["key"]) == set()
+    await vault.delete(publisher_drawer(HERE), "OURS")
+    assert await published_there(database, HERE, names) == set()
+    # Nor what a row says that belongs to somebody else.
+    row = Drawer(HERE, ADMIN, "publisher")
+    await vault.set(row, "OURS", "not of the workspace")
+    await vault.set(Drawer(HERE, HERE), "ours_too", "of no member")
+    assert await published_there(database, HERE, [*names, "publisher.ours_too"]) == set()
+
+
+async def test_a_key_that_another_process_made_is_found(
+    database: Database, vault: Vault, tmp_path: Path
+) -> None:
+    drawer = Drawer(HERE, ADMIN)
+    kept = (tmp_path / "master.key").read_bytes()
+    other = Vault(database, tmp_path / "late.key", Limits())
+    await other.keyring.keys()
+    with pytest.raises(Fault) as missing:
+        await other.reveal(drawer, ["key"])
+    assert (missing.value.code, missing.value.retryable) == ("master_key_missing", False)
+    (tmp_path / "late.key").write_bytes(kept)
+    (tmp_path / "late.key").chmod(0o600)
+    assert await other.reveal(drawer, ["key"]) == {"key": f"{HERE} {ADMIN}"}
+
+
+async def test_a_key_that_was_changed_meanwhile_is_read_again(
+    database: Database, vault: Vault, tmp_path: Path
+) -> None:
+    other = Vault(database, tmp_path / "master.key", Limits())
+    drawer = Drawer(HERE, ADMIN)
+    before = await other.reveal(drawer, ["key", "other"])
+    done = await rotate(database, vault.keyring)
+    assert done.retired is not None
+    done.retired.unlink()
+    assert await other.reveal(drawer, ["key", "other"]) == before
+
+
+async def test_what_does_not_open_is_not_read(
+    database: Database, vault: Vault, tmp_path: Path
+) -> None:
+    drawer = Drawer(HERE, ADMIN)
+    create_key(tmp_path / "other.key")
+    with pytest.raises(Clash) as closed:
+        await Vault(database, tmp_path / "other.key", Limits()).reveal(drawer, ["key"])
+    assert closed.value.code == "secret_other_key"
+    await database.execute("UPDATE secrets SET nonce = '' WHERE name = 'key'")
+    with pytest.raises(Fault) as damaged:
+        await vault.reveal(drawer, ["other", "key"])
+    assert (damaged.value.code, damaged.value.retryable) == ("secret_damaged", False)
