@@ -53,15 +53,16 @@ _NO_COMMIT: Final = "mainspring"
 _PAGE: Final = """\
 # Mutation report
 
-Written by `python -m scripts.mutate {arguments}`; do not edit. With `--again`, mutants that an
-earlier run killed were not tried again after tests were added.
+Written by `python -m scripts.mutate {arguments}`; do not edit. With
+`--resume`, the results of earlier runs are kept for mutants that are the same with the same tests.
+With `--again`, mutants that an earlier run killed are not tried again after tests were added.
 
 A mutant is the code with one small mistake: a comparison turned round, a condition left out, a
 check that is not called, a query without one of its conditions. It is killed when a test fails
 because of it. The modules below make the decisions that protect people.
 `scripts/mutation/targets.toml` names them, the tests that have to fail, and the reason for every
-mutant that survives. `python -m scripts.mutate --sample 300 --seed COMMIT` tries a sample that the
-commit hash selects, with the mutants of changed modules first.
+mutant that survives. The part `mutation` of `./check` tries a sample that the commit hash
+selects, with the mutants of changed modules first.
 
 {table}
 

@@ -421,3 +421,39 @@ async def test_only_the_named_claims_are_put_back(database: Database) -> None:
     assert await _put_back(database, [worker], [(first, 4), (second, 3)]) == {first: "pending"}
     assert await _put_back(database, [worker], []) == {}
     assert set(await _put_back(database, [worker])) == {second, third}
+
+
+@pytest.mark.parametrize("back", [False, True])
+async def test_nothing_counts_when_the_database_was_started_since_the_claim(
+    database: Database, back: bool
+) -> None:
+    """Whether the process of the worker has died or has registered again."""
+    of = await _spaces(database)
+    worker = await _lost_worker(database)
+    if back:
+        await _worker(database, place=replace(PLACE, mark="died"))
+    before = {"worker": worker, "status": "running", "takeovers": 1, "losses": 2, "trial": True}
+    old, new = [
+        await add_run(database, ONE, of[ONE], **before, claimed_at=claimed)
+        for claimed in (datetime(2020, 1, 1, tzinfo=UTC), datetime.now(UTC))
+    ]
+    await _put_back(database, [worker])
+    found = {run: await _row(database, run) for run in (old, new)}
+    assert (found[old]["takeovers"], found[old]["losses"]) == (1, 2)
+    assert (found[new]["takeovers"], found[new]["losses"]) == (1 if back else 2, 3)
+
+
+@pytest.mark.parametrize(
+    ("takeovers", "alone", "after"), [(1, False, 2), (2, False, 2), (2, True, 3)]
+)
+async def test_a_suspect_of_two_losses_counts_only_when_it_ran_alone(
+    database: Database, takeovers: int, alone: bool, after: int
+) -> None:
+    of = await _spaces(database)
+    worker = await _lost_worker(database)
+    claimed = {"worker": worker, "status": "running", "claimed_at": datetime.now(UTC)}
+    run = await add_run(database, ONE, of[ONE], takeovers=takeovers, trial=True, **claimed)
+    if not alone:
+        await add_run(database, ONE, of[ONE], **claimed)
+    await _put_back(database, [worker])
+    assert (await _row(database, run))["takeovers"] == after

@@ -183,7 +183,7 @@ def test_any_sample_of_check_is_estimated_to_take_less_than_two_minutes() -> Non
     files = [[], [one.path for one in targets], [targets[0].path]]
     for number, changed in enumerate(files):
         chosen = mutate.choose(targets, int(most), f"seed {number}", changed, seconds)
-        assert len(chosen) > 20
+        assert len(chosen) >= 10
         assert mutate.estimate(chosen) <= seconds <= 120
 
 
