@@ -104,6 +104,7 @@ def test_a_secret_may_not_choose_the_host_nor_stand_where_it_is_never_sent(
         (text("https://one.example/", KEY, "/", PIN), "/-/-"),
         (text("https://one.example?q=", KEY), "/?q=-"),
         (text("https://one.example/", KEY, "#after"), "/-"),
+        (text("https://one.example/", KEY, "#", "after"), "/-"),
         (text("https://one.example", "/a"), "/a"),
         # Text in pieces without a secret in it is text.
         (text("https://one.ex", "ample/b"), "/b"),
