@@ -457,3 +457,14 @@ async def test_a_suspect_of_two_losses_counts_only_when_it_ran_alone(
         await add_run(database, ONE, of[ONE], **claimed)
     await _put_back(database, [worker])
     assert (await _row(database, run))["takeovers"] == after
+
+
+async def test_a_run_that_is_due_already_is_not_waited_for(database: Database) -> None:
+    of = await _spaces(database)
+    run = await add_run(database, ONE, of[ONE])
+    async with database.transaction() as tx:
+        # The time does not go on within a transaction.
+        await tx.execute("UPDATE runs SET due_at = now() - interval '0.5 s' WHERE id = $1", run)
+        assert await queue.next_due(tx, QUEUES) is None
+        assert await queue.next_due(tx, QUEUES, 0.4) is None
+        assert await queue.next_due(tx, QUEUES, 0.6) is not None

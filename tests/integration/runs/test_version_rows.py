@@ -74,18 +74,22 @@ def _run(automation: UUID, version: int = 1, **more: Any) -> ClaimedRun:
 async def automation(database: Database) -> UUID:
     for space in (HERE, THERE):
         await add_workspace(database, space, "one of two")
-    return await add_automation(database, HERE, document(shape("first", 1)))
+    # One among others, older and newer.
+    await add_automation(database, HERE, document(shape("older", 1)))
+    made = await add_automation(database, HERE, document(shape("first", 1)))
+    await add_automation(database, HERE, document(shape("newer", 1)))
+    return made
 
 
 async def test_a_run_gets_the_version_that_it_was_started_with(
     database: Database, automation: UUID
 ) -> None:
     await _add_version(database, automation, 2, shape("second", 2))
-    await add_automation(database, HERE, document(shape("other", 1)))
     versions = Versions(database, WORDS, LIMITS)
 
     async def steps(version: int) -> list[str]:
         loaded = await versions.load(_run(automation, version))
+        assert loaded.name == str(automation)
         return [one.step_id for one in loaded.program.steps]
 
     assert await steps(1) == ["first"]
@@ -110,14 +114,15 @@ async def test_a_version_is_known_by_its_workspace_too(
     )  # fmt: skip
     await database.execute(
         "INSERT INTO automations (workspace_id, id, name, version, created_by) "
-        "SELECT $1, id, 'theirs', version, $2 FROM automations WHERE workspace_id = $3",
-        THERE, new_id(), HERE,
+        "SELECT $1, id, 'theirs', version, $2 FROM automations "
+        "WHERE workspace_id = $3 AND id = $4",
+        THERE, new_id(), HERE, automation,
     )  # fmt: skip
     await database.execute(
         "INSERT INTO automation_versions (workspace_id, automation_id, version, definition_hash, "
         "grants, author) SELECT $1, automation_id, version, definition_hash, grants, $2 "
-        "FROM automation_versions WHERE workspace_id = $3",
-        THERE, new_id(), HERE,
+        "FROM automation_versions WHERE workspace_id = $3 AND automation_id = $4",
+        THERE, new_id(), HERE, automation,
     )  # fmt: skip
     versions = Versions(database, WORDS, LIMITS)
     for space, name in ((HERE, "first"), (THERE, "theirs")):

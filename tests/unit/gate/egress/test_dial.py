@@ -58,6 +58,13 @@ async def test_an_inside_address_is_dialled_only_where_host_and_port_are_allowed
     assert len(dial.dialled) == 3
 
 
+async def test_what_is_no_address_is_not_dialled_even_where_the_host_is_allowed() -> None:
+    backend, dial = _backend({"bad.example": ["not-an-address"]}, "bad.example:80")
+    with pytest.raises(Denied):
+        await backend.connect_tcp("bad.example", 80)
+    assert dial.dialled == []
+
+
 async def test_an_address_is_not_looked_up() -> None:
     names = Names({})
     backend = GuardedBackend(frozenset(), names, RecordingDial(), 9)
@@ -110,8 +117,7 @@ def test_a_public_or_allowed_address_and_a_name_pass(url: str) -> None:
 
 async def test_a_connection_is_read_up_to_its_limit_for_each_request() -> None:
     backend, _ = _backend({"a.example": PUBLIC}, most=9)
-    stream = await backend.connect_tcp("a.example", 80)
-    assert isinstance(stream, Wire)
+    assert isinstance(await backend.connect_tcp("a.example", 80), Wire)
     for most, pieces, refused in (
         (10, [b"12345", b"67890"], False),
         (9, [b"12345", b"67890"], True),
@@ -125,9 +131,11 @@ async def test_a_connection_is_read_up_to_its_limit_for_each_request() -> None:
         else:
             assert await wire.read(5) == b"67890"
     # A new request begins a new count, exactly.
-    again = Wire(RecordedStream([b"12345", b"67890", b"12345"]), 10)
+    stream = RecordedStream([b"12345", b"67890", b"12345"])
+    again = Wire(stream, 10)
     await again.read(5)
     await again.write(b"GET")
+    assert stream.written == b"GET"
     await again.read(5)
     assert await again.read(5) == b"12345"
 
