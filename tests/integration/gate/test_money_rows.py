@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from datetime import timedelta
@@ -413,4 +414,7 @@ async def test_a_cancelled_caller_is_cancelled_whatever_became_of_the_books() ->
     go.set()
     with pytest.raises(asyncio.CancelledError):
         await caller
+    # An error that nobody has asked for is reported when its task is gone.
+    del caller
+    gc.collect()
     assert unseen == []

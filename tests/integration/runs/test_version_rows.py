@@ -25,19 +25,20 @@ from tests.kit.neighbours import add_workspace
 from tests.kit.run_rows import add_automation
 
 HERE, THERE = new_id(), new_id()
-OUTSIDE = WORDS.capabilities["automation_kv.get"]
+OUTSIDE, SECOND = (WORDS.capabilities[f"automation_kv.{name}"] for name in ("get", "set"))
 
 
 class Words(Registry):
-    """A vocabulary with one tool from outside, which may be another one the next time."""
+    """A vocabulary with tools from outside, which may be others the next time."""
 
-    tool: Capability | None = None
+    tools: tuple[Capability, ...] = ()
+    asked = 0
 
     async def of(self, workspace_id: UUID, *, needing: Iterable[str] = ()) -> Vocabulary:
         del workspace_id, needing
-        more = [] if self.tool is None else [self.tool]
+        self.asked += 1
         return Registry(
-            actions=self.actions.values(), capabilities=[*self.capabilities.values(), *more]
+            actions=self.actions.values(), capabilities=[*self.capabilities.values(), *self.tools]
         )
 
 
@@ -168,34 +169,39 @@ async def test_a_version_is_compiled_anew_when_a_tool_from_outside_changed(
     database: Database, automation: UUID
 ) -> None:
     plan = step("ask", OUTSIDE.id, config={"key": "x"})
-    await _add_version(database, automation, 2, plan, OUTSIDE.id)
+    await _add_version(database, automation, 2, plan, OUTSIDE.id, SECOND.id)
     words = Words(
         actions=WORDS.actions.values(),
-        capabilities=[one for one in WORDS.capabilities.values() if one is not OUTSIDE],
+        capabilities=[one for one in WORDS.capabilities.values() if one not in (OUTSIDE, SECOND)],
     )
-    words.tool = OUTSIDE
+    words.tools = (OUTSIDE, SECOND)
     versions = Versions(database, words, LIMITS)
     run = _run(automation, 2)
     first = await versions.load(run)
-    assert first.tools == {OUTSIDE.id: OUTSIDE}
+    assert first.tools == {OUTSIDE.id: OUTSIDE, SECOND.id: SECOND}
     assert await versions.load(run) is first
 
-    words.tool = replace(OUTSIDE)
+    # One of two is another one.
+    words.tools = (replace(OUTSIDE), SECOND)
     # Who only asks what a version is like gets what is there.
     assert await versions.get(HERE, automation, 2) is first
     second = await versions.load(run)
     assert second is not first
-    assert second.tools[OUTSIDE.id] is words.tool
+    assert second.tools[OUTSIDE.id] is words.tools[0]
     assert await versions.load(run) is second
 
-    words.tool = None
+    words.tools = ()
     with pytest.raises(Clash) as gone:
         await versions.load(run)
     assert gone.value.code == "tool_gone"
     assert OUTSIDE.id in gone.value.detail
     # A failure is not kept.
-    words.tool = OUTSIDE
+    words.tools = (OUTSIDE, SECOND)
     assert (await versions.load(run)).tools[OUTSIDE.id] is OUTSIDE
+    # A version without such tools needs nobody to be asked.
+    asked = words.asked
+    await versions.load(_run(automation, 1))
+    assert words.asked == asked
 
 
 async def test_what_another_run_has_compiled_meanwhile_stays(

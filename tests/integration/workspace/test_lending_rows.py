@@ -157,6 +157,23 @@ async def test_a_key_that_was_changed_meanwhile_is_read_again(
     assert await other.reveal(drawer, ["key", "other"]) == before
 
 
+async def test_a_key_command_that_answers_another_key_is_asked_again(
+    database: Database, vault: Vault, tmp_path: Path
+) -> None:
+    """No file shows that the key has changed."""
+    del vault
+    drawer, first, second = Drawer(HERE, ADMIN), tmp_path / "first", tmp_path / "second"
+    kept = []
+    for path, name in ((first, "sealed_first"), (second, "sealed_second")):
+        create_key(path)
+        with_command = Vault(database, tmp_path / "none", Limits(), key_command=f"cat {path}")
+        await with_command.set(drawer, name, name)
+        kept.append(with_command)
+    assert await kept[0].reveal(drawer, ["sealed_first"]) == {"sealed_first": "sealed_first"}
+    first.write_bytes(second.read_bytes())
+    assert await kept[0].reveal(drawer, ["sealed_second"]) == {"sealed_second": "sealed_second"}
+
+
 async def test_what_does_not_open_is_not_read(
     database: Database, vault: Vault, tmp_path: Path
 ) -> None:
