@@ -111,8 +111,12 @@ def _words(value: object) -> list[str]:
 
 
 @functools.cache
-def _share_postgres() -> None:
-    """One Postgres for all tests of this process; it ends when this process does."""
+def _share_postgres() -> subprocess.Popen[bytes]:
+    """One Postgres for all tests of this process; it ends when this process does.
+
+    The cache keeps the handle: one that is dropped is collected in a child that starts a process of
+    its own, and its open pipes fail the test there.
+    """
     server = subprocess.Popen(
         [sys.executable, "-m", "tests.kit.postgres"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     )
@@ -120,6 +124,7 @@ def _share_postgres() -> None:
     socket = server.stdout.readline().decode().strip()
     assert socket, "no Postgres for the tests: see above"
     os.environ["MAINSPRING_TEST_POSTGRES"] = socket
+    return server
 
 
 def main() -> None:
