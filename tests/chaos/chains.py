@@ -64,7 +64,7 @@ async def _planted(arena: Arena, *documents: Mapping[str, Any], space: UUID | No
         assert report.definition is not None, report.findings
         async with house.database.transaction() as tx:
             where = space or house.workspace_id
-            kept = await save(tx, where, report.definition, report.grants, FIRST_MEMBER)
+            kept = await save(tx, where, report.definition, report.grants, FIRST_MEMBER, via="page")
             await set_state(tx, where, kept.automation_id, "active")
         made.append(kept.automation_id)
     return made[0]

@@ -260,7 +260,9 @@ async def _every_five_minutes(house: House, misfire: Misfire, window: int | None
     report = validate(document, house.registry, house.limits)
     assert report.definition is not None, report.findings
     async with house.database.transaction() as tx:
-        kept = await save(tx, house.workspace_id, report.definition, report.grants, FIRST_MEMBER)
+        kept = await save(
+            tx, house.workspace_id, report.definition, report.grants, FIRST_MEMBER, via="page"
+        )
         await set_state(tx, house.workspace_id, kept.automation_id, "active")
 
 

@@ -126,7 +126,7 @@ async def _tenant(server: Standing, folder: Path) -> tuple[str, str]:
         assert report.definition is not None, report.findings
         async with house.database.transaction() as tx:
             space = await add_workspace(tx, FIRST_MEMBER, "others", Role.OWNER)
-            kept = await save(tx, space, report.definition, report.grants, FIRST_MEMBER)
+            kept = await save(tx, space, report.definition, report.grants, FIRST_MEMBER, via="page")
             await set_state(tx, space, kept.automation_id, "active")
             _, token = await rotate(tx, space, kept.automation_id, "hook", FIRST_MEMBER)
     return str(kept.automation_id), token

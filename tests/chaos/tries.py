@@ -140,7 +140,7 @@ async def _worked(house: House, cases: list[Case]) -> list[dict[str, Any]]:
         assert report.definition is not None, report.findings
         async with house.database.transaction() as tx:
             kept = await save(
-                tx, house.workspace_id, report.definition, report.grants, FIRST_MEMBER
+                tx, house.workspace_id, report.definition, report.grants, FIRST_MEMBER, via="page"
             )
         runs.append(Request(house.workspace_id, kept.automation_id))
     made = [one.run_id for one in await house.dispatcher.dispatch_all(runs)]

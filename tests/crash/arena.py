@@ -96,7 +96,12 @@ class Arena:
         assert report.definition is not None, report.findings
         async with self.house.database.transaction() as tx:
             kept = await save(
-                tx, self.house.workspace_id, report.definition, report.grants, FIRST_MEMBER
+                tx,
+                self.house.workspace_id,
+                report.definition,
+                report.grants,
+                FIRST_MEMBER,
+                via="page",
             )
         return kept.automation_id
 

@@ -1,13 +1,13 @@
 """A running server on loopback over the test's own house, and a client that may come in.
 
-Ask for the fixture ``api``. Its ``client`` sends the owner's token with each request; its
-``stranger`` sends none.
+Ask for the fixture ``api``. Its ``client`` is the owner with a browser session, a person; its
+``program`` sends the owner's token with each request; its ``stranger`` sends neither.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -19,10 +19,12 @@ from fastapi import APIRouter, FastAPI
 
 from mainspring.surfaces.mcp.mount import PATH, McpMount
 from mainspring.surfaces.rest.app import build_api
+from mainspring.surfaces.rest.browser import Browsers
 from mainspring.surfaces.rest.serve import serve
 from mainspring.surfaces.rooms import Rooms
 from mainspring.wiring import House, rooms_of
 from mainspring.workspace.automations import FIRST_MEMBER
+from mainspring.workspace.people.sessions import csrf_token, start_session
 from mainspring.workspace.tokens import ensure_owner_token
 from tests.kit.house import Bench
 from tests.kit.kept_app import kept_app
@@ -32,12 +34,15 @@ PATIENCE = 30.0
 
 @dataclass(frozen=True, slots=True)
 class Api:
-    """A server that listens, and two who call it."""
+    """A server that listens, and three who call it."""
 
     app: FastAPI
     address: str
     token: str
+    # The owner, signed in with a browser: a person.
     client: httpx2.AsyncClient
+    # The owner's token: a program.
+    program: httpx2.AsyncClient
     stranger: httpx2.AsyncClient
     house: House
 
@@ -82,15 +87,43 @@ async def _listening(app: FastAPI, token: str, house: House) -> AsyncIterator[Ap
     async with (
         # Plain HTTP on loopback: reading all authorities would take longer than the test.
         httpx2.AsyncClient(
-            base_url=address, headers=known, timeout=PATIENCE, verify=False
+            base_url=address, auth=OwnerSession(house), timeout=PATIENCE, verify=False
         ) as client,
+        httpx2.AsyncClient(
+            base_url=address, headers=known, timeout=PATIENCE, verify=False
+        ) as program,
         httpx2.AsyncClient(base_url=address, timeout=PATIENCE, verify=False) as stranger,
     ):
         try:
-            yield Api(app, address, token, client, stranger, house)
+            yield Api(app, address, token, client, program, stranger, house)
         finally:
             stop.set()
             await serving
+
+
+class OwnerSession(httpx2.Auth):
+    """Signs the owner in with the first request, and sends what their browser would send."""
+
+    def __init__(self, house: House) -> None:
+        self._house = house
+        self._headers: dict[str, str] = {}
+
+    async def async_auth_flow(
+        self, request: httpx2.Request
+    ) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
+        if not self._headers:
+            self._headers = await owner_session(self._house)
+        for name, value in self._headers.items():
+            request.headers.setdefault(name, value)
+        yield request
+
+
+async def owner_session(house: House) -> dict[str, str]:
+    """The headers that a browser sends whose owner has signed in."""
+    async with house.database.transaction() as tx:
+        _, plain = await start_session(tx, FIRST_MEMBER, house.workspace_id, "a test")
+    name = Browsers(house.settings.address).name
+    return {"Cookie": f"{name}={plain}", "X-CSRF-Token": csrf_token(plain)}
 
 
 @pytest_asyncio.fixture

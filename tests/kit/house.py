@@ -50,8 +50,9 @@ class Bench:
         assert report.definition is not None
         async with self.house.database.transaction() as tx:
             return await save(
-                tx, self.house.workspace_id, report.definition, report.grants, FIRST_MEMBER
-            )
+                tx, self.house.workspace_id, report.definition, report.grants, FIRST_MEMBER,
+                via="page",
+            )  # fmt: skip
 
     async def dispatch(self, document: Mapping[str, Any], **more: Any) -> Dispatched:
         saved = await self.save(document)

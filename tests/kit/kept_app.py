@@ -68,6 +68,7 @@ class _Kept:
     def move_in(self, rooms: Rooms) -> None:
         self.tenant.now = rooms
         self.app.state.limits = rooms.limits
+        self.app.state.address = rooms.settings.address
         self.app.state.closing = asyncio.Event()
         self.app.middleware_stack = None
         self.app.user_middleware = [_anew(one, rooms) for one in self.app.user_middleware]

@@ -428,5 +428,7 @@ async def _world(runner: asyncio.Runner, stack: AsyncExitStack, url: str, home: 
 async def _saved(house: House, goal: str) -> tuple[UUID, int]:
     report = validate(planned(goal), house.registry, house.limits)
     async with house.database.transaction() as tx:
-        made = await save(tx, house.workspace_id, report.accepted(), report.grants, FIRST_MEMBER)
+        made = await save(
+            tx, house.workspace_id, report.accepted(), report.grants, FIRST_MEMBER, via="page"
+        )
     return made.automation_id, made.version

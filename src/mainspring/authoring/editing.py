@@ -128,7 +128,7 @@ async def _changed(
         await _go_back(studio, tx, space, row, UUID(fields[_ROLLBACK]), author, made)
     elif fields.keys() - {"state"}:
         await _edit(studio, tx, space, row, fields, author, made)
-    if agreed is not None and fields.keys() - {"state"}:
+    if fields.keys() - {"state"}:
         await _ask(studio, ctx, automation_id, agreed, made)
     if "state" in fields and (made.consent is None or fields["state"] == "paused"):
         made.state = await _set_state(studio, tx, space, row, fields["state"], author)
@@ -141,7 +141,7 @@ async def _changed(
 
 
 async def _ask(
-    studio: Studio, ctx: CallContext, automation_id: UUID, agreed: Agreed, made: _Change
+    studio: Studio, ctx: CallContext, automation_id: UUID, agreed: Agreed | None, made: _Change
 ) -> None:
     """What a program lets an automation do beyond what was agreed to waits for a person."""
     space, tx = ctx.actor.workspace_id, ctx.tx

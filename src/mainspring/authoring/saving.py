@@ -15,6 +15,8 @@ from mainspring.contracts.errors import Clash, Finding
 from mainspring.definition.json_text import content_hash
 from mainspring.definition.validate import Report
 from mainspring.workspace.automations import Saved, create, hold_names, ids_of
+from mainspring.workspace.consent_rows import Consent, latest_consent
+from mainspring.workspace.consents import agree_or_ask, consent_told
 from mainspring.workspace.save_keys import keep_save_key, saved_before
 from mainspring.workspace.versions import version_id
 
@@ -38,7 +40,7 @@ def save_handler(studio: Studio) -> CapabilityHandler:
         if key is not None:
             before = await saved_before(tx, space, author.member_id, key, body)
             if before is not None:
-                return _told(studio, before, 1, ())
+                return _told(studio, before, 1, (), await latest_consent(tx, space, before))
         await author.check_purse(tx, space, definition.as_dict())
         await check_boards(tx, space, given.get("writes_to_boards") or ())
         await check_name_free(studio, ctx, definition.name)
@@ -47,9 +49,10 @@ def save_handler(studio: Studio) -> CapabilityHandler:
             acknowledged=bool(given.get("acknowledged_overlap")),
         )  # fmt: skip
         saved = await create(tx, space, definition, report.grants, author.member_id)
+        consent = await agree_or_ask(tx, space, saved.automation_id, ctx.actor, report.traits)
         if key is not None:
             await keep_save_key(tx, space, author.member_id, key, body, saved.automation_id)
-        return _told(studio, saved.automation_id, saved.version, doubts(report, saved))
+        return _told(studio, saved.automation_id, saved.version, doubts(report, saved), consent)
 
     return save
 
@@ -80,8 +83,9 @@ def doubts(report: Report, saved: Saved) -> tuple[Finding, ...]:
 
 
 def _told(
-    studio: Studio, automation_id: UUID, version: int, warnings: Sequence[Finding]
-) -> dict[str, Any]:
+    studio: Studio, automation_id: UUID, version: int, warnings: Sequence[Finding],
+    consent: Consent | None,
+) -> dict[str, Any]:  # fmt: skip
     shown: dict[str, Any] = {
         "automation_id": str(automation_id),
         "version_id": str(version_id(automation_id, version)),
@@ -89,6 +93,8 @@ def _told(
         "state": "paused",
         "admin_url": studio.admin_url(automation_id),
     }
+    if consent is not None and consent.blocks(version):
+        shown["consent"] = consent_told(consent)
     if warnings:
         shown["warnings"] = [one.as_dict() for one in warnings]
     return shown

@@ -191,6 +191,13 @@ SAVE: Final = asked(
         "too short to start anything",
     ),
 )
+_CONSENT: Final = {
+    "description": "What a person has to agree to before it starts.",
+    "type": "object",
+    "required": ["consent_id", "digest", "additions"],
+    "additionalProperties": False,
+    "properties": {"consent_id": ID, "digest": {"type": "string"}, "additions": ADDITIONS},
+}
 _SAVED: Final = {
     "automation_id": ID,
     "version_id": ID,
@@ -199,7 +206,7 @@ _SAVED: Final = {
     "admin_url": URL,
 }
 SAVED: Final = asked(
-    {**_SAVED, "warnings": _WARNINGS},
+    {**_SAVED, "warnings": _WARNINGS, "consent": _CONSENT},
     list(_SAVED),
     [
         {
@@ -248,13 +255,6 @@ UPDATE: Final = asked(
     ({"automation_id": SOME_AUTOMATION, "cost_cap_daily_usd": 101}, "more than a day allows"),
     ({"automation_id": SOME_AUTOMATION, "triggers": []}, "a replacement has at least one"),
 )
-_CONSENT: Final = {
-    "description": "What a person has to agree to before it starts again.",
-    "type": "object",
-    "required": ["consent_id", "digest", "additions"],
-    "additionalProperties": False,
-    "properties": {"consent_id": ID, "digest": {"type": "string"}, "additions": ADDITIONS},
-}
 _UPDATED: Final = {
     "automation_id": ID,
     "columns_changed": {

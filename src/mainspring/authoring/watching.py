@@ -2,7 +2,7 @@
 
 It is an ordinary automation of the member who asks for it: one schedule, one step that polls,
 and a grant for that one source. It runs, fails, waits and is paused like any other. It is active
-at once because a person asked for exactly this.
+at once where a person asked for exactly this.
 """
 
 from __future__ import annotations
@@ -24,7 +24,12 @@ from mainspring.workspace import schedules
 from mainspring.workspace.accounts.rows import AccountRow, of_member
 from mainspring.workspace.accounts.watching import remember_watcher
 from mainspring.workspace.automations import create, hold_all, hold_names, ids_of, update
-from mainspring.workspace.consents import agreed_before, ask_if_wider, consent_told
+from mainspring.workspace.consents import (
+    agree_or_ask,
+    agreed_before,
+    ask_if_wider,
+    consent_told,
+)
 from mainspring.workspace.states import activate, archive
 
 if TYPE_CHECKING:
@@ -58,9 +63,10 @@ def watching_capabilities(studio: Studio, reachable: Reachables) -> tuple[Capabi
             "watch_integration",
             "Read an integration again and again\n\n"
             "Makes an automation of yours that looks for what is new on a schedule and keeps it "
-            "as pages, over your own connection. It is active at once. Asked again, it changes "
-            "the schedule; where a program asks, reading more often waits for a person, and what "
-            "was paused stays paused.",
+            "as pages, over your own connection. It is active at once where a person asks; where "
+            "a program asks, it waits until a person agrees. Asked again, it changes the "
+            "schedule; where a program asks, reading more often waits for a person, and what was "
+            "paused stays paused.",
             _input(names, source, every=True),
             _WATCHED,
             _watch(studio, reachable),
@@ -98,6 +104,8 @@ def _watch(studio: Studio, reachable: Reachables) -> CapabilityHandler:
         consent, starts = None, True
         if known is None:
             saved = await create(tx, space, definition, report.grants, ctx.actor.id)
+            consent = await agree_or_ask(tx, space, saved.automation_id, ctx.actor, report.traits)
+            starts = consent is None
         else:
             await hold_all(tx, space, [known])
             before = await schedules.waiting(tx, [(space, known)])
@@ -108,7 +116,7 @@ def _watch(studio: Studio, reachable: Reachables) -> CapabilityHandler:
             consent = await ask_if_wider(tx, space, known, agreed, ctx.actor, report.traits)
             await record_overtaken(tx, before, studio.limits)
             # What was paused is set going by a person; a program leaves it as it is.
-            starts = agreed is None or (consent is None and saved.state == "active")
+            starts = consent is None and (agreed is None or saved.state == "active")
         if starts:
             words = await studio.words(space, definition.as_dict())
             await activate(tx, space, saved.automation_id, words, studio.limits)

@@ -36,6 +36,8 @@ class Actor:
     # A program speaks for this member without a token of its own, such as an assistant that was
     # started on their machine. What only a person may do is not theirs to do.
     by_program: bool = False
+    # This person answers on a terminal; otherwise they are at the page.
+    at_terminal: bool = False
 
     @property
     def is_person(self) -> bool:

@@ -163,6 +163,24 @@ class Clash(Problem):
     status, title, kind = 409, "In conflict with what is there", "clash"
 
 
+class ConsentNeeded(Clash):
+    """A person has to agree first; carries what to, and where the person answers."""
+
+    def __init__(self, detail: str, *, consent: Mapping[str, Any], **more: Any) -> None:
+        super().__init__(detail, **more)
+        self.consent = dict(consent)
+
+    def locate(self, address: str) -> None:
+        """Names the page under the server's own address, as a surface knows it."""
+        path = str(self.consent["url"])
+        if path.startswith("/"):
+            self.consent["url"] = address.rstrip("/") + path
+            self.suggestion = f"A person answers at {self.consent['url']}. {self.suggestion}"
+
+    def as_dict(self) -> dict[str, Any]:
+        return {**super().as_dict(), "consent": dict(self.consent)}
+
+
 class Expired(Problem):
     """It was possible once; the time for it has passed."""
 

@@ -2,8 +2,9 @@
 
 A person agrees to an automation as it is. When somebody or something else changes it, the
 question is never whether it is different but whether it reaches further: another tool, another
-host, a secret at a new place, more money, more often. Each such thing is one sentence for the
-person who is asked. What only takes away is no addition, and nobody is asked.
+host, a secret at a new place, another text that is sent, more money, more often. Each such thing
+is one sentence for the person who is asked. What only takes away is no addition, and nobody is
+asked.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from mainspring.contracts.limits import Limits
 from mainspring.definition.authority_gates import open_gates
 from mainspring.definition.authority_models import Models, models_of, more_models
 from mainspring.definition.authority_pace import Pace, more_together, more_work, pace_of
+from mainspring.definition.authority_sends import more_sends
 from mainspring.definition.authority_starts import Start, more_starts, starts_of
 from mainspring.definition.authority_steps import Placed, placed_steps
 from mainspring.definition.authority_words import (
@@ -32,8 +34,8 @@ from mainspring.definition.grants import missing
 from mainspring.definition.secret_use import SecretUse, secret_uses
 
 Kind = Literal[
-    "grant", "secret", "account", "spend", "start", "write_policy", "approval", "model", "tool",
-    "review",
+    "grant", "secret", "account", "spend", "start", "write_policy", "approval", "send", "model",
+    "tool", "review",
 ]  # fmt: skip
 
 # What bounds a run or a day: where it stands, what it is when it is left out, and its words.
@@ -81,6 +83,8 @@ class Authority:
     steps: tuple[Placed, ...] = ()
     # The pointers of those that change nothing; None where that was not declared.
     pure: frozenset[str] | None = None
+    # The pointers of those that send something; None where that was not declared.
+    sends: frozenset[str] | None = None
     # Of tools from outside: exactly what was agreed to there.
     pins: Mapping[str, str] = field(default_factory=dict)
 
@@ -91,6 +95,7 @@ def authority_of(
     limits: Limits,
     pins: Mapping[str, str] | None = None,
     pure: frozenset[str] | None = None,
+    sends: frozenset[str] | None = None,
 ) -> Authority:
     """Reads a definition that has been judged before, with the grants that stand beside it."""
     execution = document.get("execution") or {}
@@ -106,6 +111,7 @@ def authority_of(
         pace=pace_of(execution),
         steps=steps,
         pure=pure,
+        sends=sends,
         pins=dict(pins or {}),
     )
 
@@ -129,6 +135,7 @@ def additions(before: Authority | None, after: Authority) -> tuple[Addition, ...
         *_each("start", more_together(known.pace, after.pace, now)),
         *_of_policy(known, after, now),
         *_each("approval", open_gates(known.steps, after.steps, after.pure)),
+        *_each("send", () if before is None else more_sends(known.steps, after.steps, after.sends)),
         *_each("model", more_models(known.models, after.models, now)),
         *_of_grants([one for one in new if is_read(one)], after, now),
         *_of_memory(new, now),

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from mainspring.contracts.agency import AGENT_RUN
 from mainspring.contracts.capability import Capability, Effect
 from mainspring.definition.authority_steps import placed_steps
 from mainspring.definition.grants import lent_by, needs
@@ -28,8 +29,11 @@ class Traits:
     lent: frozenset[str] = frozenset()
     # The pointers of the steps that change nothing; None where no vocabulary was at hand.
     pure: frozenset[str] | None = None
+    # The pointers of the steps that send something; None where no vocabulary was at hand.
+    sends: frozenset[str] | None = None
 
 
+_SCRIPT: Final = "script"
 # Where nobody has looked.
 UNDECLARED: Final = Traits()
 
@@ -38,7 +42,45 @@ def traits_of(
     document: Mapping[str, Any], grants: Iterable[Grant], vocabulary: Vocabulary
 ) -> Traits:
     """Reads the declarations for a definition that has been judged before."""
-    return Traits(lent_by(grants, vocabulary), pure_steps(document, vocabulary))
+    return Traits(
+        lent_by(grants, vocabulary),
+        pure_steps(document, vocabulary),
+        sending_steps(document, vocabulary),
+    )
+
+
+def sending_steps(document: Mapping[str, Any], vocabulary: Vocabulary) -> frozenset[str]:
+    """The pointers of the steps whose settings are, or decide, what leaves the house."""
+    return frozenset(
+        one.pointer for one in placed_steps(document) if _sends(one.action, one.config, vocabulary)
+    )
+
+
+def _sends(action: str, config: Mapping[str, Any], vocabulary: Vocabulary) -> bool:
+    called = vocabulary.capabilities.get(action)
+    if called is not None:
+        reach = called.annotations.reach
+        effect = called.annotations.effect if reach is None else reach(config)
+        return action != AGENT_RUN and (called.write is not None or effect is Effect.SEND)
+    asked = needs(action, config, vocabulary)
+    if any(one.capability == AGENT_RUN for one in asked):
+        # What a model writes is filled in by the run.
+        return False
+    return any(_may_send(one, vocabulary, by_script=action == _SCRIPT) for one in asked)
+
+
+def _may_send(grant: Grant, vocabulary: Vocabulary, *, by_script: bool) -> bool:
+    """Whether a step with this grant sends; a script reads where no method is granted to it."""
+    known = vocabulary.capabilities.get(grant.capability)
+    if known is None:
+        return False
+    if known.write is not None:
+        return True
+    reach, method = known.annotations.reach, grant.params.get("method")
+    if by_script and reach is not None:
+        methods = method if isinstance(method, list) else [method]
+        return any(one is not None and reach({"method": one}) is Effect.SEND for one in methods)
+    return known.annotations.effect is Effect.SEND
 
 
 def pure_steps(document: Mapping[str, Any], vocabulary: Vocabulary) -> frozenset[str]:

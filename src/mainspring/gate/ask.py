@@ -146,7 +146,7 @@ def digest(text: bytes) -> bytes:
 
 def plain(value: Any) -> Any:
     """The same arguments with every secret shown by its name; untouched when there is none."""
-    return _shown(value) if _has_secret(value) else value
+    return _shown(value) if has_secret(value) else value
 
 
 def veiled(arguments: Mapping[str, Any], capability: Capability) -> Mapping[str, Any]:
@@ -210,7 +210,7 @@ def _shown(value: Any) -> Any:
 def check_secret_places(arguments: Mapping[str, Any], capability: Capability) -> None:
     """A secret outside the arguments made for it would end up in a record or a body."""
     for name, value in arguments.items():
-        if name not in capability.annotations.secret_arguments and _has_secret(value):
+        if name not in capability.annotations.secret_arguments and has_secret(value):
             raise Invalid(
                 f"A secret may not stand in {name!r} of {capability.id}.",
                 code="secret_not_allowed_here",
@@ -235,10 +235,11 @@ def _is_secret(value: Any) -> bool:
     )
 
 
-def _has_secret(value: Any) -> bool:
+def has_secret(value: Any) -> bool:
+    """Whether a secret is put in anywhere in a value."""
     # Exact types first: nearly every value that passes here is plain JSON.
     if type(value) is dict:
-        return any(map(_has_secret, value.values()))
+        return any(map(has_secret, value.values()))
     if type(value) is list:
-        return any(map(_has_secret, value))
+        return any(map(has_secret, value))
     return isinstance(value, SecretText)

@@ -36,6 +36,7 @@ from mainspring.gate.ask import (
     Ask,
     check_secret_places,
     check_strays,
+    has_secret,
     kept_result,
     plain,
     spelled,
@@ -178,13 +179,16 @@ class Pipeline:
         verdict: Verdict = "perform"
         if passage.ask.agreed is None:
             verdict = decide(passage.capability, passage.effect, passage.ask.posture)
+            if _needs_agreement(passage):
+                verdict = "pretend"
         memory = passage.ask.memory
         if memory is not None:
             then = remembered(memory, passage.capability, passage.digest, verdict)
             if then is not None:
                 return self._as_then(passage, then)
         try:
-            back = None if memory and not memory.live else await self._resolved(passage)
+            asks = passage.ask.posture.agreed and (memory is None or memory.live)
+            back = await self._resolved(passage) if asks else None
             if back is not None:
                 return await self._paid(passage, *back)
             if verdict == "pretend" or await self._nobody_to_ask(passage):
@@ -541,6 +545,14 @@ class Pipeline:
             ms=round((self.clock.monotonic() - passage.started) * 1000), at=self.clock.now(),
             most_bytes=self.limits.call_result_bytes,
         )  # fmt: skip
+
+
+def _needs_agreement(passage: Passage) -> bool:
+    """A dry run of what nobody has agreed to uses no secret and no account."""
+    ask = passage.ask
+    if ask.posture.agreed:
+        return False
+    return passage.capability.uses_accounts or has_secret(dict(ask.arguments))
 
 
 def _hides(capability: Capability) -> bool:

@@ -29,6 +29,8 @@ class Posture:
     owner_id: UUID | None = None
     # The model it asks when a call names none; None: the installation's.
     model: str | None = None
+    # Whether a person has agreed to what it may do; without that it only tries out.
+    agreed: bool = True
 
 
 def mode_of(*, dry_run: bool, verify: bool) -> Mode:

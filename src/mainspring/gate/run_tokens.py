@@ -79,6 +79,8 @@ _FIND = f"""
     SELECT t.workspace_id, t.run_id, t.fence, t.step, t.item, t.attempt, r.automation_id,
         r.version, r.mode, coalesce(h.grants, v.grants) AS grants, d.document, a.created_by,
         r.rehearsal_id IS NOT NULL AS rehearses,
+        r.mode <> 'dry_run' OR r.rehearsal_id IS NOT NULL
+            OR coalesce(a.agreed_version = r.version, false) AS agreed,
         greatest(r.cost_usd, (
             SELECT sum(m.spent) FROM reservations m
             WHERE m.workspace_id = t.workspace_id AND m.run_id = t.run_id)) AS spent
@@ -202,7 +204,12 @@ async def find_pass(tx: Transaction, plain: str) -> RunPass | None:
         run=RunRef(row["run_id"], row["automation_id"], row["step"], row["item"], row["attempt"]),
         fence=row["fence"],
         posture=Posture(
-            grants, execution.write_policy, row["mode"], row["created_by"], execution.model
+            grants,
+            execution.write_policy,
+            row["mode"],
+            row["created_by"],
+            execution.model,
+            row["agreed"],
         ),
         purse=purse,
         secrets=named,

@@ -40,6 +40,7 @@ from mainspring.runs.versions import Versions
 from mainspring.store.database import Database, is_lost_connection
 from mainspring.store.events import EventRow, append_events
 from mainspring.workspace.consent_rows import PAUSED_REASON as CONSENT
+from mainspring.workspace.consents import consent_needed
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
@@ -53,7 +54,8 @@ _AROUND = """
         WHERE workspace_id = $1 AND id = ANY($3::uuid[]) AND armed_at IS NOT NULL
         ORDER BY id FOR SHARE
     )
-    SELECT a.id, a.name, a.version, a.state, a.paused_reason, a.created_at, s.today, s.usual,
+    SELECT a.id, a.name, a.version, a.state, a.paused_reason, a.agreed_version, a.created_at,
+        s.today, s.usual,
         ARRAY(SELECT id FROM held) AS armed, (
             SELECT sum(d.usd) >= w.cost_cap_daily_usd FROM workspaces w
             JOIN spend d ON d.workspace_id = w.workspace_id
@@ -134,7 +136,7 @@ class Dispatcher:
         are taken in one order everywhere: triggers, then lanes.
         """
         around = await self._look(tx, requests)
-        judged = [await self._judged(request, around) for request in requests]
+        judged = [await _explained(tx, await self._judged(one, around)) for one in requests]
         new = [one for one in judged if isinstance(one, NewRun)]
         made = iter(await self._accept(tx, new, around))
         return [next(made) if isinstance(one, NewRun) else one for one in judged]
@@ -247,16 +249,12 @@ class Dispatcher:
                 code="archived",
                 suggestion="Restore it first; one that was uninstalled is recovered instead.",
             )
-        if _unagreed(request, row):
-            raise Clash(
-                "A person has to agree first to what this automation would be able to do.",
-                code="consent_needed",
-                suggestion="Read it and agree on its page, or with `mainspring consents list`.",
-            )
         version = request.version or row["version"]
         chain = around.chains.get(request.parent_id, Chain()) if request.parent_id else Chain()
         # What a trial causes is part of the trial, over any number of hops.
         request = replace(request, mode=narrower(request.mode, chain.mode))
+        if request.by_hand and _unagreed(request, row):
+            raise _Unagreed(request, row["version"])
         try:
             loaded = await self._loaded(request, version)
         except Problem as problem:
@@ -329,15 +327,37 @@ def _allowance(row: Mapping[str, Any]) -> Allowance:
 
 
 def _awake(request: Request, row: Mapping[str, Any], around: _Surroundings) -> bool:
-    if row["state"] == "paused":
+    if row["state"] == "paused" or _unagreed(request, row):
         return False
     return request.trigger_id is None or request.trigger_id in around.armed
 
 
 def _unagreed(request: Request, row: Mapping[str, Any]) -> bool:
-    """Whether somebody asks for what nobody has agreed to; also a trial reads, and sends for it."""
+    """Whether this would do what nobody has agreed to; a dry run changes and sends nothing.
+
+    Another version than the one in force was looked at where it was asked for.
+    """
+    if request.mode == "dry_run" or request.rehearsal_id is not None:
+        return False
+    if request.version is not None and request.version != row["version"]:
+        return False
     waits = row["state"] == "paused" and row["paused_reason"] == CONSENT
-    return waits and request.by_hand and request.rehearsal_id is None
+    return bool(waits or row["agreed_version"] != row["version"])
+
+
+class _Unagreed(Clash):
+    """Nobody has agreed to what is asked for; what that is, is looked up where it is answered."""
+
+    def __init__(self, request: Request, version: int) -> None:
+        super().__init__("A person has to agree first.", code="consent_needed")
+        self.at = (request.workspace_id, request.automation_id, version)
+
+
+async def _explained(tx: Transaction, one: NewRun | Problem) -> NewRun | Problem:
+    """A refusal for want of agreement, with what a person has to agree to."""
+    if isinstance(one, _Unagreed):
+        return await consent_needed(tx, *one.at) or one
+    return one
 
 
 def _lane_of(run: NewRun) -> Lane | None:

@@ -70,7 +70,8 @@ def question_capabilities(limits: Limits) -> tuple[Capability, ...]:
         capability_of(
             "answer_approval",
             "Answer a question of a plan",
-            "Once; the run goes on with it. The answer is judged by the form of the question.",
+            "For a person alone, and once; the run goes on with it. The answer is judged by the "
+            "form of the question.",
             ANSWER_INPUT, ANSWER_OUTPUT, answered,
             Annotations(
                 effect=Effect.KEEP, transactional=True, seconds=0.1, audience=Audience.PEOPLE,
@@ -135,6 +136,13 @@ async def _listed(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 async def _answered(ctx: CallContext, given: Mapping[str, Any], limits: Limits) -> dict[str, Any]:
+    if ctx.run is not None or not ctx.actor.is_person:
+        raise Denied(
+            "A person answers this; a program cannot.",
+            code="person_needed",
+            suggestion="It is answered in the inbox of the page (/inbox), or with "
+            "`mainspring approvals`.",
+        )
     row = await held(ctx.tx, ctx.actor.workspace_id, UUID(given["approval_id"]))
     role = ctx.actor.role
     if row["roles"] is not None and (role is None or role.value not in row["roles"]):

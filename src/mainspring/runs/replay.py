@@ -22,11 +22,12 @@ from mainspring.gate.policy import Mode
 from mainspring.runs.arrivals import Request
 from mainspring.runs.dispatch import Dispatched, Dispatcher
 from mainspring.workspace.automations import read_grants
+from mainspring.workspace.consents import check_may_repeat
 from mainspring.workspace.secret_use import check_not_widened
 from mainspring.workspace.versions import read_version
 
 if TYPE_CHECKING:
-    from mainspring.contracts.context import Transaction
+    from mainspring.contracts.context import Actor, Transaction
     from mainspring.store.access import Access
 
 Which = Literal["same", "active"]
@@ -45,18 +46,21 @@ _EARLIER = """
 async def replay(
     database: Access, dispatcher: Dispatcher, limits: Limits, workspace_id: UUID,
     run_id: UUID, *, version: Which = "same", inputs: Mapping[str, Any] | None = None,
-    payload: Any = None, mode: Mode | None = None, asked_by: UUID | None = None,
+    payload: Any = None, mode: Mode | None = None, by: Actor | None = None,
 ) -> Dispatched:  # fmt: skip
     """Starts a new run with an earlier one's payload; another, or other inputs, may be given.
 
-    ``asked_by`` is the member who wants it, if it is one.
+    ``by`` is whoever wants it; None: the local owner.
     """
+    asked_by = None if by is None else by.id
     async with database.acquire() as connection:
         earlier = await _read(connection, workspace_id, run_id)
         if earlier["state"] == "archived":
             raise Clash("The automation of this run is archived.", code="archived")
         if version == "same" and asked_by not in (None, earlier["created_by"]):
             await _check_not_withdrawn(connection, workspace_id, earlier)
+        if version == "same":
+            await check_may_repeat(connection, workspace_id, run_id, by, mode)
     given, static = (inputs, {}) if inputs is not None else _inputs(earlier, payload, limits)
     return await dispatcher.dispatch(
         Request(

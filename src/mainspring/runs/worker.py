@@ -16,6 +16,7 @@ import platform
 import random
 from collections import Counter
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 from uuid import UUID
@@ -63,6 +64,7 @@ _CLAIM_SECONDS = 0.01
 _SUSPECTS_SECONDS, _SLEEPERS_SECONDS = 0.25, 0.05
 # What handing back may take once steps have been stopped, and what leaving takes then.
 _HAND_BACK_SECONDS, _GOODBYE_SECONDS = 4.0, 1.0
+_AGREED = "SELECT agreed_version FROM automations WHERE workspace_id = $1 AND id = $2"
 
 
 class Worker:
@@ -319,6 +321,9 @@ class Worker:
                 # The clock of the run begins with its execution, and libraries load slowly.
                 await self._engine.prepare_models(run.workspace_id)
             execution = Execution(self._engine, run, version, journal, known, memory)
+            if run.mode == "dry_run" and memory is None:
+                agreed = await self._retrying(partial(self._is_agreed, run))
+                execution.posture = replace(execution.posture, agreed=agreed)
             execution.stopping = self._stop.is_set()
             execution.holds = partial(self._holds, worker)
         except Exception as error:
@@ -368,6 +373,12 @@ class Worker:
         self._listener.nudge()
 
     # --- the lease
+
+    async def _is_agreed(self, run: ClaimedRun) -> bool:
+        """Whether a person has agreed to the version of a run."""
+        async with self._database.acquire() as connection:
+            row = await connection.fetchrow(_AGREED, run.workspace_id, run.automation_id)
+        return row is not None and row["agreed_version"] == run.version
 
     def _holds(self, worker: int) -> bool:
         """Whether the lease that a run was claimed under lasts, counted from before it was

@@ -22,7 +22,7 @@ from mainspring.definition.json_text import content_hash
 from mainspring.definition.model import Definition
 from mainspring.definition.traits import UNDECLARED, Traits
 from mainspring.workspace.account_use import check_accounts
-from mainspring.workspace.consent_rows import renew
+from mainspring.workspace.consent_rows import Via, keep_agreed, renew
 from mainspring.workspace.secret_use import check_not_widened, missing_secrets
 from mainspring.workspace.stored_triggers import agree
 from mainspring.workspace.triggers import arm, hold_triggers, keep_triggers, list_triggers
@@ -146,15 +146,24 @@ async def save(
     grants: Sequence[Grant],
     author: UUID,
     traits: Traits | None = None,
+    *,
+    via: Via | None = None,
 ) -> Saved:
-    """Keeps a definition under its name; a changed one becomes a new version."""
+    """Keeps a definition under its name; a changed one becomes a new version.
+
+    ``via`` says how a person agreed to it with that; None: whoever calls settles that.
+    """
     await hold_names(tx, workspace_id)
     content = await keep_content(tx, workspace_id, definition, grants, traits)
     named = await tx.fetchrow(_HOLD_NAMED, workspace_id, definition.name)
     if named is None:
-        return await _first(tx, workspace_id, content, author)
-    found = await tx.fetchrow(_BY_ID, workspace_id, named["id"])
-    return await put_version(tx, workspace_id, found, content, author)
+        saved = await _first(tx, workspace_id, content, author)
+    else:
+        found = await tx.fetchrow(_BY_ID, workspace_id, named["id"])
+        saved = await put_version(tx, workspace_id, found, content, author)
+    if via is not None:
+        await keep_agreed(tx, workspace_id, saved.automation_id, author, via)
+    return saved
 
 
 async def create(
@@ -163,12 +172,17 @@ async def create(
     definition: Definition,
     grants: Sequence[Grant],
     author: UUID,
+    *,
+    via: Via | None = None,
 ) -> Saved:
     """Keeps a definition as a new automation; a name that is taken is refused."""
     await hold_names(tx, workspace_id)
     await check_name(tx, workspace_id, definition.name, _NOBODY)
     content = await keep_content(tx, workspace_id, definition, grants)
-    return await _first(tx, workspace_id, content, author)
+    saved = await _first(tx, workspace_id, content, author)
+    if via is not None:
+        await keep_agreed(tx, workspace_id, saved.automation_id, author, via)
+    return saved
 
 
 async def update(
@@ -182,6 +196,7 @@ async def update(
     expected_version: int | None = None,
     archived: bool = False,
     traits: Traits | None = None,
+    via: Via | None = None,
 ) -> Saved:
     """Keeps a definition as the next version of an automation, perhaps under a new name.
 
@@ -198,6 +213,8 @@ async def update(
         )
     content = await keep_content(tx, workspace_id, definition, grants, traits)
     saved = await put_version(tx, workspace_id, row, content, author)
+    if via is not None:
+        await keep_agreed(tx, workspace_id, automation_id, author, via)
     if not saved.changed:
         rows = await list_triggers(tx, workspace_id, automation_id)
         if not agree(definition.as_dict(), rows):

@@ -8,6 +8,7 @@ question here its own.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Protocol
 from uuid import UUID
@@ -27,7 +28,7 @@ from mainspring.contracts.roles import Permission
 from mainspring.workspace import consent_schemas as schemas
 from mainspring.workspace.automations import hold
 from mainspring.workspace.consent_rows import Consent, find_consent, kept_consents
-from mainspring.workspace.consents import answer, consent_shown
+from mainspring.workspace.consents import answer, consent_shown, may_agree, via_of
 from mainspring.workspace.states import activate
 
 if TYPE_CHECKING:
@@ -119,7 +120,7 @@ class _Counter:
             return found
 
     async def answer(self, ctx: CallContext, given: Mapping[str, Any]) -> Any:
-        _check_person(ctx)
+        await _check_person(ctx, UUID(given["consent_id"]))
         agree, wanted = given["agree"], UUID(given["consent_id"])
         starts = given.get("activate", False)
         if starts and not agree:
@@ -134,8 +135,9 @@ class _Counter:
             shown = await self.tools.answer(ctx, wanted, given["digest"], agree=agree)
             return {"consent": shown, "state": None, "says": _TOOLS_SAY[agree]}
         found, news = await answer(
-            ctx.tx, space, wanted, given["digest"], ctx.actor.id, agree=agree
-        )
+            ctx.tx, space, wanted, given["digest"], ctx.actor.id, agree=agree,
+            via=via_of(ctx.actor),
+        )  # fmt: skip
         row = await hold(ctx.tx, space, found.automation_id)
         state = row["state"]
         if starts and state != "active":
@@ -155,8 +157,13 @@ class _Counter:
         return next((one for one in waiting if one["consent_id"] == str(wanted)), None)
 
 
-def _check_person(ctx: CallContext) -> None:
-    if ctx.run is not None or not ctx.actor.is_person:
+async def _check_person(ctx: CallContext, consent_id: UUID) -> None:
+    automation_id = None
+    with suppress(Missing):
+        automation_id = (
+            await find_consent(ctx.tx, ctx.actor.workspace_id, consent_id)
+        ).automation_id
+    if ctx.run is not None or not may_agree(ctx.actor, automation_id):
         raise Denied(
             "A person agrees to what an automation may do; a program cannot.",
             code="person_needed",

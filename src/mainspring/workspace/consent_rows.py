@@ -28,9 +28,11 @@ from mainspring.workspace.inbox import mark_consent_read
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
 
-Origin = Literal["install", "upgrade", "import", "edit", "tools"]
+Origin = Literal["create", "install", "upgrade", "import", "edit", "tools"]
 Status = Literal["waiting", "agreed", "refused", "overtaken"]
 Triggers = Sequence[Mapping[str, Any]]
+# How a person agreed; upgrade: it was at work before agreement was recorded.
+Via = Literal["page", "terminal", "token", "upgrade"]
 
 PAUSED_REASON: Final = "consent"
 NOTHING_NEW: Final = "It may do nothing new. Look it through before it starts here."
@@ -73,9 +75,16 @@ _ANSWER = """
     WHERE workspace_id = $1 AND id = $2
 """
 _SWITCHED = "UPDATE consents SET agreed_triggers = $3 WHERE workspace_id = $1 AND id = $2"
-_UNNAME = """
-    UPDATE automations SET paused_reason = NULL
-    WHERE workspace_id = $1 AND id = $2 AND paused_reason = 'consent'
+_AGREED = """
+    UPDATE automations SET agreed_version = version, agreed_by = $3, agreed_via = $4,
+        paused_reason = CASE WHEN paused_reason = 'consent' THEN NULL ELSE paused_reason END
+    WHERE workspace_id = $1 AND id = $2
+"""
+# A change that adds nothing: what was agreed to covers the new version too.
+_COVERED = """
+    UPDATE automations SET agreed_version = version,
+        paused_reason = CASE WHEN paused_reason = 'consent' THEN NULL ELSE paused_reason END
+    WHERE workspace_id = $1 AND id = $2 AND agreed_version IS NOT NULL
 """
 _VERSION = """
     SELECT v.grants, d.document
@@ -172,9 +181,22 @@ async def overtake(tx: Transaction, workspace_id: UUID, automation_id: UUID) -> 
     await tx.execute(_OVERTAKE, workspace_id, automation_id)
 
 
-async def mark(
-    tx: Transaction, workspace_id: UUID, consent: Consent, status: Status, member: UUID
+async def keep_agreed(
+    tx: Transaction, workspace_id: UUID, automation_id: UUID, member: UUID, via: Via
 ) -> None:
+    """Records that a person has agreed to the version in force."""
+    await tx.execute(_AGREED, workspace_id, automation_id, member, via)
+
+
+async def keep_covered(tx: Transaction, workspace_id: UUID, automation_id: UUID) -> None:
+    """Records that the version in force adds nothing to what was agreed to."""
+    await tx.execute(_COVERED, workspace_id, automation_id)
+
+
+async def mark(
+    tx: Transaction, workspace_id: UUID, consent: Consent, status: Status, member: UUID,
+    via: Via = "page",
+) -> None:  # fmt: skip
     """Keeps an answer. Once agreed to, nothing but a person keeps it from starting."""
     digest = digest_of(
         consent.automation_id, consent.version, consent.origin, consent.additions,
@@ -183,7 +205,7 @@ async def mark(
     await tx.execute(_ANSWER, workspace_id, consent.id, status, digest, member)
     await mark_consent_read(tx, workspace_id, consent.automation_id)
     if status == "agreed":
-        await tx.execute(_UNNAME, workspace_id, consent.automation_id)
+        await keep_agreed(tx, workspace_id, consent.automation_id, member, via)
 
 
 async def renew(
@@ -205,7 +227,7 @@ async def renew(
     if not found and (there.origin not in LOOKED_AT_ONCE or _is_back(then, document, grants)):
         await overtake(tx, workspace_id, automation_id)
         await mark_consent_read(tx, workspace_id, automation_id)
-        await tx.execute(_UNNAME, workspace_id, automation_id)
+        await keep_covered(tx, workspace_id, automation_id)
         return
     asked = await with_board_names(tx, workspace_id, found or (review(NOTHING_NEW),))
     if there.version == version and there.additions == asked:
@@ -231,6 +253,14 @@ async def authority_then(tx: Transaction, workspace_id: UUID, consent: Consent) 
     """What was agreed to before this was asked; None where nothing was."""
     then = await _agreed(tx, workspace_id, consent)
     return None if then is None else await authority_now(*then)
+
+
+async def authority_of_version(
+    tx: Transaction, workspace_id: UUID, automation_id: UUID, version: int
+) -> Authority | None:
+    """What a version may do as it was saved; None where there is no such version."""
+    row = await tx.fetchrow(_VERSION, workspace_id, automation_id, version)
+    return None if row is None else await authority_now(row["document"], row["grants"])
 
 
 async def _agreed(
@@ -270,7 +300,9 @@ async def authority_now(
         Grant(entry["capability"], entry["params"], lent=entry["capability"] in traits.lent)
         for entry in grants
     ]
-    return await asyncio.to_thread(authority_of, document, read, Limits(), None, traits.pure)
+    return await asyncio.to_thread(
+        authority_of, document, read, Limits(), None, traits.pure, traits.sends
+    )
 
 
 def _read(row: Any) -> Consent:

@@ -28,7 +28,7 @@ ADDITIONS: Final[dict[str, Any]] = {
         "properties": {
             "kind": {
                 "enum": ["grant", "secret", "account", "spend", "start", "write_policy", "approval",
-                         "model", "tool", "review"]
+                         "send", "model", "tool", "review"]
             },
             "pointer": {"type": "string", "description": "Where in the definition it stands."},
             "says": {"type": "string", "description": "The sentence for the person."},
@@ -49,7 +49,7 @@ _CONSENT: Final[dict[str, Any]] = {
             "description": "What a person has agreed to before; null: nothing.",
             "type": ["integer", "null"],
         },
-        "origin": {"enum": ["install", "upgrade", "import", "edit", "tools"]},
+        "origin": {"enum": ["create", "install", "upgrade", "import", "edit", "tools"]},
         "status": {"enum": _STATUSES},
         "additions": ADDITIONS,
         "digest": _DIGEST,

@@ -1,19 +1,20 @@
 """Consent: nothing may do more than a person has agreed to.
 
-An automation that came from a file or a recipe, or that a program has changed, may reach further
-than what a person has seen. It is then paused, each thing that it may do beyond what was agreed
-to is one sentence, and it starts nothing until a person has answered. They agree to exactly what
-they were shown, by its digest. What only takes away needs nobody.
+A person who makes or changes an automation agrees to it with that. What a program made or changed
+(a token, an MCP client, a run, a file, a recipe) is agreed to by nobody yet: it is paused, each
+thing that it may do beyond what was agreed to is one sentence, and it starts nothing until a
+person has answered. They agree to exactly what they were shown, by its digest. What only takes
+away needs nobody.
 """
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 from uuid import UUID
 
-from mainspring.contracts.errors import Clash, Finding
+from mainspring.contracts.errors import Clash, ConsentNeeded, Denied, Finding
 from mainspring.contracts.grant import Grant
 from mainspring.definition.authority import Addition, Authority, additions, review
 from mainspring.definition.traits import UNDECLARED, Traits
@@ -27,9 +28,14 @@ from mainspring.workspace.consent_rows import (
     Origin,
     Status,
     Triggers,
+    Via,
     authority_now,
+    authority_of_version,
     authority_then,
+    digest_of,
     find_consent,
+    keep_agreed,
+    keep_covered,
     keep_waiting,
     latest_consent,
     mark,
@@ -46,13 +52,19 @@ T = TypeVar("T")
 
 # More sentences than a message needs; the whole list is with the consent.
 _MOST_TOLD: Final = 20
+_UNAGREED = """
+    UPDATE automations SET agreed_version = NULL, agreed_by = NULL, agreed_via = NULL
+    WHERE workspace_id = $1 AND id = $2
+"""
+_AGREED = "SELECT agreed_version FROM automations WHERE workspace_id = $1 AND id = $2"
+_RUN = """
+    SELECT r.automation_id, r.version, r.mode, a.version AS in_force, a.agreed_version
+    FROM runs r
+    JOIN automations a ON a.workspace_id = r.workspace_id AND a.id = r.automation_id
+    WHERE r.workspace_id = $1 AND r.id = $2
+"""
 _IN_FORCE = """
-    SELECT a.version, v.grants, d.document,
-        a.state = 'active' OR a.acknowledged_at IS NOT NULL OR EXISTS (
-            SELECT FROM consents c
-            WHERE c.workspace_id = a.workspace_id AND c.automation_id = a.id
-                AND c.status = 'agreed'
-        ) AS counts
+    SELECT a.version, a.agreed_version, v.grants, d.document
     FROM automations a
     JOIN automation_versions v ON v.workspace_id = a.workspace_id
         AND v.automation_id = a.id AND v.version = a.version
@@ -69,9 +81,23 @@ class Agreed:
     authority: Authority | None
     # Its triggers as they are then: one that is switched off starts nothing.
     triggers: Triggers | None = None
-    # Whether it was ever active or agreed to. One that was neither is a draft, and whoever
-    # activates it agrees to it as it is then.
-    counts: bool = False
+
+
+# What a program made: nobody has agreed to anything of it.
+NOTHING: Final = Agreed(None, None)
+
+
+def may_agree(actor: Actor, automation_id: UUID | None = None) -> bool:
+    """Whether this actor can agree to what an automation may do; None: to a new one."""
+    del automation_id
+    return actor.is_person
+
+
+def via_of(actor: Actor) -> Via:
+    """How an actor who may agree does so."""
+    if actor.kind == "client":
+        return "token"
+    return "terminal" if actor.at_terminal else "page"
 
 
 async def agreed_authority(tx: Transaction, workspace_id: UUID, automation_id: UUID) -> Agreed:
@@ -81,23 +107,28 @@ async def agreed_authority(tx: Transaction, workspace_id: UUID, automation_id: U
     """
     row = await tx.fetchrow(_IN_FORCE, workspace_id, automation_id)
     if row is None:
-        return Agreed(None, None)
+        return NOTHING
     there = await latest_consent(tx, workspace_id, automation_id)
     if there is not None and there.blocks(row["version"]):
         authority = await authority_then(tx, workspace_id, there)
-        return Agreed(there.agreed_version, authority, there.agreed_triggers, row["counts"])
+        return Agreed(there.agreed_version, authority, there.agreed_triggers)
+    then = row["agreed_version"]
+    if then is None:
+        return NOTHING
+    if then != row["version"]:
+        return Agreed(then, await authority_of_version(tx, workspace_id, automation_id, then))
     # A trigger that was switched off since is not among what may start it.
     triggers = await list_triggers(tx, workspace_id, automation_id)
     document = written_back(row["document"], triggers)
     authority = await authority_now(document, row["grants"])
-    return Agreed(row["version"], authority, document.get("triggers"), row["counts"])
+    return Agreed(row["version"], authority, document.get("triggers"))
 
 
 async def agreed_before(
     tx: Transaction, workspace_id: UUID, automation_id: UUID, actor: Actor, *, in_run: bool = False
 ) -> Agreed | None:
     """What a change by this actor is measured by; None: a person has seen what they do."""
-    if actor.is_person and not in_run:
+    if may_agree(actor, automation_id) and not in_run:
         return None
     return await agreed_authority(tx, workspace_id, automation_id)
 
@@ -109,10 +140,9 @@ async def ask_if_wider(
     """What a program lets an automation do beyond what was agreed to waits for a person.
 
     To be asked after the change, with what ``agreed_before`` said before it. Answers the question
-    that keeps the automation from starting, if there is one.
+    that keeps the automation from starting, if there is one. A person agrees with the change
+    itself, unless something that a program wrote waits to be shown to them.
     """
-    if agreed is None:
-        return None
     row = await hold(tx, workspace_id, automation_id, archived=True)
     version, kept = row["version"], row["grants"]
     triggers = await list_triggers(tx, workspace_id, automation_id)
@@ -121,14 +151,34 @@ async def ask_if_wider(
     there = await latest_consent(tx, workspace_id, automation_id)
     if there is not None and there.blocks(version):
         return there
-    if not agreed.counts:
+    if agreed is None:
+        await keep_agreed(tx, workspace_id, automation_id, actor.id, via_of(actor))
         return None
     found = await additions_to(agreed, document, read_grants(kept), traits)
     if not found:
+        await keep_covered(tx, workspace_id, automation_id)
         return None
+    origin: Origin = "create" if agreed.version is None else "edit"
     return await ask_consent(
-        tx, workspace_id, automation_id, version, "edit", found, actor, agreed=agreed
+        tx, workspace_id, automation_id, version, origin, found, actor, agreed=agreed
     )
+
+
+async def cover(tx: Transaction, workspace_id: UUID, automation_id: UUID) -> None:
+    """A change that adds nothing was made: the agreement covers it, unless a question is open."""
+    row = await hold(tx, workspace_id, automation_id, archived=True)
+    there = await latest_consent(tx, workspace_id, automation_id)
+    if there is None or not there.blocks(row["version"]):
+        await keep_covered(tx, workspace_id, automation_id)
+
+
+async def agree_or_ask(
+    tx: Transaction, workspace_id: UUID, automation_id: UUID, actor: Actor,
+    traits: Traits = UNDECLARED,
+) -> Consent | None:  # fmt: skip
+    """A new automation: a person who made it agrees with that, a program's waits for one."""
+    agreed = None if may_agree(actor) else NOTHING
+    return await ask_if_wider(tx, workspace_id, automation_id, agreed, actor, traits)
 
 
 async def change_by(
@@ -172,6 +222,8 @@ async def ask_consent(
     row = await hold(tx, workspace_id, automation_id, archived=True)
     if row["state"] != "archived":
         await set_state(tx, workspace_id, automation_id, "paused", PAUSED_REASON)
+    if base[0] is None:
+        await tx.execute(_UNAGREED, workspace_id, automation_id)
     asked = await with_board_names(tx, workspace_id, additions or (review(NOTHING_NEW),))
     consent_id = await keep_waiting(
         tx, workspace_id, automation_id, version, origin, asked, (actor.kind, actor.id), *base
@@ -186,24 +238,136 @@ async def check_agreed(
     tx: Transaction, workspace_id: UUID, automation_id: UUID, version: int
 ) -> None:
     """Refuses to start what nobody has agreed to, and names each thing that is new."""
+    problem = await consent_needed(tx, workspace_id, automation_id, version)
+    if problem is not None:
+        raise problem
+
+
+async def consent_needed(
+    tx: Transaction, workspace_id: UUID, automation_id: UUID, version: int
+) -> ConsentNeeded | None:
+    """Why the version in force may not start, for want of a person's agreement."""
     there = await latest_consent(tx, workspace_id, automation_id)
-    if there is None or not there.blocks(version):
-        return
-    findings = [Finding(one.pointer, one.says, f"adds_{one.kind}") for one in there.additions]
-    if there.status == "refused":
-        raise Clash(
+    if there is not None and there.blocks(version):
+        return _needed(automation_id, there.additions, there)
+    row = await tx.fetchrow(_AGREED, workspace_id, automation_id)
+    if row is None or row["agreed_version"] == version:
+        return None
+    # Made before agreement was recorded, and never asked about.
+    _, additions = await _unasked(tx, workspace_id, automation_id)
+    digest = digest_of(automation_id, version, "create", additions)
+    return _needed(automation_id, additions, None, digest)
+
+
+def _needed(
+    automation_id: UUID, additions: Sequence[Addition], there: Consent | None,
+    digest: bytes | None = None,
+) -> ConsentNeeded:  # fmt: skip
+    findings = [Finding(one.pointer, one.says, f"adds_{one.kind}") for one in additions]
+    told = {
+        "consent_id": None if there is None else str(there.id),
+        "digest": there.digest.hex() if there is not None else digest and digest.hex(),
+        "additions": [one.as_dict() for one in additions],
+        "url": f"/automations/{automation_id}",
+    }
+    if there is not None and there.status == "refused":
+        return ConsentNeeded(
             "Somebody has refused what this version would be able to do.",
             code="consent_refused",
             findings=findings,
+            consent=told,
             suggestion="Bring an earlier version back, or agree after all: "
             f"`mainspring consents agree {there.id}`.",
         )
-    raise Clash(
+    way = "activate it there" if there is None else f"`mainspring consents agree {there.id}`"
+    return ConsentNeeded(
         "A person has to agree first to what this automation would be able to do.",
         code="consent_needed",
         findings=findings,
-        suggestion=f"Read it and agree on its page, or with `mainspring consents agree {there.id}`."
+        consent=told,
+        suggestion=f"Read it and agree on its page, or {'' if there is None else 'with '}{way}.",
+    )
+
+
+async def _unasked(
+    tx: Transaction, workspace_id: UUID, automation_id: UUID, traits: Traits = UNDECLARED
+) -> tuple[Agreed, tuple[Addition, ...]]:
+    agreed = await agreed_authority(tx, workspace_id, automation_id)
+    row = await tx.fetchrow(_IN_FORCE, workspace_id, automation_id)
+    triggers = await list_triggers(tx, workspace_id, automation_id)
+    document = written_back(row["document"], triggers)
+    return agreed, await additions_to(agreed, document, read_grants(row["grants"]), traits)
+
+
+async def ensure_asked(
+    tx: Transaction, workspace_id: UUID, automation_id: UUID, actor: Actor,
+    traits: Traits = UNDECLARED,
+) -> None:  # fmt: skip
+    """What nobody has agreed to, nor been asked about, is asked about now."""
+    row = await hold(tx, workspace_id, automation_id, archived=True)
+    there = await latest_consent(tx, workspace_id, automation_id)
+    kept = await tx.fetchrow(_AGREED, workspace_id, automation_id)
+    blocks = there is not None and there.blocks(row["version"])
+    if blocks or kept["agreed_version"] == row["version"]:
+        return
+    agreed, found = await _unasked(tx, workspace_id, automation_id, traits)
+    origin: Origin = "create" if agreed.version is None else "edit"
+    await ask_consent(
+        tx, workspace_id, automation_id, row["version"], origin, found, actor, agreed=agreed,
+        tell=False,
     )  # fmt: skip
+
+
+async def agree_to_shown(
+    tx: Transaction, workspace_id: UUID, automation_id: UUID, digest: str, actor: Actor
+) -> None:
+    """A person starts what they were just shown, and agrees to it with that, by its digest."""
+    row = await hold(tx, workspace_id, automation_id)
+    there = await latest_consent(tx, workspace_id, automation_id)
+    if not may_agree(actor, automation_id) or there is None or not there.blocks(row["version"]):
+        return
+    await answer(tx, workspace_id, there.id, digest, actor.id, agree=True, via=via_of(actor))
+
+
+async def review_agreed(
+    tx: Transaction, workspace_id: UUID, automation_id: UUID, actor: Actor
+) -> None:
+    """A person has looked at what an upgrade carried over, and agrees to it as it is."""
+    if not may_agree(actor, automation_id):
+        raise Denied(
+            "A person looks at what an automation may do; a program cannot.",
+            code="person_needed",
+            suggestion="It can be looked at on the page of the automation.",
+        )
+    row = await hold(tx, workspace_id, automation_id)
+    await check_agreed(tx, workspace_id, automation_id, row["version"])
+    await keep_agreed(tx, workspace_id, automation_id, actor.id, via_of(actor))
+
+
+async def check_may_repeat(
+    tx: Transaction, workspace_id: UUID, run_id: UUID, actor: Actor | None, mode: str | None = None
+) -> None:
+    """Refuses to repeat a run of a version that may do what is not agreed to now.
+
+    A person may repeat what ran for real before; a program may not use an old version to do
+    more than is agreed to. None: the local owner.
+    """
+    row = await tx.fetchrow(_RUN, workspace_id, run_id)
+    if row is None or (mode or row["mode"]) == "dry_run":
+        return
+    if row["version"] == row["agreed_version"]:
+        return
+    automation_id = row["automation_id"]
+    person = actor is None or may_agree(actor, automation_id)
+    if person and row["mode"] == "live":
+        return
+    agreed = await agreed_authority(tx, workspace_id, automation_id)
+    then = await authority_of_version(tx, workspace_id, automation_id, row["version"])
+    # What starts it says nothing about a run that was started.
+    before = agreed.authority and replace(agreed.authority, starts=())
+    found = () if then is None else additions(before, replace(then, starts=()))
+    if found:
+        raise _needed(automation_id, found, None)
 
 
 async def pause_reason(
@@ -216,7 +380,7 @@ async def pause_reason(
 
 async def answer(
     tx: Transaction, workspace_id: UUID, consent_id: UUID, digest: str, member: UUID, *,
-    agree: bool,
+    agree: bool, via: Via = "page",
 ) -> tuple[Consent, bool]:  # fmt: skip
     """Keeps a person's answer to exactly what they were shown; and whether it is a new one.
 
@@ -234,17 +398,19 @@ async def answer(
     _check_open(found, newest)
     if found.digest.hex() != digest:
         raise _changed(found)
-    await mark(tx, workspace_id, found, wanted, member)
+    await mark(tx, workspace_id, found, wanted, member, via)
     return await find_consent(tx, workspace_id, consent_id), True
 
 
 async def settle(
-    tx: Transaction, workspace_id: UUID, automation_id: UUID, version: int, member: UUID
+    tx: Transaction, workspace_id: UUID, automation_id: UUID, version: int, actor: Actor
 ) -> None:
     """A person has read this very version and agreed to it in another way."""
     there = await latest_consent(tx, workspace_id, automation_id)
     if there is not None and there.blocks(version):
-        await mark(tx, workspace_id, there, "agreed", member)
+        await mark(tx, workspace_id, there, "agreed", actor.id, via_of(actor))
+    else:
+        await keep_agreed(tx, workspace_id, automation_id, actor.id, via_of(actor))
 
 
 def consent_shown(one: Consent) -> dict[str, Any]:
@@ -319,6 +485,7 @@ async def _tell(tx: Transaction, workspace_id: UUID, made: Consent) -> None:
 
 
 _WHY: Final[Mapping[str, str]] = {
+    "create": "A program has made it.",
     "install": "It was installed from a recipe.",
     "upgrade": "An upgrade lets it do more than you have agreed to.",
     "import": "It was imported from a file.",

@@ -2,7 +2,8 @@
 
 A dataset that is refreshed every hour, a mailbox that is looked into: each is an ordinary
 automation, with a trigger, one step and the one grant that it needs. It is seen, paused and
-changed like any other. It is active at once, because a person has just asked for it.
+changed like any other. It is active at once when a person has just asked for it; what a program
+asked for waits until a person agrees.
 """
 
 from __future__ import annotations
@@ -18,10 +19,11 @@ from mainspring.contracts.plain_names import plain_name
 from mainspring.contracts.registry import Vocabulary
 from mainspring.definition.validate import validate
 from mainspring.workspace.automations import create, hold_names, ids_of, set_state
+from mainspring.workspace.consents import agree_or_ask
 from mainspring.workspace.states import archive
 
 if TYPE_CHECKING:
-    from mainspring.contracts.context import Transaction
+    from mainspring.contracts.context import Actor, Transaction
 
 _LONGEST_NAME: Final = 120
 _MOST_TRIED: Final = 1_000
@@ -41,7 +43,7 @@ class HouseAutomations:
         self,
         tx: Transaction,
         workspace_id: UUID,
-        owner: UUID,
+        actor: Actor,
         *,
         name: str,
         goal: str,
@@ -52,6 +54,7 @@ class HouseAutomations:
     ) -> UUID:
         """Saves and activates one that runs these steps by a schedule; answers its id.
 
+        One that a program asked for waits for a person first.
         Each step calls a capability with plain arguments, and is granted that and nothing more.
         A name that is taken gets a number. What the schedule or a step has wrong is ``Invalid``.
         """
@@ -77,8 +80,10 @@ class HouseAutomations:
             "metadata": {"tags": list(tags)},
         }
         report = await asyncio.to_thread(validate, document, self._words, self._limits)
-        saved = await create(tx, workspace_id, report.accepted(), report.grants, owner)
-        await set_state(tx, workspace_id, saved.automation_id, "active")
+        saved = await create(tx, workspace_id, report.accepted(), report.grants, actor.id)
+        asked = await agree_or_ask(tx, workspace_id, saved.automation_id, actor, report.traits)
+        if asked is None:
+            await set_state(tx, workspace_id, saved.automation_id, "active")
         return saved.automation_id
 
 

@@ -39,6 +39,7 @@ ANY: Final = Wanted()
 _COLUMNS = """
     SELECT a.id, a.name, d.document ->> 'goal' AS goal, a.state, a.paused_reason, a.version,
         a.failures, a.acknowledged_at, a.created_by, a.created_at, a.updated_at,
+        a.agreed_version, a.agreed_by, a.agreed_via,
         (SELECT min(t.next_due_at) FROM triggers t
          WHERE t.workspace_id = a.workspace_id AND t.automation_id = a.id) AS next_due_at,
         l.id AS run_id, l.status AS run_status, l.outcome AS run_outcome,
@@ -116,6 +117,7 @@ _BEFORE = "a.id < $4"
 _BEYOND = """({key}, a.id) {than} (
           SELECT {key}, a.id FROM automations a WHERE a.workspace_id = $1 AND a.id = $4)"""
 _ONE = f"""{_COLUMNS}, d.document, v.grants {_FROM} WHERE a.workspace_id = $1 AND a.id = $2"""
+_AGREED = ("agreed_version", "agreed_by", "agreed_via")
 _LAST_RUN = ("run_id", "run_status", "run_outcome", "run_reason", "run_at")
 
 
@@ -186,4 +188,6 @@ def _told(row: Any) -> dict[str, Any]:
     told = dict(row)
     last = {name.removeprefix("run_"): told.pop(name) for name in _LAST_RUN}
     told["last_run"] = None if last["id"] is None else last
+    agreed = {name.removeprefix("agreed_"): told.pop(name) for name in _AGREED}
+    told["agreed"] = None if agreed["version"] is None else agreed
     return told

@@ -71,7 +71,7 @@ async def _side(bench: Bench, post: Post, workspace_id: UUID, person: UUID) -> S
     house = replace(bench.house, workspace_id=workspace_id)
     report = validate(TELL, house.registry, house.limits)
     async with house.database.transaction() as tx:
-        made = await save(tx, workspace_id, report.accepted(), report.grants, person)
+        made = await save(tx, workspace_id, report.accepted(), report.grants, person, via="page")
     return Side(Bench(house, bench.outside), post, person, made.automation_id)
 
 

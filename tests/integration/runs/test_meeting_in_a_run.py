@@ -185,7 +185,7 @@ async def saved(bench: Bench, space: UUID, name: str) -> UUID:
     report = validate(queued, words, bench.house.limits)
     assert report.definition is not None
     async with bench.house.database.transaction() as tx:
-        made = await save(tx, space, report.definition, report.grants, FIRST_MEMBER)
+        made = await save(tx, space, report.definition, report.grants, FIRST_MEMBER, via="page")
     return made.automation_id
 
 

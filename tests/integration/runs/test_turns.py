@@ -23,7 +23,7 @@ async def _handed_in(bench: Bench, space: UUID, count: int) -> list[UUID]:
     report = validate(PLAN, await house.registry.of(space), house.limits)
     assert report.definition is not None
     async with house.database.transaction() as tx:
-        kept = await save(tx, space, report.definition, report.grants, FIRST_MEMBER)
+        kept = await save(tx, space, report.definition, report.grants, FIRST_MEMBER, via="page")
     asked = [Request(space, kept.automation_id) for _ in range(count)]
     return [made.run_id for made in await house.dispatcher.dispatch_all(asked)]
 

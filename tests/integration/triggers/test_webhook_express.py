@@ -116,7 +116,9 @@ async def test_a_version_that_is_being_saved_is_waited_for_and_wins(bench: Bench
     report = validate(other, house.registry, house.limits)
     assert report.definition is not None
     async with database.transaction() as tx:
-        await save(tx, house.workspace_id, report.definition, report.grants, FIRST_MEMBER)
+        await save(
+            tx, house.workspace_id, report.definition, report.grants, FIRST_MEMBER, via="page"
+        )
         taking = asyncio.create_task(_taken(bench, asked))
         async with asyncio.timeout(20):
             while not await database.fetchval(LOCK_WAITS) and not taking.done():

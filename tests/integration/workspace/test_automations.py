@@ -38,8 +38,9 @@ async def _create(bench: Bench, written: Mapping[str, Any]) -> Saved:
     report = _judged(bench, written)
     async with bench.house.database.transaction() as tx:
         return await create(
-            tx, bench.house.workspace_id, report.accepted(), report.grants, FIRST_MEMBER
-        )
+            tx, bench.house.workspace_id, report.accepted(), report.grants, FIRST_MEMBER,
+            via="page",
+        )  # fmt: skip
 
 
 async def _update(
@@ -49,7 +50,7 @@ async def _update(
     async with bench.house.database.transaction() as tx:
         return await update(
             tx, bench.house.workspace_id, automation_id, report.accepted(), report.grants,
-            FIRST_MEMBER, expected_version=expected,
+            FIRST_MEMBER, expected_version=expected, via="page",
         )  # fmt: skip
 
 

@@ -162,7 +162,7 @@ async def _check_boards_have_names(desk: Desk) -> None:
 
 
 async def _check_nothing_starts(desk: Desk, one: UUID, asked: dict[str, Any]) -> None:
-    """No person, no program, no trigger, not even a trial."""
+    """No person, no program and no trigger; it may be tried out."""
     bench, house = desk.bench, desk.bench.house
     with pytest.raises(Clash) as refused:
         await start(bench, one)
@@ -175,7 +175,9 @@ async def _check_nothing_starts(desk: Desk, one: UUID, asked: dict[str, Any]) ->
     with pytest.raises(Clash, match="agree first"):
         await house.dispatcher.dispatch(Request(house.workspace_id, one))
     with pytest.raises(Clash, match="agree first"):
-        await house.dispatcher.dispatch(Request(house.workspace_id, one, mode="dry_run"))
+        await house.dispatcher.dispatch(Request(house.workspace_id, one, mode="verify"))
+    # A trial changes and sends nothing.
+    await house.dispatcher.dispatch(Request(house.workspace_id, one, mode="dry_run"))
     # Putting it away and bringing it back is no way round.
     async with house.database.transaction() as tx:
         await archive(tx, house.workspace_id, one)
@@ -251,11 +253,12 @@ async def test_a_program_widens_nothing_silently_and_narrows_at_once(bench: Benc
         source="return 1;", tool_grants=[hosts], acknowledged_http_fetch_hosts=["a.example"],
         cost_cap_daily_usd=2,
     )  # fmt: skip
-    # A draft that was never active is nobody's yet: whoever activates it agrees to it.
+    # Whoever made it agreed to it as it was, also before it was ever active.
     drafted = await program.call(
         "update_automation", {"automation_id": one, "cost_cap_daily_usd": 3}
     )
-    assert "consent" not in drafted
+    assert says(drafted["consent"])[0] == "It may now spend 3 USD a day instead of 2."
+    await program.call("update_automation", {"automation_id": one, "cost_cap_daily_usd": 2})
     await desk.call("update_automation", {"automation_id": one, "state": "active"})
 
     less = await program.call(
@@ -310,7 +313,7 @@ async def _check_refusing(desk: Desk, one: str, consent: dict[str, Any]) -> None
     for who in (desk, client(desk)):
         held = await refusal(who, "update_automation", automation_id=one, state="active")
         assert held.code == "consent_refused"
-    with pytest.raises(Clash, match="agree first"):
+    with pytest.raises(Clash, match="has refused"):
         await desk.bench.house.dispatcher.dispatch(Request(desk.space, UUID(one)))
     stale = await refusal(desk, "answer_consent", **given, agree=True)
     assert stale.code == "consent_answered"

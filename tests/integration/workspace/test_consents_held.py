@@ -105,30 +105,33 @@ async def test_a_token_is_a_program_and_a_switch_is_a_change(bench: Bench) -> No
     async with served(bench.house) as api:
         place = f"/api/v1/automations/{one}"
         wide = watch("Over HTTP", "* * * * *")
-        put = (await api.client.put(place, json=wide)).json()
+        put = (await api.program.put(place, json=wide)).json()
         assert (put["state"], [a["says"] for a in put["consent"]["additions"]]) == (
             "paused", [OFTEN],
         )  # fmt: skip
         assert await asked(desk, one) == [OFTEN]
         # What was agreed to is back: nothing is asked, and what is wider waits again.
-        back = (await api.client.put(place, json=watch("Over HTTP"))).json()
+        back = (await api.program.put(place, json=watch("Over HTTP"))).json()
         assert (back["consent"], await asked(desk, one)) == (None, [])
         assert await why_not(program(desk), one) is None
-        rolled = (await api.client.post(f"{place}/rollback", json={"version": 2})).json()
+        rolled = (await api.program.post(f"{place}/rollback", json={"version": 2})).json()
         assert (rolled["state"], await asked(desk, one)) == ("paused", [OFTEN])
         assert rolled["consent"]["digest"]
 
         two = await agreed(bench, "Switched")
         trigger = f"/api/v1/automations/{two}/triggers/cron-1"
-        assert (await api.client.patch(trigger, json={"enabled": False})).status_code == 200
+        assert (await api.program.patch(trigger, json={"enabled": False})).status_code == 200
         assert (await desk.kept(two))["state"] == "active"
-        turned = (await api.client.patch(trigger, json={"enabled": True})).json()
+        turned = (await api.program.patch(trigger, json={"enabled": True})).json()
         assert (turned["armed_at"], await asked(desk, two)) == (None, [ONCE])
 
-        draft = (await api.client.post("/api/v1/automations", json=watch("Draft"))).json()
+        draft = (await api.program.post("/api/v1/automations", json=watch("Draft"))).json()
+        assert draft["consent"]["digest"]
         wider = watch("Draft", "* * * * *")
-        saved = (await api.client.put(f"/api/v1/automations/{draft['id']}", json=wider)).json()
-        assert (saved["consent"], await asked(desk, UUID(draft["id"]))) == (None, [])
+        saved = (await api.program.put(f"/api/v1/automations/{draft['id']}", json=wider)).json()
+        often = "It starts every minute (1,440 times a day)."
+        assert often in [one["says"] for one in saved["consent"]["additions"]]
+        assert often in await asked(desk, UUID(draft["id"]))
 
 
 async def test_what_was_agreed_to_counts_before_it_is_active_and_while_a_question_is_open(
@@ -240,16 +243,16 @@ async def test_a_program_that_reads_before_a_person_is_asked_needs_no_consent(
         await activate(tx, house.workspace_id, made, house.registry, house.limits)
     place = f"/api/v1/automations/{made}"
     async with served(house) as api:
-        put = await api.client.put(place, json=plan(look, ask, note))
+        put = await api.program.put(place, json=plan(look, ask, note))
         assert (put.status_code, put.json()["consent"]) == (200, None), put.text
         assert await asked(desk, made) == []
 
-        wider = await api.client.put(place, json=plan(look, note, ask))
+        wider = await api.program.put(place, json=plan(look, note, ask))
         says = [one["says"] for one in wider.json()["consent"]["additions"]]
         lost = "It now does note (inbox.post_notification) without the answer at the step ask."
         assert says == [lost]
         # What waits is asked anew whenever something changes, and still not about the look.
-        off = await api.client.patch(f"{place}/triggers/cron-1", json={"enabled": False})
+        off = await api.program.patch(f"{place}/triggers/cron-1", json={"enabled": False})
         assert off.status_code == 200, off.text
         assert await asked(desk, made) == [lost]
         named = {"automation_id": str(made), "name": "careful too"}

@@ -48,7 +48,7 @@ async def _create(bench: Bench, made: Mapping[str, Any], author: UUID = FIRST_ME
     report = _judged(bench, made)
     async with bench.house.database.transaction() as tx:
         space = bench.house.workspace_id
-        return await create(tx, space, report.accepted(), report.grants, author)
+        return await create(tx, space, report.accepted(), report.grants, author, via="page")
 
 
 async def _update(bench: Bench, saved: Saved, changed: Mapping[str, Any], author: UUID) -> Saved:
@@ -56,7 +56,7 @@ async def _update(bench: Bench, saved: Saved, changed: Mapping[str, Any], author
     async with bench.house.database.transaction() as tx:
         return await update(
             tx, bench.house.workspace_id, saved.automation_id, report.accepted(), report.grants,
-            author,
+            author, via="page",
         )  # fmt: skip
 
 

@@ -134,7 +134,9 @@ async def _kept(studio: Studio, ctx: CallContext, kept: Kept, report: Report) ->
     base = kept.base
     if base is None:
         await check_name_free(studio, ctx, definition.name, "propose_automation")
-        return await create(tx, space, definition, report.grants, ctx.actor.id)
+        saved = await create(tx, space, definition, report.grants, ctx.actor.id)
+        await settle(tx, space, saved.automation_id, saved.version, ctx.actor)
+        return saved
     await hold_all(tx, space, [base.automation_id])
     before = await schedules.waiting(tx, [(space, base.automation_id)])
     saved = await update(
@@ -142,7 +144,7 @@ async def _kept(studio: Studio, ctx: CallContext, kept: Kept, report: Report) ->
         expected_version=base.version, traits=report.traits,
     )  # fmt: skip
     # Whoever saves has read the whole of it, and agrees to what else was asked about it.
-    await settle(tx, space, base.automation_id, saved.version, ctx.actor.id)
+    await settle(tx, space, base.automation_id, saved.version, ctx.actor)
     await record_overtaken(tx, before, studio.limits)
     return saved
 

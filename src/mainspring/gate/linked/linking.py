@@ -220,7 +220,7 @@ async def _scheduled(
     return await automations.keep(
         ctx.tx,
         ctx.actor.workspace_id,
-        ctx.actor.id,
+        ctx.actor,
         name=f"Refresh {name} of {board.name}",
         goal=f"Keep the dataset {name} of the board {board.name} as {link.display_name} has it.",
         cron=given["refresh_cron"],

@@ -45,7 +45,10 @@ _RULE: Final[dict[str, Any]] = {
         "rule_id": _ID,
         "automation_id": _ID,
         "automation": {"type": "string"},
-        "version": {"type": "integer", "description": "Another version earns anew."},
+        "version": {
+            "type": "integer",
+            "description": "It holds for later versions too, while they send the same.",
+        },
         "capability": {"type": "string"},
         "pattern": {
             "type": "object",

@@ -10,6 +10,7 @@ from mainspring.contracts.capability import Capability
 from mainspring.contracts.errors import Clash, Denied, Missing, Problem
 from mainspring.contracts.ids import new_id
 from mainspring.contracts.roles import Role
+from mainspring.definition.authority_sends import outgoing_by
 from mainspring.gate.outside.quoted import quoted
 from mainspring.gate.standing.patterns import ENOUGH, earned, fits, hash_of
 from mainspring.store.audit import append_audit, entry_by
@@ -57,11 +58,17 @@ _PROPOSE = """
 """
 # Who accepted it is judged as they are now; who has left has no role.
 _ACTIVE = """
-    SELECT s.id, s.pattern, s.decided_by, m.role, a.created_by, v.author FROM standing_rules s
-    JOIN runs r ON r.workspace_id = s.workspace_id AND r.id = $4 AND r.version = s.version
+    SELECT s.id, s.pattern, s.decided_by, m.role, a.created_by, v.author, n.author AS author_now,
+        s.version <> r.version AS other_version, d.document AS then, e.document AS now
+    FROM standing_rules s
+    JOIN runs r ON r.workspace_id = s.workspace_id AND r.id = $4
     JOIN automations a ON a.workspace_id = s.workspace_id AND a.id = s.automation_id
     JOIN automation_versions v ON v.workspace_id = s.workspace_id
         AND v.automation_id = s.automation_id AND v.version = s.version
+    JOIN definitions d ON d.workspace_id = v.workspace_id AND d.hash = v.definition_hash
+    JOIN automation_versions n ON n.workspace_id = s.workspace_id
+        AND n.automation_id = s.automation_id AND n.version = r.version
+    JOIN definitions e ON e.workspace_id = n.workspace_id AND e.hash = n.definition_hash
     LEFT JOIN users u ON u.id = s.decided_by AND u.disabled_at IS NULL
     LEFT JOIN members m ON m.workspace_id = s.workspace_id AND m.user_id = u.id
     WHERE s.workspace_id = $1 AND s.automation_id = $2 AND s.capability = $3
@@ -73,8 +80,8 @@ _USED = """
     WHERE workspace_id = $1 AND id = $2 AND status = 'active' RETURNING id
 """
 _WITHDRAW = """
-    UPDATE standing_rules SET status = 'withdrawn', ended_at = now(), ended_reason = $5
-    WHERE workspace_id = $1 AND automation_id = $2 AND version = $3 AND capability = $4
+    UPDATE standing_rules SET status = 'withdrawn', ended_at = now(), ended_reason = $4
+    WHERE workspace_id = $1 AND automation_id = $2 AND capability = $3
       AND status IN ('proposed', 'active')
     RETURNING id, status
 """
@@ -145,7 +152,7 @@ async def unlearn(tx: Transaction, row: Mapping[str, Any], reason: str) -> int:
     """A draft was changed or rejected: what was earned for its like is gone; how many rules."""
     if row["automation_id"] is None:
         return 0
-    key = (row["workspace_id"], row["automation_id"], row["version"], row["capability"])
+    key = (row["workspace_id"], row["automation_id"], row["capability"])
     return len(await tx.fetch(_WITHDRAW, *key, reason))
 
 
@@ -163,7 +170,7 @@ async def lets_go(
     found = await tx.fetch(_ACTIVE, space, run.automation_id, capability.id, run.id)
     policy = await approval_policy(tx, space) if found else ApprovalPolicy()
     for rule in found:
-        if not fits(rule["pattern"], capability, arguments):
+        if not fits(rule["pattern"], capability, arguments) or not _covers(rule, capability.id):
             continue
         if rule["role"] is None:
             await tx.execute(_END, space, rule["id"], "accepter_left")
@@ -241,9 +248,16 @@ def refusal(
     return None
 
 
+def _covers(rule: Mapping[str, Any], capability: str) -> bool:
+    """Whether the run's version sends nothing with this capability that the rule's did not."""
+    if not rule["other_version"]:
+        return True
+    return outgoing_by(rule["now"], capability) <= outgoing_by(rule["then"], capability)
+
+
 def _authors(row: Mapping[str, Any]) -> set[UUID]:
     """Whoever made the automation, and whoever wrote this version of it."""
-    return {row["created_by"], row["author"]} - {None}
+    return {row["created_by"], row["author"], row.get("author_now")} - {None}
 
 
 async def _held(tx: Transaction, workspace_id: UUID, rule_id: UUID) -> dict[str, Any]:

@@ -26,7 +26,13 @@ from mainspring.workspace.automations import (
     hold_names,
     update,
 )
-from mainspring.workspace.consents import Agreed, additions_to, agreed_authority, ask_consent
+from mainspring.workspace.consents import (
+    Agreed,
+    additions_to,
+    agreed_authority,
+    ask_consent,
+    cover,
+)
 from mainspring.workspace.overview import read_automation
 from mainspring.workspace.states import archive, restore
 
@@ -100,6 +106,8 @@ class AutomationKind:
             await ask_consent(
                 tx, space, entity_id, saved.version, "upgrade", asked, ctx.actor, agreed=agreed
             )
+        else:
+            await cover(tx, space, entity_id)
         await record_overtaken(tx, before, self._limits)
         return await self._made(ctx, entity_id, report, asked, saved)
 
@@ -152,6 +160,7 @@ class AutomationKind:
             ctx.tx, space, entity_id, report.accepted(), report.grants, ctx.actor.id,
             archived=True, traits=report.traits,
         )  # fmt: skip
+        await cover(ctx.tx, space, entity_id)
 
     async def _made(
         self, ctx: CallContext, entity_id: UUID, report: Report, asked: tuple[Addition, ...],

@@ -15,7 +15,7 @@ from mainspring.surfaces.cli.columns import columns, moment, short_id
 from mainspring.surfaces.cli.documents import check_text, read_definition_file
 from mainspring.surfaces.cli.elsewhere import judge_without_house
 from mainspring.surfaces.cli.finding import find_automation, find_in_use, find_name
-from mainspring.surfaces.cli.local import Deed, local
+from mainspring.surfaces.cli.local import Deed, local, local_owner
 from mainspring.surfaces.cli.presence import fire_url
 from mainspring.surfaces.cli.screen import Screen, one_line
 from mainspring.surfaces.cli.summary import described, grant_lines, step_counts, warning_lines
@@ -24,6 +24,7 @@ from mainspring.surfaces.pricing import price_of
 from mainspring.triggers.changing import change
 from mainspring.workspace.audit import is_idle, tell_saved
 from mainspring.workspace.automations import FIRST_MEMBER, Saved, State, save, update
+from mainspring.workspace.consents import agree_or_ask, change_by
 from mainspring.workspace.judging_here import judge_here, words_for
 from mainspring.workspace.overview import list_automations, read_automation
 from mainspring.workspace.switches import read_triggers
@@ -95,10 +96,16 @@ async def _stored(
     deed = Deed("create_automation" if there is None else "update_automation")
 
     async def work(tx: Transaction) -> Saved:
+        space, owner = rooms.workspace_id, local_owner(rooms)
         if there is None:
-            saved = await save(tx, rooms.workspace_id, *kept, report.traits)
+            saved = await save(tx, space, *kept, report.traits)
+            await agree_or_ask(tx, space, saved.automation_id, owner, report.traits)
         else:
-            saved = await update(tx, rooms.workspace_id, there, *kept, traits=report.traits)
+
+            async def put() -> Saved:
+                return await update(tx, space, there, *kept, traits=report.traits)
+
+            saved, _ = await change_by(tx, space, there, owner, put, report.traits)
         deed.subject, deed.detail = saved.automation_id, tell_saved(saved, definition.name)
         deed.idle = is_idle(saved)
         return saved

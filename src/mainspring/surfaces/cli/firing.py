@@ -67,7 +67,7 @@ async def replay_run(
         run_id = await find(rooms, text)
         made = await replay(
             local(rooms), rooms.dispatcher, limits, rooms.workspace_id, run_id,
-            version=version, inputs=inputs, asked_by=local_owner(rooms).id,
+            version=version, inputs=inputs, by=local_owner(rooms),
         )  # fmt: skip
         told = {**_of_run(made), "version": version}
         await local(rooms, Deed("replay_run", run_id, told)).note()

@@ -32,7 +32,10 @@ class Deed:
 
 def local_owner(rooms: Rooms) -> Actor:
     """Whoever gives commands on this machine."""
-    return Actor(rooms.workspace_id, "member", FIRST_MEMBER, role=Role.OWNER, administrator=True)
+    return Actor(
+        rooms.workspace_id, "member", FIRST_MEMBER, role=Role.OWNER, administrator=True,
+        at_terminal=True,
+    )  # fmt: skip
 
 
 def local(rooms: Rooms, deed: Deed | None = None) -> Walled:

@@ -23,7 +23,7 @@ from mainspring.surfaces.cli.closing import closing_lines, failed_row, version_i
 from mainspring.surfaces.cli.documents import read_definition_file, read_inputs
 from mainspring.surfaces.cli.elsewhere import judge_without_house
 from mainspring.surfaces.cli.follow import Follower
-from mainspring.surfaces.cli.local import Deed, local
+from mainspring.surfaces.cli.local import Deed, local, local_owner
 from mainspring.surfaces.cli.reading import find
 from mainspring.surfaces.cli.replacing import Handed, save_to_run
 from mainspring.surfaces.cli.screen import one_line
@@ -33,6 +33,7 @@ from mainspring.surfaces.cli.timeline import Line, paint
 from mainspring.surfaces.cli.words import count, hint
 from mainspring.workspace.audit import is_idle, tell_saved
 from mainspring.workspace.automations import FIRST_MEMBER, FIRST_WORKSPACE
+from mainspring.workspace.consents import agree_or_ask
 from mainspring.workspace.judging_here import judge_here, words_for
 
 if TYPE_CHECKING:
@@ -128,6 +129,9 @@ async def _saved(rooms: Rooms, wanted: Wanted, handed: Handed) -> Saved:
     async with local(rooms, deed).transaction() as tx:
         saved = await save_to_run(
             tx, rooms.workspace_id, wanted.definition, wanted.report.grants, handed
+        )
+        await agree_or_ask(
+            tx, rooms.workspace_id, saved.automation_id, local_owner(rooms), wanted.report.traits
         )
         deed.subject = saved.automation_id
         deed.detail = tell_saved(saved, wanted.definition.name)

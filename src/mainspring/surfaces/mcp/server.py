@@ -68,7 +68,7 @@ class Tools:
     """Answers the two methods about tools, in the words of any version."""
 
     def __init__(self, rooms: Rooms) -> None:
-        self._toolbox = Toolbox(rooms.gate, _spelled)
+        self._toolbox = Toolbox(rooms.gate, _spelled, rooms.settings.address)
         self._stamp = {SERVER_INFO_META_KEY: {"name": NAME, "title": TITLE, "version": __version__}}
 
     async def answer(

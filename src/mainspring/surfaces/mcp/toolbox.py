@@ -12,7 +12,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from mainspring.contracts.errors import Finding, Invalid, Missing, Problem
+from mainspring.contracts.errors import ConsentNeeded, Finding, Invalid, Missing, Problem
 from mainspring.definition.tool_names import aliases
 from mainspring.surfaces.mcp.results import failure_of, result_of
 from mainspring.surfaces.mcp.tool import PAGE, describe, wraps
@@ -30,7 +30,8 @@ Spelling = Callable[[str, dict[str, Any]], dict[str, Any]]
 class Toolbox:
     """Lists and calls, for any caller and any version of the protocol."""
 
-    def __init__(self, gate: Gate, spell: Spelling) -> None:
+    def __init__(self, gate: Gate, spell: Spelling, address: str = "") -> None:
+        self._address = address
         self._gate = gate
         self._spell = spell
         self._made: dict[tuple[str, str], tuple[Capability, dict[str, Any]]] = {}
@@ -71,6 +72,8 @@ class Toolbox:
         except Problem as problem:
             if found is None or not visitor.sees(found):
                 raise unknown_tool(name) from None
+            if isinstance(problem, ConsentNeeded):
+                problem.locate(self._address)
             return failure_of(problem, structured=structured)
         # A tool that has come only while it was called is asked for anew.
         found = found or await self._gate.find(space, capability)

@@ -113,6 +113,7 @@ def build_api(
     )
     app.state.limits = rooms.limits
     app.state.home = rooms.settings.home
+    app.state.address = rooms.settings.address
     app.state.closing = asyncio.Event()
     app.state.requests = RequestTally()
     for made in (*routers, _description(app)):

@@ -75,6 +75,16 @@ class LastRun(_Shape):
     at: datetime = Field(description="When it ended, else began, else was recorded.")
 
 
+class AgreedShape(_Shape):
+    """What a person's agreement covers."""
+
+    version: int
+    by: UUID | None = Field(description="The member who agreed.")
+    via: Literal["page", "terminal", "token", "upgrade"] = Field(
+        description="upgrade: it was at work before agreement was recorded; look it through."
+    )
+
+
 class AutomationSummary(_Shape):
     """An automation in a list."""
 
@@ -86,6 +96,9 @@ class AutomationSummary(_Shape):
         description="Why it is paused when nobody asked for it: 'failures'."
     )
     version: int = Field(description="The version in force.")
+    agreed: AgreedShape | None = Field(
+        description="What a person has agreed to; null: nobody has, and it starts nothing."
+    )
     failures: int = Field(description="Its latest runs by triggers that failed in a row.")
     acknowledged_at: datetime | None
     created_by: UUID

@@ -43,6 +43,28 @@ PROBLEM: Final = {
         "suggestion": {"type": "string"},
         "retry_after": {"type": "number", "description": "Seconds after which to try again."},
         "errors": {"type": "array", "items": {"$ref": "#/components/schemas/Finding"}},
+        "consent": {
+            "type": "object",
+            "description": "With consent_needed: what a person has to agree to, and where.",
+            "required": ["consent_id", "digest", "additions", "url"],
+            "properties": {
+                "consent_id": {"type": ["string", "null"], "format": "uuid"},
+                "digest": {"type": ["string", "null"]},
+                "additions": {
+                    "type": "array",
+                    "items": {
+                        "type": "object",
+                        "required": ["kind", "pointer", "says"],
+                        "properties": {
+                            "kind": {"type": "string"},
+                            "pointer": {"type": "string"},
+                            "says": {"type": "string"},
+                        },
+                    },
+                },
+                "url": {"type": "string", "description": "The page where a person answers."},
+            },
+        },
     },
 }
 _DESCRIPTION: Final = (

@@ -18,7 +18,15 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 from starlette.routing import Route
 
-from mainspring.contracts.errors import KINDS, Fault, Invalid, Missing, Problem, storage_full
+from mainspring.contracts.errors import (
+    KINDS,
+    ConsentNeeded,
+    Fault,
+    Invalid,
+    Missing,
+    Problem,
+    storage_full,
+)
 from mainspring.definition.pointers import under
 from mainspring.store.outage import UNAVAILABLE, is_storage_full
 from mainspring.store.storage import has_no_room
@@ -57,6 +65,8 @@ def problem_answer(problem: Problem, scope: Scope, status: int | None = None) ->
     if problem.code in _AWAY and _is_out_of_space(scope):
         # Postgres ends when it cannot write its log, and starts again once it can.
         problem = storage_full()
+    if isinstance(problem, ConsentNeeded):
+        problem.locate(getattr(getattr(scope.get("app"), "state", None), "address", ""))
     shown = {**problem.as_dict(), "instance": scope.get("path", "")}
     headers = {}
     if status is not None:

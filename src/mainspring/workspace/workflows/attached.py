@@ -20,13 +20,14 @@ from mainspring.contracts.plain_names import plain_name
 from mainspring.definition.validate import validate
 from mainspring.workspace import schedules
 from mainspring.workspace.automations import create, hold_all, hold_names, ids_of
+from mainspring.workspace.consents import agree_or_ask
 from mainspring.workspace.schedules import Waiting
 from mainspring.workspace.states import activate, archive, pause
 from mainspring.workspace.workflows.judging import refuse
 from mainspring.workspace.workflows.templates import document_of
 
 if TYPE_CHECKING:
-    from mainspring.contracts.context import Transaction
+    from mainspring.contracts.context import Actor, Transaction
     from mainspring.contracts.limits import Limits
     from mainspring.contracts.registry import Vocabulary
     from mainspring.workspace.workflows.keeping import Workflow
@@ -113,7 +114,7 @@ async def tied(tx: Transaction, workspace_id: UUID, workflow_id: UUID) -> list[A
 
 
 async def make_from_templates(
-    tx: Transaction, house: Around, workspace_id: UUID, owner: UUID, workflow: Workflow,
+    tx: Transaction, house: Around, workspace_id: UUID, actor: Actor, workflow: Workflow,
     templates: Sequence[str], timezone: str,
 ) -> None:  # fmt: skip
     """Saves an automation for each template, paused; it goes with the workflow.
@@ -134,7 +135,8 @@ async def make_from_templates(
         spoken = await house.words.words(workspace_id, document)
         report = await asyncio.to_thread(validate, document, spoken, house.limits)
         refuse([_about_zone(one) for one in report.findings], "bad_schedule")
-        saved = await create(tx, workspace_id, report.accepted(), report.grants, owner)
+        saved = await create(tx, workspace_id, report.accepted(), report.grants, actor.id)
+        await agree_or_ask(tx, workspace_id, saved.automation_id, actor, report.traits)
         await tx.execute(_TIE, workspace_id, workflow.id, saved.automation_id, template, True)
 
 

