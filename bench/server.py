@@ -15,9 +15,10 @@ import sys
 import tempfile
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -41,8 +42,8 @@ class Server:
         return (self.home / "owner.token").read_text().strip()
 
     def call(self, method: str, path: str, body: Any = None) -> Any:
-        """One request as the owner."""
-        headers = {"Authorization": f"Bearer {self.token}"}
+        """One request as the owner in their browser, who agrees to what they make."""
+        headers = dict(_signed_in(self.home))
         if body is not None:
             headers["Content-Type"] = "application/json"
         request = urllib.request.Request(
@@ -52,6 +53,13 @@ class Server:
         with urllib.request.urlopen(request, timeout=60) as answer:
             text = answer.read()
         return json.loads(text) if text else None
+
+
+@cache
+def _signed_in(home: Path) -> Mapping[str, str]:
+    from tests.kit.signed_in import owner_of_now
+
+    return owner_of_now(home)
 
 
 @contextmanager

@@ -17,6 +17,7 @@ import httpx2
 from mainspring.contracts.roles import Role
 from mainspring.runs.rows import FINAL
 from mainspring.wiring import House
+from tests.kit.api import owner_session
 from tests.kit.neighbours import add_person
 
 ROOT: Final = "/api/v1"
@@ -83,7 +84,8 @@ class Owner:
 async def live(house: House, address: str, token: str) -> None:
     """One of everything, once more each time that it is called."""
     mark = secrets.token_hex(2)
-    known = {"Authorization": f"Bearer {token}"}
+    del token
+    known = await owner_session(house)
     async with httpx2.AsyncClient(
         base_url=address, headers=known, timeout=_PATIENCE, verify=False
     ) as client:

@@ -14,7 +14,7 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import IO, Any
 
@@ -44,6 +44,29 @@ class Sent:
     id: str | None
 
 
+class _Browser(httpx2.Auth):
+    """Signs the owner in with the first request, and sends what their browser would send."""
+
+    def __init__(self, server: Started) -> None:
+        self._server = server
+        self._headers: dict[str, str] = {}
+
+    def sync_auth_flow(
+        self, request: httpx2.Request
+    ) -> Generator[httpx2.Request, httpx2.Response, None]:
+        if not self._headers:
+            link = self._server.mainspring("sign-in", "--json").json["link"]
+            with httpx2.Client(base_url=self._server.address + PREFIX) as client:
+                answer = client.post("/session/link", json={"token": str(link).partition("#")[2]})
+                assert answer.status_code == 200, answer.text
+                cookies = "; ".join(f"{name}={value}" for name, value in client.cookies.items())
+                csrf = answer.json()["csrf_token"]
+            self._headers = {"Cookie": cookies, "X-CSRF-Token": csrf}
+        for name, value in self._headers.items():
+            request.headers.setdefault(name, value)
+        yield request
+
+
 class Started:
     """A server that is up."""
 
@@ -59,10 +82,15 @@ class Started:
             raise AssertionError(f"{error}; the log says:\n{self.log}") from None
         self.address = str(self.ready["address"])
         token = (mainspring.home / "owner.token").read_text().strip()
-        self.owner = httpx2.Client(
+        # The owner's token: a program.
+        self.program = httpx2.Client(
             base_url=self.address + PREFIX,
             headers={"Authorization": f"Bearer {token}"},
             timeout=PATIENCE,
+        )
+        # The owner with a browser: a person.
+        self.owner = httpx2.Client(
+            base_url=self.address + PREFIX, auth=_Browser(self), timeout=PATIENCE
         )
         self.stranger = httpx2.Client(base_url=self.address + PREFIX, timeout=PATIENCE)
 
@@ -74,7 +102,7 @@ class Started:
     # --- asking
 
     def get(self, path: str, **query: Any) -> Any:
-        """What the owner reads there."""
+        """What the owner reads there, in their browser."""
         return _good(self.owner.get(path, params=query), 200)
 
     def post(self, path: str, body: Any = None, status: int = 200) -> Any:
@@ -115,6 +143,13 @@ class Started:
         if active:
             self.post(f"/automations/{made}/activate")
         return made
+
+    def agree(self, automation_id: str) -> None:
+        """A person agrees to all that waits for them about an automation."""
+        waiting = self.get("/consents", automation_id=automation_id)["consents"]
+        for one in waiting:
+            answer = {"digest": one["digest"], "agree": True}
+            self.post(f"/consents/{one['consent_id']}/answer", answer)
 
     def run(self, automation_id: str, **inputs: Any) -> str:
         """Runs it now, as a person would."""
@@ -185,6 +220,7 @@ class Started:
 
     def close(self) -> None:
         self.owner.close()
+        self.program.close()
         self.stranger.close()
 
 

@@ -132,7 +132,9 @@ class Follower:
         self.dry = await _call(self.client, step["call"]["tool"], **asked)
 
 
-async def _followed(client: Client) -> tuple[Follower, list[Json], list[Json], Json]:
+async def _followed(
+    server: Started, client: Client
+) -> tuple[Follower, list[Json], list[Json], Json]:
     for number in range(3):
         await _call(
             client, "create_page", type="note", title=f"Invoice {number}", body="An invoice."
@@ -145,6 +147,8 @@ async def _followed(client: Client) -> tuple[Follower, list[Json], list[Json], J
     await follower.follow()
     assert "dedupe" in follower.person.asked
     one = follower.saved["automation_id"]
+    # What the client wrote waits for a person.
+    await asyncio.to_thread(server.agree, one)
     runs = [
         await _call(client, "run_automation_once", automation_id=one, dry_run=False)
         for _ in range(2)
@@ -161,7 +165,7 @@ def test_a_playbook_leads_to_a_paused_automation_that_passes_its_smoke_test(
 
     async def tour() -> tuple[Follower, list[Json], list[Json], Json]:
         async with connected(server.address, token) as client:
-            return await _followed(client)
+            return await _followed(server, client)
 
     follower, (first, second), rows, active = asyncio.run(tour())
 

@@ -261,6 +261,8 @@ class Caller:
         return await self.run(saved["automation_id"])
 
     async def run(self, automation_id: str, *, dry_run: bool = False) -> Json:
+        # What a client wrote waits for a person.
+        await asyncio.to_thread(self.place.server.agree, automation_id)
         run = await self("run_automation_once", automation_id=automation_id, dry_run=dry_run)
         assert (run["status"], run["exit_code"]) == ("succeeded", 0), run
         return run

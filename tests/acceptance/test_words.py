@@ -114,7 +114,7 @@ def saved(server: Started, made: Json) -> str:
     """A person saves what was read; a client with a token cannot."""
     path = f"/proposals/{made['proposal_id']}/save"
     body = {"digest": made["digest"]}
-    assert problem(server.owner.post(path, json=body), 403)["code"] == "person_needed"
+    assert problem(server.program.post(path, json=body), 403)["code"] == "person_needed"
     words = ("proposals", "save", made["proposal_id"], "--digest", made["digest"], "--json")
     done = server.mainspring(*words)
     assert done.code == 0, done.said

@@ -20,6 +20,7 @@ from mainspring.store.embedded import dsn_at
 from mainspring.store.ownership import read_owner
 from tests.kit.postgres import open_folder
 from tests.kit.processes import ROOT
+from tests.kit.signed_in import owner_of
 
 _PATIENCE = 300.0
 
@@ -37,7 +38,8 @@ class Standing:
         """One request as the owner, which has to succeed."""
         more = {} if body is None else {"json": body}
         token = (self.home / "owner.token").read_text().strip()
-        headers = {"Authorization": f"Bearer {token}", **headers}
+        if "Cookie" not in headers:
+            headers = {"Authorization": f"Bearer {token}", **headers}
         answer = await self.client.request(method, f"/api/v1{path}", headers=headers, **more)
         assert answer.is_success, f"{method} {path}: {answer.status_code} {answer.text[:300]}"
         return answer.json() if answer.content else None
@@ -54,6 +56,7 @@ class Standing:
 
     async def hooked(self, name: str, **headers: str) -> tuple[str, str]:
         """An active automation with a webhook: its id, and the token for it."""
+        headers = headers or await owner_of(self.home)
         made = await self.call("POST", "/automations", hooked_document(name), **headers)
         await self.call("POST", f"/automations/{made['id']}/activate", **headers)
         path = f"/automations/{made['id']}/triggers/hook/token"

@@ -10,6 +10,7 @@ from typing import Any
 
 from tests.chaos.check import Asked, Figure, Verdict, exactly, told
 from tests.chaos.standing import Standing, standing
+from tests.kit.signed_in import owner_of
 
 _SCHEDULED: dict[str, Any] = {
     "schema_version": "1.1",
@@ -26,8 +27,9 @@ async def watchdog(asked: Asked) -> Verdict:
     """R20."""
     figures: list[Figure] = []
     async with standing() as server:
-        made = await server.call("POST", "/automations", _SCHEDULED)
-        await server.call("POST", f"/automations/{made['id']}/activate")
+        person = await owner_of(server.home)
+        made = await server.call("POST", "/automations", _SCHEDULED, **person)
+        await server.call("POST", f"/automations/{made['id']}/activate", **person)
         await _until(server, 200, 240)
         scheduler = next(pid for name, pid in server.parts.items() if "scheduler" in name)
         for _ in range(asked.of(1, 3)):

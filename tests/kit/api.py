@@ -24,10 +24,10 @@ from mainspring.surfaces.rest.serve import serve
 from mainspring.surfaces.rooms import Rooms
 from mainspring.wiring import House, rooms_of
 from mainspring.workspace.automations import FIRST_MEMBER
-from mainspring.workspace.people.sessions import csrf_token, start_session
 from mainspring.workspace.tokens import ensure_owner_token
 from tests.kit.house import Bench
 from tests.kit.kept_app import kept_app
+from tests.kit.signed_in import session_headers
 
 PATIENCE = 30.0
 
@@ -120,10 +120,9 @@ class OwnerSession(httpx2.Auth):
 
 async def owner_session(house: House) -> dict[str, str]:
     """The headers that a browser sends whose owner has signed in."""
-    async with house.database.transaction() as tx:
-        _, plain = await start_session(tx, FIRST_MEMBER, house.workspace_id, "a test")
     name = Browsers(house.settings.address).name
-    return {"Cookie": f"{name}={plain}", "X-CSRF-Token": csrf_token(plain)}
+    async with house.database.transaction() as tx:
+        return await session_headers(tx, FIRST_MEMBER, house.workspace_id, name)
 
 
 @pytest_asyncio.fixture

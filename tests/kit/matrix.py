@@ -40,6 +40,7 @@ from tests.kit.neighbours import (
     furnish,
     walled_tables,
 )
+from tests.kit.signed_in import session_headers
 
 ROOT: Final = "/api/v1"
 AN_ID: Final = "01900000-0000-7000-8000-0000000000ff"
@@ -241,7 +242,8 @@ async def _working(house: House) -> AsyncIterator[None]:
 
 async def _live(api: Api, owner: Person) -> None:
     """An automation with triggers, versions and a run, an event and its type, a message."""
-    known = {"Authorization": f"Bearer {owner.token}"}
+    async with api.house.database.transaction() as tx:
+        known = await session_headers(tx, owner.id, owner.workspace_id)
     # The last characters differ, so that nothing next door is called the same.
     mark = secrets.token_hex(3)
     async with httpx2.AsyncClient(base_url=api.address + ROOT, headers=known) as client:

@@ -27,7 +27,12 @@ from mainspring.contracts.registry import Vocabulary
 from mainspring.contracts.roles import Permission
 from mainspring.workspace import consent_schemas as schemas
 from mainspring.workspace.automations import hold
-from mainspring.workspace.consent_rows import Consent, find_consent, kept_consents
+from mainspring.workspace.consent_rows import (
+    Consent,
+    agreed_by_upgrade,
+    find_consent,
+    kept_consents,
+)
 from mainspring.workspace.consents import answer, consent_shown, may_agree, via_of
 from mainspring.workspace.states import activate
 
@@ -67,9 +72,10 @@ def consent_capabilities(
         capability_of(
             "list_consents",
             "List what waits for consent",
-            "An automation that came from a file or a recipe, or that a program has changed, is "
-            "paused until a person agrees to each thing that it may do beyond what was agreed to. "
-            "Tools from outside that have changed are asked about in the same way.",
+            "An automation that a program, a file or a recipe has made or changed is paused until "
+            "a person agrees to each thing that it may do beyond what was agreed to. Tools from "
+            "outside that have changed are asked about in the same way. What was at work before "
+            "agreement was recorded is listed for review, and goes on as it is.",
             schemas.LIST, schemas.LISTED, counter.list_all, _READS,
         ),
         capability_of(
@@ -107,7 +113,11 @@ class _Counter:
         found = [consent_shown(one) for one in kept]
         if about is None and status in ("waiting", "any"):
             found += await self.tools.waiting(ctx)
-        return {"consents": found}
+        upgraded = await agreed_by_upgrade(
+            ctx.tx, ctx.actor.workspace_id, None if about is None else UUID(about),
+            given.get("limit", schemas.USUAL),
+        )  # fmt: skip
+        return {"consents": found, "agreed_by_upgrade": upgraded}
 
     async def show(self, ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
         wanted = UUID(given["consent_id"])

@@ -66,6 +66,12 @@ _LIST = f"""
         AND a.state <> 'archived'
     ORDER BY c.id DESC LIMIT $4
 """
+_BY_UPGRADE = """
+    SELECT id, name, agreed_version AS version FROM automations
+    WHERE workspace_id = $1 AND agreed_via = 'upgrade' AND state <> 'archived'
+        AND ($2::uuid IS NULL OR id = $2)
+    ORDER BY id DESC LIMIT $3
+"""
 _OVERTAKE = """
     UPDATE consents SET status = 'overtaken', answered_at = now()
     WHERE workspace_id = $1 AND automation_id = $2 AND status = 'waiting'
@@ -158,6 +164,17 @@ async def kept_consents(
     """The newest first; without those of archived automations."""
     rows = await tx.fetch(_LIST, workspace_id, status, automation_id, most)
     return [_read(row) for row in rows]
+
+
+async def agreed_by_upgrade(
+    tx: Transaction, workspace_id: UUID, automation_id: UUID | None, most: int
+) -> list[dict[str, Any]]:
+    """What was at work before agreement was recorded, and nobody has looked at since."""
+    rows = await tx.fetch(_BY_UPGRADE, workspace_id, automation_id, most)
+    return [
+        {"automation_id": str(row["id"]), "name": row["name"], "version": row["version"]}
+        for row in rows
+    ]
 
 
 async def keep_waiting(

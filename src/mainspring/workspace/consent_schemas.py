@@ -107,7 +107,23 @@ LIST: Final = _asked(
     ({"limit": 0}, "at least one"),
 )
 LISTED: Final = _asked(
-    {"consents": {"type": "array", "items": _CONSENT}},
+    {
+        "consents": {"type": "array", "items": _CONSENT},
+        "agreed_by_upgrade": {
+            "description": "At work before agreement was recorded; for a person to look at.",
+            "type": "array",
+            "items": {
+                "type": "object",
+                "additionalProperties": False,
+                "required": ["automation_id", "name", "version"],
+                "properties": {
+                    "automation_id": _ID,
+                    "name": {"type": "string"},
+                    "version": {"type": "integer"},
+                },
+            },
+        },
+    },
     ["consents"],
     [{"consents": [_SOME_CONSENT]}],
     ({}, "also none is a list"),

@@ -96,7 +96,7 @@ def verdict(answer: httpx2.Response) -> tuple[int, str]:
 
 def test_a_body_that_cannot_be_read_is_refused_at_every_door(server: Started, kept: str) -> None:
     token = server.token(kept, "hook")
-    owner = str(server.owner.headers["Authorization"])
+    owner = str(server.program.headers["Authorization"])
     doors = {
         "/automations": owner,
         f"/automations/{kept}/run": owner,

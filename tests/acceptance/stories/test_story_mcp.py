@@ -59,7 +59,7 @@ def _capability(tool: Tool) -> str:
 
 
 def _over_rest(server: Started, name: str, arguments: Json) -> tuple[bool, Json]:
-    answer = server.owner.post(f"/capabilities/{name}", json=arguments)
+    answer = server.program.post(f"/capabilities/{name}", json=arguments)
     told: Json = answer.json()
     told.pop("instance", None)
     return answer.status_code == 200, told

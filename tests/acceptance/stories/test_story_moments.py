@@ -129,7 +129,7 @@ def test_whoever_has_not_the_token_learns_nothing(server: Started) -> None:
     made, neighbour = server.save(hooked("Webhook, guarded")), server.save(hooked("Neighbour"))
     old, theirs = server.token(made, "push"), server.token(neighbour, "push")
     token = server.token(made, "push")
-    owner = server.owner.headers["Authorization"].removeprefix("Bearer ")
+    owner = server.program.headers["Authorization"].removeprefix("Bearer ")
     missing = server.stranger.post(f"/automations/{made}/fire", json={})
     nobody = "00000000-0000-7000-8000-000000000000"
 

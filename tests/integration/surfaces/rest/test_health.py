@@ -171,7 +171,7 @@ async def test_metrics_say_how_long_runs_and_steps_took_and_what_was_spent(
 
 async def test_mcp_requests_are_counted_by_their_route(api: Api) -> None:
     ping = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
-    assert (await api.client.post("/mcp", json=ping)).status_code == 200
+    assert (await api.program.post("/mcp", json=ping)).status_code == 200
     assert (await api.stranger.post("/mcp", json=ping)).status_code == 401
 
     found = read_metrics((await api.client.get("/api/v1/metrics")).text)

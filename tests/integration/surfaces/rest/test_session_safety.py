@@ -145,7 +145,7 @@ async def test_a_page_changes_and_reads_only_the_workspace_that_it_shows(people:
         for headers in ({}, {"X-Workspace": made}):
             assert (await owner.ask("GET", "/automations", headers=headers)).status_code == 200
         # A token has one workspace, whatever a program says beside it.
-        beside = await people.client.get(f"{ROOT}/automations", headers={"X-Workspace": made})
+        beside = await people.program.get(f"{ROOT}/automations", headers={"X-Workspace": made})
         assert beside.status_code == 200
         back = {"workspace_id": first}
         returned = await owner.ask("POST", "/session/workspace", json=back, headers=shows)
@@ -294,7 +294,7 @@ async def test_a_token_cannot_stand_in_for_a_browser(people: Api) -> None:
         ("DELETE", f"/sessions/{AN_ID}", None),
         ("POST", "/session/workspace", {"workspace_id": AN_ID}),
     ]:
-        answer = await people.client.request(method, ROOT + path, json=sent)
+        answer = await people.program.request(method, ROOT + path, json=sent)
         assert answer.status_code == 409, path
         assert answer.json()["code"] == "needs_session"
 

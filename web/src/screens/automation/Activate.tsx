@@ -22,6 +22,7 @@ import type { Detail } from "./words";
 
 const MOST_FLAGS = 5;
 const ORIGINS: Record<string, string> = {
+  create: "A program has made it.",
   install: "It was installed from a recipe.",
   upgrade: "An upgrade lets it do more than was agreed to.",
   import: "It was imported from a file.",
@@ -103,14 +104,11 @@ async function start(automation: Detail, consent: Consent | null): Promise<strin
       } as Problem["told"],
     );
   }
-  if (consent) {
-    // Just what was shown is agreed to: anything else by now is refused, and nothing starts.
-    await client.POST("/api/v1/consents/{consent_id}/answer", {
-      params: { path: { consent_id: consent.consent_id } },
-      body: { digest: consent.digest, agree: true, activate: false },
-    });
-  }
-  const { data } = await client.POST("/api/v1/automations/{automation_id}/activate", { params });
+  // Just what was shown is agreed to: anything else by now is refused, and nothing starts.
+  const { data } = await client.POST("/api/v1/automations/{automation_id}/activate", {
+    params,
+    body: consent ? { digest: consent.digest } : {},
+  });
   return ["It is active.", ...data!.warnings.map((one) => one.detail)].join(" ");
 }
 

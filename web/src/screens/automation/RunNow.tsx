@@ -1,6 +1,6 @@
 // Running an automation by hand. A dry run is what is offered first; for real is agreed to once more.
 
-import { Button, Checkbox, Group, Modal, Radio, Stack, Title } from "@mantine/core";
+import { Alert, Button, Checkbox, Group, List, Modal, Radio, Stack, Title } from "@mantine/core";
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { client } from "../../api/client";
@@ -80,6 +80,10 @@ function Body({ automation, close }: { automation: Detail; close: () => void }) 
   const [inputs, setInputs] = useState<unknown>(() => usualInputs(definition));
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState<unknown>(null);
+  // A program wrote it: what a person has to agree to is shown, and sent along by its digest.
+  const asked = problem instanceof Problem && problem.code === "consent_needed"
+    ? problem.told?.consent ?? null
+    : null;
   const start = async () => {
     setBusy(true);
     setProblem(null);
@@ -89,6 +93,7 @@ function Body({ automation, close }: { automation: Detail; close: () => void }) 
         body: {
           dry_run: mode === "dry_run",
           verify_mode: mode === "verify",
+          ...(asked?.digest && mode !== "dry_run" ? { digest: asked.digest } : {}),
           ...(takesInputs(definition) ? { inputs: inputs as Record<string, unknown> } : {}),
         },
       });
@@ -139,11 +144,22 @@ function Body({ automation, close }: { automation: Detail; close: () => void }) 
             />
           )
           : null}
-        {problem ? <ProblemNote problem={problem} /> : null}
+        {asked
+          ? (
+            <Alert color="yellow" variant="light" title="A person has to agree to this first">
+              <List size="sm">
+                {asked.additions.map((one) => (
+                  <List.Item key={one.pointer + one.says}>{one.says}</List.Item>
+                ))}
+              </List>
+            </Alert>
+          )
+          : null}
+        {problem && !asked ? <ProblemNote problem={problem} /> : null}
         <Group justify="flex-end" gap="xs">
           <Button variant="default" onClick={close}>Not now</Button>
           <Button type="submit" loading={busy} disabled={mode === "live" && !sure}>
-            {STARTS[mode]}
+            {asked && mode !== "dry_run" ? "Agree and run it" : STARTS[mode]}
           </Button>
         </Group>
       </Stack>

@@ -85,6 +85,39 @@ function Consenting({ id }: { id: string }) {
   );
 }
 
+/** It was at work before agreement was recorded: it goes on as it is until somebody has looked. */
+function CarriedOver({ id }: { id: string }) {
+  const { busy, act } = useAct();
+  const may = useMay("editor");
+  const looked = () =>
+    act(async () => {
+      const params = { path: { automation_id: id } };
+      await client.POST("/api/v1/automations/{automation_id}/reviewed", { params });
+      await refreshAll();
+    }, "You have agreed to it as it is.");
+  return (
+    <Alert color="blue" variant="light" title="Agreed to by an upgrade">
+      <Text size="sm">
+        It was at work before agreement was recorded, and does exactly what it did before. Look it
+        through once.
+      </Text>
+      {may
+        ? (
+          <Button
+            size="compact-sm"
+            variant="default"
+            mt="xs"
+            loading={busy}
+            onClick={() => void looked()}
+          >
+            I have looked at it and agree
+          </Button>
+        )
+        : null}
+    </Alert>
+  );
+}
+
 function Waiting({ automation }: { automation: Detail }) {
   const drafts = automation.drafts_waiting;
   const questions = automation.approvals_waiting;
@@ -120,6 +153,7 @@ export function StateNotes({ automation }: { automation: Detail }) {
   return (
     <>
       {automation.paused_reason === "consent" ? <Consenting id={automation.id} /> : null}
+      {automation.agreed?.via === "upgrade" ? <CarriedOver id={automation.id} /> : null}
       {automation.failures > 0 ? <Failing automation={automation} /> : null}
       <Waiting automation={automation} />
       {hasScript(definitionOf(automation)) ? <Walls /> : null}

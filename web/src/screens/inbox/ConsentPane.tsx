@@ -22,6 +22,7 @@ import {
   Globe,
   KeyRound,
   PenLine,
+  Send,
   ShieldQuestion,
   UserCheck,
   UserRound,
@@ -40,6 +41,7 @@ import { useDeeds } from "./deeds";
 import type { Consent } from "./items";
 
 const ORIGINS: Record<Consent["origin"], string> = {
+  create: "A program has made it.",
   install: "It was installed from a recipe.",
   upgrade: "An upgrade lets it do more than was agreed to.",
   import: "It was imported from a file.",
@@ -55,6 +57,7 @@ const ICONS = {
   start: CalendarClock,
   write_policy: PenLine,
   approval: UserCheck,
+  send: Send,
   model: Cpu,
   tool: Wrench,
   review: ShieldQuestion,
