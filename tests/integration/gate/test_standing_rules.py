@@ -129,7 +129,9 @@ async def test_what_was_agreed_to_often_may_go_once_a_person_accepts_it(world: W
     assert (await world.run())["outcome"] == "drafts_waiting"
 
 
-async def test_an_edit_earns_nothing_and_another_version_earns_anew(world: World) -> None:
+async def test_an_edit_earns_nothing_and_a_version_that_sends_the_same_keeps_its_rule(
+    world: World,
+) -> None:
     await world.confirmed(ENOUGH - 1)
     await world.run(text="Helo")
     (draft,) = await world.waiting()
@@ -140,8 +142,18 @@ async def test_an_edit_earns_nothing_and_another_version_earns_anew(world: World
     (rule,) = await world.rules("proposed")
     await world.call("decide_standing_rule", rule_id=rule["rule_id"], decision="accept")
     assert (await world.run())["outcome"] == "effects"
-    await world.bench.save({**PLAN, "goal": "Show another promise."})
+    before = step("count", "transform_data", {"output": 1})
+    same = {**PLAN, "goal": "Show another promise.", "plan": [before, *PLAN["plan"]]}
+    await world.bench.save(same)
+    assert (await world.run())["outcome"] == "effects"
+    # Another template is nothing that anybody has agreed to.
+    config = {"channel": "{{ inputs.channel }}", "text": "Pay now: {{ inputs.text }}"}
+    await world.bench.save({**PLAN, "plan": [step("post", "slack_post", config)]})
     assert (await world.run())["outcome"] == "drafts_waiting"
+    # What is rejected there ends the rule for all of them.
+    (draft,) = await world.waiting()
+    await world.call("discard_action", draft_id=draft)
+    assert [one["rule_id"] for one in await world.rules("withdrawn")] == [rule["rule_id"]]
     taken = await world.call("withdraw_standing_rule", rule_id=rule["rule_id"])
     assert taken["status"] == "withdrawn"
 

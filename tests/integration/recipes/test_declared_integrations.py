@@ -257,7 +257,10 @@ async def test_pages_go_on_with_the_next_install_of_their_recipe(bench: Bench) -
 
         async def title_after(made: dict[str, Any], title: str) -> list[str]:
             await database.execute("UPDATE consents SET status = 'agreed'")
-            await database.execute("UPDATE automations SET state = 'active' WHERE state = 'paused'")
+            await database.execute(
+                "UPDATE automations SET agreed_version = version, agreed_via = 'page', "
+                "state = 'active' WHERE state = 'paused'"
+            )
             here.api.answer = lambda *_: said({"data": [coin("ETH", name=title)]})
             await here.output(UUID(made["id"]))
             return [str(page["title"]).split()[0] for page in await here.pages()]

@@ -239,7 +239,9 @@ async def test_an_uninstalled_automation_stops_and_is_recovered_paused(bench: Be
     made, sites = first["created"], first["cascade_installed"][0]
     database = bench.house.database
     await database.execute("UPDATE consents SET status = 'agreed'")
-    await database.execute("UPDATE automations SET state = 'active'")
+    await database.execute(
+        "UPDATE automations SET agreed_version = version, agreed_via = 'page', state = 'active'"
+    )
     await database.execute("UPDATE triggers SET next_due_at = now() + interval '1 minute'")
 
     gone = await codex.call("uninstall_recipe", entity_id=made["id"], cascade=True)

@@ -131,7 +131,10 @@ async def test_an_automation_keeps_its_state_and_asks_for_what_is_more(bench: Be
     made = (await codex.apply("checker", name="Ours"))["created"]
     space, own = bench.house.workspace_id, UUID(made["id"])
     await database.execute("UPDATE consents SET status = 'agreed'")
-    await database.execute("UPDATE automations SET state = 'active', paused_reason = NULL")
+    await database.execute(
+        "UPDATE automations SET agreed_version = version, agreed_via = 'page', "
+        "state = 'active', paused_reason = NULL"
+    )
     await database.execute(
         "INSERT INTO automation_kv (workspace_id, automation_id, key, value) "
         "VALUES ($1, $2, 'cursor', '7'::text::jsonb)",

@@ -187,7 +187,10 @@ async def test_other_workspaces_are_untouched_and_an_administrator_reaches_all(
         ),
         elsewhere: UUID((await there.apply("checker"))["created"]["id"]),
     }
-    await house.database.execute("UPDATE automations SET state = 'active', paused_reason = NULL")
+    await house.database.execute(
+        "UPDATE automations SET state = 'active', paused_reason = NULL, agreed_version = version, "
+        "agreed_via = 'page'"
+    )
 
     async def start(space: UUID) -> UUID:
         made = await house.dispatcher.dispatch(Request(space, installed[space]))

@@ -163,7 +163,10 @@ async def test_what_leaves_a_halted_recipe_goes_on(bench: Bench) -> None:
     codex = Codex(house)
     await codex.publish(automation("checker"))
     made = UUID((await codex.apply("checker"))["created"]["id"])
-    await database.execute("UPDATE automations SET state = 'active', paused_reason = NULL")
+    await database.execute(
+        "UPDATE automations SET agreed_version = version, agreed_via = 'page', "
+        "state = 'active', paused_reason = NULL"
+    )
     flow = UUID((await call(bench, "create_workflow", title="Flow"))["id"])
     both = {"workflow_id": str(flow), "automation_id": str(made)}
     await call(bench, "attach_automation", **both)

@@ -8,8 +8,10 @@ from uuid import UUID
 
 import pytest
 
+from mainspring.contracts.context import Actor
 from mainspring.contracts.errors import Clash, Denied, Invalid, Missing
 from mainspring.contracts.ids import new_id
+from mainspring.contracts.roles import Role
 from mainspring.runs.dispatch import Dispatched
 from mainspring.runs.replay import replay
 from mainspring.workspace.automations import FIRST_MEMBER, set_state
@@ -99,6 +101,10 @@ async def test_a_paused_automation_can_be_replayed_and_an_archived_one_not(bench
         await again(bench, new_id())
 
 
+def _person(bench: Bench, member_id: UUID) -> Actor:
+    return Actor(bench.house.workspace_id, "member", member_id, role=Role.OWNER)
+
+
 def _fetches(host: str, *headers: str) -> dict[str, Any]:
     config = {
         "url": f"https://{host}/",
@@ -121,18 +127,19 @@ async def test_what_the_owner_has_taken_out_is_replayed_by_nobody_else(
 ) -> None:
     first = (await bench.dispatch(document(then))).run_id
     # As long as it is in force, whoever may run it may replay it.
-    await again(bench, first, asked_by=new_id())
+    await again(bench, first, by=_person(bench, new_id()))
     await bench.save(document(now))
     count = await bench.house.database.fetchval("SELECT count(*) FROM runs")
     if code is None:
-        await again(bench, first, asked_by=new_id())
+        await again(bench, first, by=_person(bench, new_id()))
         return
     with pytest.raises(Denied) as refused:
-        await again(bench, first, asked_by=new_id())
+        await again(bench, first, by=_person(bench, new_id()))
     assert refused.value.code == code
     assert refused.value.findings
     assert await bench.house.database.fetchval("SELECT count(*) FROM runs") == count
-    for how in ({"asked_by": FIRST_MEMBER}, {}, {"asked_by": new_id(), "version": "active"}):
+    owner, other = _person(bench, FIRST_MEMBER), _person(bench, new_id())
+    for how in ({"by": owner}, {}, {"by": other, "version": "active"}):
         assert (await again(bench, first, **how)).status == "pending"
 
 

@@ -232,6 +232,73 @@ async def _rest_is_there(today: Upgraded) -> None:
         assert (await today.ended(facts["approval_run"]))["status"] == "succeeded"
 
 
+async def test_what_was_at_work_goes_on_and_is_listed_for_review(
+    empty_database_url: str, tmp_path: Path
+) -> None:
+    """Nothing stops and nothing newly sends; a draft that nobody started starts nothing."""
+    level = read_level(15)
+    level.load(empty_database_url, tmp_path)
+    async with _opened(empty_database_url) as database:
+        # One that was only saved, and one whose change waits for an answer.
+        await database.execute(_DRAFTED, UUID(level.facts["event"]), _DRAFT_ID)
+        await database.execute(_ASKED, UUID(level.facts["webhook"]))
+    async with upgraded(level, empty_database_url, tmp_path) as today:
+        facts, database = level.facts, today.api.house.database
+        rows = await database.fetch("SELECT * FROM automations WHERE state <> 'archived'")
+        kept = {str(row["id"]): row for row in rows}
+        for name in ("schedule", "event", "counts"):
+            row = kept[facts[name]]
+            assert (row["agreed_version"], row["agreed_via"]) == (row["version"], "upgrade"), name
+            assert row["agreed_by"] == row["created_by"]
+        assert kept[str(_DRAFT_ID)]["agreed_version"] is None
+        assert kept[facts["webhook"]]["agreed_version"] == 1
+        listed = await today.get("/consents")
+        at_work = {key for key, row in kept.items() if row["agreed_via"] == "upgrade"}
+        assert {one["automation_id"] for one in listed["agreed_by_upgrade"]} == at_work
+        assert (await today.first_run(facts["schedule"]))["status"] == "succeeded"
+        assert (await today.get(f"/drafts/{facts['draft']}"))["status"] == "pending"
+        assert today.post.letters == []
+
+        # A program neither starts what nobody agreed to nor looks at it for anybody.
+        draft, program = f"/automations/{_DRAFT_ID}", today.api.token
+        refused = await today.ask("POST", f"{draft}/activate", token=program)
+        assert (refused.status_code, refused.json()["code"]) == (409, "consent_needed")
+        one = f"/automations/{facts['schedule']}"
+        refused = await today.ask("POST", f"{one}/reviewed", token=program)
+        assert (refused.status_code, refused.json()["code"]) == (403, "person_needed")
+        # A person who activates it is shown what it may do first.
+        shown = await today.ask("POST", f"{draft}/activate")
+        digest = shown.json()["consent"]["digest"]
+        done = await today.ask("POST", f"{draft}/activate", {"digest": digest})
+        assert done.status_code == 200, done.text
+        looked = await today.ask("POST", f"{one}/reviewed")
+        assert (looked.status_code, looked.json()["via"]) == (200, "page"), looked.text
+        listed = await today.get("/consents")
+        left = {one["automation_id"] for one in listed["agreed_by_upgrade"]}
+        assert left == at_work - {facts["schedule"]}
+
+
+_DRAFT_ID: Final = UUID("01900000-0000-7000-8000-0000000000d7")
+# The same definition under another name, which nobody has ever started.
+_DRAFTED: Final = """
+    WITH made AS (
+        INSERT INTO automations (workspace_id, id, name, version, created_by)
+        SELECT workspace_id, $2, 'a draft', version, created_by FROM automations WHERE id = $1
+    )
+    INSERT INTO automation_versions (workspace_id, automation_id, version, definition_hash, grants,
+        author)
+    SELECT workspace_id, $2, version, definition_hash, grants, author
+    FROM automation_versions WHERE automation_id = $1
+"""
+_ASKED: Final = """
+    INSERT INTO consents (workspace_id, id, automation_id, version, origin, additions, digest,
+        status, agreed_version, asked_kind, asked_by)
+    SELECT workspace_id, gen_random_uuid(), id, version, 'edit', '[]', '\\x00', 'waiting', 1,
+        'client', created_by
+    FROM automations WHERE id = $1
+"""
+
+
 def _has_way_back(number: int) -> bool:
     return all(
         (PACKAGED / f"{migration.label}{DOWN}").is_file()

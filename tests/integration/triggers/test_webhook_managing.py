@@ -47,7 +47,7 @@ async def test_a_trigger_that_is_turned_off_fires_no_more_and_on_it_fires_again(
     answer = await called.fire({})
     assert (answer.status_code, answer.json()["status"]) == (202, "skipped")
     assert (await api.client.get(_where(called, "clock"))).json()["armed_at"] is not None
-    on = await api.client.patch(_where(called), json={"enabled": True})
+    on = await api.program.patch(_where(called), json={"enabled": True})
     assert (on.json()["enabled"], on.json()["armed_at"]) == (True, None)
     await _agree(bench, api, called)
     assert (await called.fire({})).json()["status"] == "pending"
@@ -57,7 +57,7 @@ async def test_a_schedule_that_is_turned_off_waits_for_nothing(bench: Bench, api
     called = await hook(bench, api, webhook(), CLOCK)
     off = await api.client.patch(_where(called, "clock"), json={"enabled": False})
     assert off.json()["next_due_at"] is None
-    await api.client.patch(_where(called, "clock"), json={"enabled": True})
+    await api.program.patch(_where(called, "clock"), json={"enabled": True})
     await _agree(bench, api, called)
     on = await api.client.get(_where(called, "clock"))
     assert on.json()["next_due_at"] is not None

@@ -5,8 +5,8 @@ ALTER TABLE automations
     ADD COLUMN agreed_by uuid,
     ADD COLUMN agreed_via text CHECK (agreed_via IN ('page', 'terminal', 'token', 'upgrade'));
 
--- What was active, acknowledged or agreed to before goes on exactly as it is, and is listed for
--- review. What waits for an answer keeps the version that was agreed to before.
+-- What was active, acknowledged, agreed to or run for real before goes on exactly as it is, and is
+-- listed for review. What waits for an answer keeps the version that was agreed to before.
 UPDATE automations a
 SET agreed_version = CASE WHEN c.id IS NULL THEN a.version ELSE c.agreed_version END,
     agreed_by = CASE WHEN c.id IS NULL THEN a.created_by END,
@@ -25,7 +25,12 @@ WHERE a.workspace_id = b.workspace_id AND a.id = b.id
         a.state = 'active' OR a.acknowledged_at IS NOT NULL OR EXISTS (
             SELECT FROM consents o
             WHERE o.workspace_id = a.workspace_id AND o.automation_id = a.id
-                AND o.status = 'agreed'))));
+                AND o.status = 'agreed')
+        OR EXISTS (
+            SELECT FROM runs r
+            WHERE r.workspace_id = a.workspace_id AND r.automation_id = a.id
+                AND r.version = a.version AND r.mode = 'live'
+                AND r.status NOT IN ('skipped')))));
 
 ALTER TABLE automations ADD CONSTRAINT automations_agreed
     CHECK ((agreed_version IS NULL) = (agreed_via IS NULL));
