@@ -15,7 +15,7 @@ from mainspring.definition.validate import validate
 from mainspring.runs.arrivals import Request
 from mainspring.workspace.triggers import list_triggers
 from scripts.consent_matrix import PAGE, ROWS, Operation, Outcome, written
-from tests.kit.api import Api
+from tests.kit.api import Api, served
 from tests.kit.authoring import Desk, draft
 from tests.kit.codex import Codex, automation, says
 from tests.kit.consenting import agree_to_all
@@ -201,8 +201,10 @@ async def _holder(name: str, api: Api, bench: Bench) -> AsyncIterator[Trial]:
 
 
 @pytest.mark.parametrize("name", [one for one in ROWS if one not in ("recipe", "import")])
-async def test_a_credential_can_do_what_its_row_says(name: str, api: Api, bench: Bench) -> None:
-    async with bench.worker(), _holder(name, api, bench) as trial:
+async def test_a_credential_can_do_what_its_row_says(name: str, bench: Bench) -> None:
+    async with (
+        served(bench.house) as api, bench.worker(), _holder(name, api, bench) as trial
+    ):  # fmt: skip
         came_to = {one: await trial.came_to(one) for one in ROWS[name]}
     assert came_to == ROWS[name]
 
@@ -229,20 +231,21 @@ async def test_a_recipe_waits_for_a_person_and_so_does_what_an_upgrade_adds(benc
     assert came_to == ROWS["recipe"]
 
 
-async def test_an_import_waits_for_a_person_whoever_brings_it(api: Api) -> None:
-    house = api.house
+async def test_an_import_waits_for_a_person_whoever_brings_it(bench: Bench) -> None:
+    house = bench.house
     came_to: dict[Operation, Outcome] = {}
     caps: list[tuple[Operation, float]] = [
         ("create", 0.5), ("edit_wider", 0.9), ("edit_narrower", 0.2),
     ]  # fmt: skip
-    for operation, cap in caps:
-        file = document(NOTE, name="Imported", execution={"cost_cap_daily_usd": cap})
-        answer = await api.client.post(
-            f"{ROOT}/import", json=file, params={"on_clash": "new_version"}
-        )
-        (made,) = answer.json()["imported"]
-        came_to[operation] = "free" if made["consent"] is None else "waits"
-        await agree_to_all(house.database, house.workspace_id)
+    async with served(house) as api:
+        for operation, cap in caps:
+            file = document(NOTE, name="Imported", execution={"cost_cap_daily_usd": cap})
+            answer = await api.client.post(
+                f"{ROOT}/import", json=file, params={"on_clash": "new_version"}
+            )
+            (made,) = answer.json()["imported"]
+            came_to[operation] = "free" if made["consent"] is None else "waits"
+            await agree_to_all(house.database, house.workspace_id)
     assert came_to == ROWS["import"]
 
 

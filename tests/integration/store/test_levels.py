@@ -11,7 +11,7 @@ import hashlib
 import hmac
 import json
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -89,8 +89,10 @@ class Upgraded:
 
 
 @asynccontextmanager
-async def upgraded(level: Level, url: str, home: Path) -> AsyncIterator[Upgraded]:
-    """Today's API, scheduler and worker over an older version's database."""
+async def upgraded(
+    level: Level, url: str, home: Path, more: Sequence[tuple[Any, ...]] = ()
+) -> AsyncIterator[Upgraded]:
+    """Today's API, scheduler and worker over an older version's database, and ``more`` in it."""
     post, stop = Post(), asyncio.Event()
     level.load(url, home)
     async with mail_server(post) as port:
@@ -99,6 +101,8 @@ async def upgraded(level: Level, url: str, home: Path) -> AsyncIterator[Upgraded
             egress_allow=frozenset({f"127.0.0.1:{port}"}),
         )  # fmt: skip
         async with _opened(url) as database:
+            for statement, *arguments in more:
+                await database.execute(statement, *arguments)
             # As up and migrate do before anything else starts.
             await migrate(database)
         async with open_house(settings) as house:
@@ -237,12 +241,12 @@ async def test_what_was_at_work_goes_on_and_is_listed_for_review(
 ) -> None:
     """Nothing stops and nothing newly sends; a draft that nobody started starts nothing."""
     level = read_level(15)
-    level.load(empty_database_url, tmp_path)
-    async with _opened(empty_database_url) as database:
-        # One that was only saved, and one whose change waits for an answer.
-        await database.execute(_DRAFTED, UUID(level.facts["event"]), _DRAFT_ID)
-        await database.execute(_ASKED, UUID(level.facts["webhook"]))
-    async with upgraded(level, empty_database_url, tmp_path) as today:
+    # One that was only saved, and one whose change waits for an answer.
+    more = [
+        (_DRAFTED, UUID(level.facts["event"]), _DRAFT_ID),
+        (_ASKED, UUID(level.facts["webhook"])),
+    ]
+    async with upgraded(level, empty_database_url, tmp_path, more) as today:
         facts, database = level.facts, today.api.house.database
         rows = await database.fetch("SELECT * FROM automations WHERE state <> 'archived'")
         kept = {str(row["id"]): row for row in rows}
@@ -293,7 +297,7 @@ _DRAFTED: Final = """
 _ASKED: Final = """
     INSERT INTO consents (workspace_id, id, automation_id, version, origin, additions, digest,
         status, agreed_version, asked_kind, asked_by)
-    SELECT workspace_id, gen_random_uuid(), id, version, 'edit', '[]', '\\x00', 'waiting', 1,
+    SELECT workspace_id, gen_random_uuid(), id, version, 'edit', '[]', sha256('x'), 'waiting', 1,
         'client', created_by
     FROM automations WHERE id = $1
 """
