@@ -167,7 +167,7 @@ def _asked(number: int, **more: Any) -> dict[str, Any]:
 async def _save(siege: Siege, made: dict[str, Any]) -> tuple[int, str]:
     """A client tries to save what was proposed."""
     path = f"/api/v1/proposals/{made['proposal_id']}/save"
-    answer = await siege.api.client.post(path, json={"digest": made["digest"]})
+    answer = await siege.api.program.post(path, json={"digest": made["digest"]})
     return answer.status_code, str(answer.json().get("code"))
 
 

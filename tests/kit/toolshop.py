@@ -60,9 +60,12 @@ class Toolshop:
         assert answer.status_code < 400, answer.text
         return answer.json()
 
-    async def refused(self, method: str, path: str, body: Any = None) -> Any:
-        """The problem that the owner is answered; never one of ours."""
-        answer = await self.client.request(method, f"/api/v1{path}", json=body)
+    async def refused(
+        self, method: str, path: str, body: Any = None, *, program: bool = False
+    ) -> Any:
+        """The problem that the owner, or a program of theirs, is answered; never one of ours."""
+        client = self.api.program if program else self.client
+        answer = await client.request(method, f"/api/v1{path}", json=body)
         assert 400 <= answer.status_code != 500, answer.text
         return answer.json()
 

@@ -7,6 +7,7 @@ from typing import Any
 from uuid import UUID
 
 from tests.kit.authoring import CRON, Desk
+from tests.kit.consenting import agree_to_all
 from tests.kit.house import Bench
 
 FETCH = {"tool": "http_fetch", "params": {"hosts": ["a.example"]}}
@@ -143,6 +144,8 @@ async def test_what_the_runs_of_one_automation_author_shares_its_daily_cap(bench
         )  # fmt: skip
         assert refused == WIDER
         assert await desk.names() == ["author", "child", "rest"]
+        # What a run made waits for a person.
+        await agree_to_all(bench.house.database, bench.house.workspace_id)
         ran = await desk.call("run_automation_once", {"automation_id": child, "dry_run": False})
         output = (await bench.read(UUID(ran["run_id"])))["output"]
         assert output[0] == WIDER, "what it authored has no purse of its own"

@@ -102,7 +102,9 @@ async def test_a_tool_that_is_changed_is_held_back_until_somebody_agrees_to_just
 
     stale = await shop.refused("POST", f"/connections/{one}/agree", body(agreed_to))
     forged = await shop.refused("POST", f"/connections/{one}/agree", body("0" * 64))
-    by_program = await shop.refused("POST", f"/connections/{one}/agree", body(after["hash"]))
+    by_program = await shop.refused(
+        "POST", f"/connections/{one}/agree", body(after["hash"]), program=True
+    )
     calls = len(names_of(shop.notes))
     await shop.agree(one, "search_notes")
     if "outputSchema" in change:

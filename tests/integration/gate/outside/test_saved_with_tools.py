@@ -196,7 +196,7 @@ async def test_changed_tools_are_asked_about_like_every_other_consent(shop: Tool
     await shop.harvest(one)
     (asked,) = (await shop.ask("GET", "/consents"))["consents"]
     answer = {"consent_id": one, "digest": asked["digest"], "agree": True}
-    by_program = await shop.refused("POST", "/capabilities/answer_consent", answer)
+    by_program = await shop.refused("POST", "/capabilities/answer_consent", answer, program=True)
     gate = shop.house.gate
 
     async def said(role: Role, **given: Any) -> Any:

@@ -51,7 +51,7 @@ async def test_a_proposal_is_answered_changed_and_saved_by_a_browser_alone(api: 
         read = {"digest": ready["digest"]}
         forged = await owner.client.post(f"{ROOT}{place}/save", json=read)
         assert forged.json()["code"] == "csrf"
-        program = await api.client.post(f"{ROOT}{place}/save", json=read)
+        program = await api.program.post(f"{ROOT}{place}/save", json=read)
         assert (program.status_code, program.json()["code"]) == (403, "person_needed")
         saved = await owner.ask("POST", f"{place}/save", json=read)
         assert saved.status_code == 201, saved.text
