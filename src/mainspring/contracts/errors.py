@@ -12,6 +12,7 @@ same object.
     │   └── ReconnectNeeded 403  a connection is not let in any more
     ├── Missing 404          there is no such thing here
     ├── Clash 409            the thing exists, in a state that does not allow this
+    │   └── ConsentNeeded 409    a person has to agree first
     ├── Expired 410          it was possible once; the time for it has passed
     ├── Exhausted 429        a rate or a limit is used up
     │   └── OverBudget 429   the money set for this is spent
@@ -164,21 +165,25 @@ class Clash(Problem):
 
 
 class ConsentNeeded(Clash):
-    """A person has to agree first; carries what to, and where the person answers."""
+    """A person has to agree first; it carries what to, and where the person answers."""
 
-    def __init__(self, detail: str, *, consent: Mapping[str, Any], **more: Any) -> None:
+    title, kind = "A person has to agree first", "consent_needed"
+
+    def __init__(
+        self, detail: str, *, consent: Mapping[str, Any] | None = None, **more: Any
+    ) -> None:
         super().__init__(detail, **more)
-        self.consent = dict(consent)
+        self.consent = dict(consent or {})
 
     def locate(self, address: str) -> None:
         """Names the page under the server's own address, as a surface knows it."""
-        path = str(self.consent["url"])
+        path = str(self.consent.get("url", ""))
         if path.startswith("/"):
             self.consent["url"] = address.rstrip("/") + path
             self.suggestion = f"A person answers at {self.consent['url']}. {self.suggestion}"
 
     def as_dict(self) -> dict[str, Any]:
-        return {**super().as_dict(), "consent": dict(self.consent)}
+        return {**super().as_dict(), **({"consent": dict(self.consent)} if self.consent else {})}
 
 
 class Expired(Problem):
@@ -277,6 +282,6 @@ KINDS: Mapping[str, type[Problem]] = {
     made.kind: made
     for made in (
         Invalid, TooLarge, Unsupported, Unauthenticated, Denied, ReconnectNeeded, Missing, Clash,
-        Expired, Exhausted, OverBudget, Upstream, TimedOut, StorageFull, Fault,
+        ConsentNeeded, Expired, Exhausted, OverBudget, Upstream, TimedOut, StorageFull, Fault,
     )
 }  # fmt: skip

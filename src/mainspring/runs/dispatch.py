@@ -15,7 +15,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from mainspring.contracts.errors import Clash, Invalid, Missing, Problem
+from mainspring.contracts.errors import Clash, ConsentNeeded, Invalid, Missing, Problem
 from mainspring.contracts.ids import new_id
 from mainspring.contracts.limits import Limits
 from mainspring.gate.memory import day_cap_in_force, within_day
@@ -136,7 +136,7 @@ class Dispatcher:
         are taken in one order everywhere: triggers, then lanes.
         """
         around = await self._look(tx, requests)
-        judged = [await _explained(tx, await self._judged(one, around)) for one in requests]
+        judged = [await _explained(tx, one, await self._judged(one, around)) for one in requests]
         new = [one for one in judged if isinstance(one, NewRun)]
         made = iter(await self._accept(tx, new, around))
         return [next(made) if isinstance(one, NewRun) else one for one in judged]
@@ -254,7 +254,7 @@ class Dispatcher:
         # What a trial causes is part of the trial, over any number of hops.
         request = replace(request, mode=narrower(request.mode, chain.mode))
         if request.by_hand and _unagreed(request, row):
-            raise _Unagreed(request, row["version"])
+            raise ConsentNeeded("A person has to agree first.", consent={"version": row["version"]})
         try:
             loaded = await self._loaded(request, version)
         except Problem as problem:
@@ -345,19 +345,12 @@ def _unagreed(request: Request, row: Mapping[str, Any]) -> bool:
     return bool(waits or row["agreed_version"] != row["version"])
 
 
-class _Unagreed(Clash):
-    """Nobody has agreed to what is asked for; what that is, is looked up where it is answered."""
-
-    def __init__(self, request: Request, version: int) -> None:
-        super().__init__("A person has to agree first.", code="consent_needed")
-        self.at = (request.workspace_id, request.automation_id, version)
-
-
-async def _explained(tx: Transaction, one: NewRun | Problem) -> NewRun | Problem:
+async def _explained(tx: Transaction, request: Request, one: NewRun | Problem) -> NewRun | Problem:
     """A refusal for want of agreement, with what a person has to agree to."""
-    if isinstance(one, _Unagreed):
-        return await consent_needed(tx, *one.at) or one
-    return one
+    if not isinstance(one, ConsentNeeded):
+        return one
+    at = (request.workspace_id, request.automation_id, int(one.consent["version"]))
+    return await consent_needed(tx, *at) or one
 
 
 def _lane_of(run: NewRun) -> Lane | None:
