@@ -38,6 +38,9 @@ class Actor:
     by_program: bool = False
     # This person answers on a terminal; otherwise they are at the page.
     at_terminal: bool = False
+    # Set for a token with the permission ``approve``: the automations whose consents it may
+    # answer over this surface. Empty where the permission does not count, as over MCP.
+    approves: frozenset[UUID] | None = None
 
     @property
     def is_person(self) -> bool:

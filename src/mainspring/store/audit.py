@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 # Where entries stand that belong to no workspace, such as a sign-in of nobody we know.
 INSTALLATION = UUID(int=0)
+# The mark in the detail of every entry that a token with the permission ``approve`` causes.
+APPROVE_MARK: Final = "approve_token"
 
 _COLUMNS: Final = (
     "workspace_id", "id", "actor_kind", "actor_id", "token_id", "action", "subject", "detail",
@@ -57,10 +59,16 @@ class Entry:
 def entry_by(
     actor: Actor, action: str, subject: object = None, detail: Mapping[str, Any] | None = None
 ) -> Entry:
-    """An entry about something that an actor did."""
+    """An entry about something that an actor did.
+
+    What a token with the permission ``approve`` does is marked, whatever it was.
+    """
+    told = dict(detail or {})
+    if actor.approves is not None:
+        told[APPROVE_MARK] = True
     return Entry(
         actor.workspace_id, actor.kind, actor.id, action,
-        None if subject is None else str(subject), detail or {}, actor.token_id,
+        None if subject is None else str(subject), told, actor.token_id,
     )  # fmt: skip
 
 

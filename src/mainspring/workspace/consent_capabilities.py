@@ -2,7 +2,8 @@
 
 Whoever may read sees what is asked. The answer is for a person who may edit, and never for a run
 or a program, however well it means: a program that could agree for its owner would make every
-question here its own.
+question here its own. The one exception is a token that a person has made for it: it names the
+automations, it expires, and what it does is marked in the audit log.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ from mainspring.workspace.consent_rows import (
     kept_consents,
 )
 from mainspring.workspace.consents import answer, consent_shown, may_agree, via_of
+from mainspring.workspace.proposals import is_from_words
 from mainspring.workspace.states import activate
 
 if TYPE_CHECKING:
@@ -88,7 +90,8 @@ def consent_capabilities(
         capability_of(
             "answer_consent",
             "Agree to what an automation may do, or refuse it",
-            "For a person alone. The digest says what was read: when something else is asked by "
+            "For a person, or a token that a person made with the permission approve for this "
+            "automation. The digest says what was read: when something else is asked by "
             "now, nothing is agreed to. With activate it also starts by its triggers from here "
             "on; where it cannot be activated, nothing is answered. What is refused stays paused.",
             schemas.ANSWER, schemas.ANSWERED, counter.answer, _ANSWERS,
@@ -130,7 +133,7 @@ class _Counter:
             return found
 
     async def answer(self, ctx: CallContext, given: Mapping[str, Any]) -> Any:
-        await _check_person(ctx, UUID(given["consent_id"]))
+        _check_may_answer(ctx)
         agree, wanted = given["agree"], UUID(given["consent_id"])
         starts = given.get("activate", False)
         if starts and not agree:
@@ -142,8 +145,10 @@ class _Counter:
             )
         space = ctx.actor.workspace_id
         if await self._of_tools(ctx, wanted) is not None:
+            _check_person(ctx)
             shown = await self.tools.answer(ctx, wanted, given["digest"], agree=agree)
             return {"consent": shown, "state": None, "says": _TOOLS_SAY[agree]}
+        await _check_named(ctx, wanted)
         found, news = await answer(
             ctx.tx, space, wanted, given["digest"], ctx.actor.id, agree=agree,
             via=via_of(ctx.actor),
@@ -167,19 +172,39 @@ class _Counter:
         return next((one for one in waiting if one["consent_id"] == str(wanted)), None)
 
 
-async def _check_person(ctx: CallContext, consent_id: UUID) -> None:
-    automation_id = None
-    with suppress(Missing):
-        automation_id = (
-            await find_consent(ctx.tx, ctx.actor.workspace_id, consent_id)
-        ).automation_id
-    if ctx.run is not None or not may_agree(ctx.actor, automation_id):
-        raise Denied(
-            "A person agrees to what an automation may do; a program cannot.",
-            code="person_needed",
-            suggestion="It can be read and answered on the page of the automation, or with "
-            "`mainspring consents list`.",
+def _check_may_answer(ctx: CallContext) -> None:
+    """Refuses whatever could answer no consent at all, before anything is looked up for it."""
+    if ctx.run is not None or not (ctx.actor.is_person or ctx.actor.approves):
+        raise _person_needed("A person agrees to what an automation may do; a program cannot.")
+
+
+def _check_person(ctx: CallContext) -> None:
+    if not ctx.actor.is_person:
+        raise _person_needed("A person agrees to the tools of a connection; no token can.")
+
+
+async def _check_named(ctx: CallContext, consent_id: UUID) -> None:
+    """What a token with the permission ``approve`` may answer; a person may answer anything."""
+    if ctx.actor.is_person:
+        return
+    found = await find_consent(ctx.tx, ctx.actor.workspace_id, consent_id)
+    if not may_agree(ctx.actor, found.automation_id):
+        raise _person_needed("This token may approve other automations, and not this one.")
+    space, version = ctx.actor.workspace_id, found.version
+    if await is_from_words(ctx.tx, space, found.automation_id, version):
+        raise _person_needed(
+            "This version is a proposal that was written from a request in words. A person "
+            "approves those, always."
         )
+
+
+def _person_needed(detail: str) -> Denied:
+    return Denied(
+        detail,
+        code="person_needed",
+        suggestion="It can be read and answered on the page of the automation, or with "
+        "`mainspring consents list`.",
+    )
 
 
 def _not_activated(reason: Problem) -> Problem:

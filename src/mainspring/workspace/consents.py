@@ -87,12 +87,6 @@ class Agreed:
 NOTHING: Final = Agreed(None, None)
 
 
-def may_agree(actor: Actor, automation_id: UUID | None = None) -> bool:
-    """Whether this actor can agree to what an automation may do; None: to a new one."""
-    del automation_id
-    return actor.is_person
-
-
 def via_of(actor: Actor) -> Via:
     """How an actor who may agree does so."""
     if actor.kind == "client":
@@ -124,11 +118,22 @@ async def agreed_authority(tx: Transaction, workspace_id: UUID, automation_id: U
     return Agreed(row["version"], authority, document.get("triggers"))
 
 
+def may_agree(actor: Actor, automation_id: UUID) -> bool:
+    """Whether this actor may agree to what an automation may do.
+
+    A person may. A program may not, unless a person has made a token with the permission
+    ``approve`` for just this automation and the program shows it where that counts.
+    """
+    if actor.is_person:
+        return True
+    return actor.kind == "client" and automation_id in (actor.approves or ())
+
+
 async def agreed_before(
     tx: Transaction, workspace_id: UUID, automation_id: UUID, actor: Actor, *, in_run: bool = False
 ) -> Agreed | None:
     """What a change by this actor is measured by; None: a person has seen what they do."""
-    if may_agree(actor, automation_id) and not in_run:
+    if actor.is_person and not in_run:
         return None
     return await agreed_authority(tx, workspace_id, automation_id)
 
@@ -177,7 +182,7 @@ async def agree_or_ask(
     traits: Traits = UNDECLARED,
 ) -> Consent | None:  # fmt: skip
     """A new automation: a person who made it agrees with that, a program's waits for one."""
-    agreed = None if may_agree(actor) else NOTHING
+    agreed = None if actor.is_person else NOTHING
     return await ask_if_wider(tx, workspace_id, automation_id, agreed, actor, traits)
 
 
@@ -324,7 +329,7 @@ async def agree_to_shown(
     """A person starts what they were just shown, and agrees to it with that, by its digest."""
     row = await hold(tx, workspace_id, automation_id)
     there = await latest_consent(tx, workspace_id, automation_id)
-    if not may_agree(actor, automation_id) or there is None or not there.blocks(row["version"]):
+    if not actor.is_person or there is None or not there.blocks(row["version"]):
         return
     await answer(tx, workspace_id, there.id, digest, actor.id, agree=True, via=via_of(actor))
 
@@ -333,7 +338,7 @@ async def review_agreed(
     tx: Transaction, workspace_id: UUID, automation_id: UUID, actor: Actor
 ) -> None:
     """A person has looked at what an upgrade carried over, and agrees to it as it is."""
-    if not may_agree(actor, automation_id):
+    if not actor.is_person:
         raise Denied(
             "A person looks at what an automation may do; a program cannot.",
             code="person_needed",
@@ -358,7 +363,7 @@ async def check_may_repeat(
     if row["version"] == row["agreed_version"]:
         return
     automation_id = row["automation_id"]
-    person = actor is None or may_agree(actor, automation_id)
+    person = actor is None or actor.is_person
     if person and row["mode"] == "live":
         return
     agreed = await agreed_authority(tx, workspace_id, automation_id)

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 _HOLDER = """
     SELECT t.hash, t.workspace_id, t.id, t.member_id, t.role, t.capabilities,
         m.role AS member_role, t.expires_at, u.administrator,
-        t.client_id, t.last_used_at IS NULL OR t.last_used_at < now() - interval '1 minute' AS stale
+        t.client_id, t.approves,
+        t.last_used_at IS NULL OR t.last_used_at < now() - interval '1 minute' AS stale
     FROM access_tokens t
     JOIN users u ON u.id = t.member_id AND u.disabled_at IS NULL
     JOIN members m ON m.workspace_id = t.workspace_id AND m.user_id = t.member_id
@@ -48,6 +49,8 @@ class Holder:
     stale: bool
     # The client that was given it; such a token works at the MCP server alone.
     client_id: UUID | None
+    # The automations whose consents the token may answer; None: a usual token.
+    approves: frozenset[UUID] | None = None
 
 
 async def find_holder(tx: Transaction, digest: bytes) -> Holder | None:
@@ -61,13 +64,14 @@ async def find_holders(tx: Transaction, digests: Collection[bytes]) -> dict[byte
 
 
 def _holder(row: Any) -> Holder:
-    limited, role = row["capabilities"], Role(row["role"])
+    limited, role, approves = row["capabilities"], Role(row["role"]), row["approves"]
     return Holder(
         row["workspace_id"], row["id"], row["member_id"], lesser(role, Role(row["member_role"])),
         None if limited is None else frozenset(limited),
         # Whoever looks after everything may hand out a token that does not.
         row["administrator"] and role is Role.OWNER,
         row["expires_at"], row["stale"], row["client_id"],
+        None if approves is None else frozenset(approves),
     )  # fmt: skip
 
 

@@ -56,6 +56,15 @@ _SAVED = f"""
     WHERE workspace_id = $1 AND id = $2 AND saved_at IS NULL
     RETURNING {_COLUMNS}
 """
+# Whether a version of an automation says just what a proposal says that no person has saved.
+_WRITTEN = """
+    SELECT p.id FROM automation_versions v
+    JOIN definitions d ON d.workspace_id = v.workspace_id AND d.hash = v.definition_hash
+    JOIN proposals p ON p.workspace_id = v.workspace_id AND p.saved_at IS NULL
+    WHERE v.workspace_id = $1 AND v.automation_id = $2 AND v.version = $3
+      AND (p.body -> 'document')::jsonb = d.document::jsonb
+    LIMIT 1
+"""
 _DROP = "DELETE FROM proposals WHERE workspace_id = $1 AND id = $2 AND saved_at IS NULL"
 _EXPIRED = """
     DELETE FROM proposals WHERE (workspace_id, id) IN (
@@ -163,6 +172,13 @@ async def mark_saved(
     """Writes down what became of a proposal that is held."""
     row = await tx.fetchrow(_SAVED, workspace_id, proposal_id, automation_id, version, by)
     return Kept(**dict(row))
+
+
+async def is_from_words(
+    tx: Transaction, workspace_id: UUID, automation_id: UUID, version: int
+) -> bool:
+    """Whether a program has saved the definition of a proposal instead of a person saving it."""
+    return await tx.fetchrow(_WRITTEN, workspace_id, automation_id, version) is not None
 
 
 async def drop_proposal(tx: Transaction, workspace_id: UUID, proposal_id: UUID) -> None:

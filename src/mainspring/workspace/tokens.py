@@ -30,12 +30,12 @@ if TYPE_CHECKING:
 
 _COLUMNS = """
     workspace_id, id, member_id, name, hint, role, capabilities, created_at, expires_at,
-    last_used_at, revoked_at, client_id
+    last_used_at, revoked_at, client_id, approves
 """
 _ADD = f"""
     INSERT INTO access_tokens (workspace_id, id, member_id, name, hash, hint, role, capabilities,
-        expires_at, client_id)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+        expires_at, client_id, approves)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
     ON CONFLICT (hash) DO NOTHING RETURNING {_COLUMNS}
 """
 # The hash alone says whose token it is, so this looks into every workspace.
@@ -111,6 +111,8 @@ class StoredToken:
     revoked_at: datetime | None
     # The client that was given it when a member agreed; None: somebody made it by hand.
     client_id: UUID | None
+    # The automations whose consents it may answer; None: it may answer none.
+    approves: tuple[UUID, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +122,8 @@ class Bounds:
     role: Role = Role.OWNER
     capabilities: tuple[str, ...] | None = None
     expires_at: datetime | None = None
+    # The automations that it may approve; None: it has no such permission.
+    approves: tuple[UUID, ...] | None = None
 
 
 async def touch_token(tx: Transaction, workspace_id: UUID, token_id: UUID) -> None:
@@ -277,6 +281,7 @@ async def _add(
     return await tx.fetchrow(
         _ADD, workspace_id, new_id(), member_id, name, token_hash(plain), plain[-4:],
         bounds.role.value, named, bounds.expires_at, client_id,
+        None if bounds.approves is None else list(bounds.approves),
     )  # fmt: skip
 
 
@@ -286,7 +291,12 @@ def _new_text() -> str:
 
 def _stored(row: Any) -> StoredToken:
     named = row["capabilities"]
-    given = {"role": Role(row["role"]), "capabilities": None if named is None else tuple(named)}
+    approves = row["approves"]
+    given = {
+        "role": Role(row["role"]),
+        "capabilities": None if named is None else tuple(named),
+        "approves": None if approves is None else tuple(approves),
+    }
     return StoredToken(**{**dict(row), **given})
 
 

@@ -290,6 +290,7 @@ async def test_what_lets_somebody_in_cannot_be_read(two: Two) -> None:
         "SELECT password_hash FROM users",
         "SELECT * FROM users",
         "SELECT * FROM sign_in_links",
+        "SELECT * FROM terminal_sign_ins",
         "SELECT * FROM buckets",
     ):
         with pytest.raises(REFUSED):

@@ -60,6 +60,7 @@ from mainspring.surfaces.rest.routes import (
     secrets,
     session,
     streams,
+    terminals,
     tokens,
     triggers,
     usage,
@@ -79,8 +80,8 @@ from mainspring.surfaces.web.files import BUILT, read_page
 MODULES: Final = (
     webhooks, automations, forecasts, versions, triggers, runs, streams, events, artifacts, inbox,
     questions, boards, page_routes, audit, usage, capabilities, connections, integrations, codex,
-    workflows, secrets, session, account, members, tokens, workspaces, carrying, administration,
-    asked_models, proposals, consents, rehearsals, clients, schemas, halts, health,
+    workflows, secrets, session, terminals, account, members, tokens, workspaces, carrying,
+    administration, asked_models, proposals, consents, rehearsals, clients, schemas, halts, health,
 )  # fmt: skip
 
 Closing = Callable[[], Awaitable[None]]

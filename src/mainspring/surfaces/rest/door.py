@@ -11,6 +11,7 @@ refused from the next request on.
 from __future__ import annotations
 
 import contextlib
+import hmac
 import re
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field, replace
@@ -51,8 +52,15 @@ from mainspring.surfaces.rest.marks import (
     needed,
 )
 from mainspring.surfaces.rest.problems import send_problem
+from mainspring.surfaces.rest.read_ahead import read_ahead
 from mainspring.workspace.holders import Holders, find_holder
-from mainspring.workspace.people.sessions import csrf_token, find_session, touch_session
+from mainspring.workspace.people.sessions import (
+    csrf_token,
+    find_session,
+    is_terminal_session,
+    touch_session,
+)
+from mainspring.workspace.people.terminals import CONFIRMED_HEADER, confirmation_of
 from mainspring.workspace.tokens import is_token, token_hash, touch_token
 
 if TYPE_CHECKING:
@@ -86,6 +94,8 @@ class Caller:
     idle: bool = False
     # Set for a browser: its session, and what its pages must send along with a change.
     session_id: UUID | None = None
+    # Set for the CLI under `mainspring login`: its session, which is no browser's.
+    terminal_id: UUID | None = None
     csrf: str | None = None
     # When the token that was shown ends by itself.
     ends: datetime | None = None
@@ -213,10 +223,12 @@ async def reader_of(database: Database, browsers: Browsers, headers: Headers) ->
 
 async def caller_of(
     database: Database, headers: Headers, *, runs: bool = False, clients: bool = False,
-    holders: Holders | None = None,
+    approves: bool = False, terminals: bool = False, holders: Holders | None = None,
 ) -> Caller:  # fmt: skip
     """Who shows the token in these headers; that of a run or a client only where one is taken.
 
+    The permission ``approve`` of a token counts only with ``approves``, and the session of a
+    terminal is taken only with ``terminals``; MCP says neither.
     With ``holders``, tokens that come at the same time are looked up together.
     """
     plain = _bearer(headers.getlist("authorization"))
@@ -224,15 +236,18 @@ async def caller_of(
         raise unknown_caller()
     if is_run_token(plain):
         return await _run_behind(database, plain, runs=runs)
+    if is_terminal_session(plain):
+        return await _terminal_behind(database, plain, taken=terminals)
     digest = token_hash(plain)
     found = await (holders.find(digest) if holders else find_holder(database, digest))
     if found is None:
         raise unknown_caller()
     if found.client_id is not None and not clients:
         raise _elsewhere()
+    granted = found.approves if approves or found.approves is None else frozenset()
     actor = Actor(
         found.workspace_id, "client", found.member_id, found.token_id, found.role,
-        found.administrator,
+        found.administrator, approves=granted,
     )  # fmt: skip
     return Caller(
         Visitor(actor, found.capabilities), Walled(database, found.workspace_id),
@@ -251,6 +266,21 @@ async def person_of(database: Database, plain: str) -> Caller:
     return Caller(
         Visitor(actor), Walled(database, found.workspace_id), session_id=found.id,
         csrf=csrf_token(plain), stale=found.stale,
+    )  # fmt: skip
+
+
+async def _terminal_behind(database: Database, plain: str, *, taken: bool) -> Caller:
+    """A program of somebody who has signed in at a terminal, until the call is confirmed."""
+    found = await find_session(database, plain, kind="terminal") if taken else None
+    if found is None:
+        raise unknown_caller()
+    actor = Actor(
+        found.workspace_id, "member", found.user_id, None, found.role, found.administrator,
+        by_program=True,
+    )  # fmt: skip
+    return Caller(
+        Visitor(actor), Walled(database, found.workspace_id), terminal_id=found.id,
+        stale=found.stale,
     )  # fmt: skip
 
 
@@ -289,6 +319,7 @@ class Door:
         else:
             try:
                 await self._admit(scope)
+                receive = await self._confirmed(scope, receive)
             except Problem as problem:
                 await send_problem(problem, scope, receive, send)
             else:
@@ -300,6 +331,23 @@ class Door:
         caller = scope.get("state", {}).get(_CALLER)
         if isinstance(caller, Caller):
             await note_use(self._database, caller)
+
+    async def _confirmed(self, scope: Scope, receive: Receive) -> Receive:
+        """A call under `mainspring login` is a person's if they were asked about just this call."""
+        caller = scope.get("state", {}).get(_CALLER)
+        if not isinstance(caller, Caller) or caller.terminal_id is None:
+            return receive
+        shown = Headers(scope=scope).get(CONFIRMED_HEADER)
+        if shown is None:
+            return receive
+        body, receive = await read_ahead(receive)
+        query = scope["query_string"].decode("latin-1")
+        target = scope["path"] + (f"?{query}" if query else "")
+        if not hmac.compare_digest(shown, confirmation_of(scope["method"], target, body)):
+            raise Denied("What was confirmed is another call.", code="not_confirmed")
+        actor = replace(caller.actor, by_program=False)
+        caller.visitor = replace(caller.visitor, actor=actor)
+        return receive
 
     async def _admit(self, scope: Scope) -> None:
         if not _among(self._open, scope):
@@ -320,7 +368,10 @@ class Door:
         plain = None if "authorization" in headers else self._browsers.shown(headers)
         if plain is None:
             runs = scope["path"] == _MCP or _among(self._for_runs, scope)
-            again = partial(caller_of, self._database, headers, runs=runs, holders=self._holders)
+            again = partial(
+                caller_of, self._database, headers, runs=runs, approves=True, terminals=True,
+                holders=self._holders,
+            )  # fmt: skip
         else:
             again = partial(person_of, self._database, plain)
         caller = await again()
@@ -351,8 +402,9 @@ async def note_use(database: Database, caller: Caller) -> None:
 
 
 async def _touch(database: Database, caller: Caller) -> None:
-    if caller.session_id is not None:
-        await touch_session(database, caller.session_id)
+    session_id = caller.session_id or caller.terminal_id
+    if session_id is not None:
+        await touch_session(database, session_id)
     elif caller.actor.token_id is not None:
         await touch_token(database, caller.workspace_id, caller.actor.token_id)
 
@@ -381,4 +433,4 @@ def _bearer(shown: list[str]) -> str | None:
 
 
 def _known_form(token: str) -> bool:
-    return is_token(token) or is_run_token(token)
+    return is_token(token) or is_run_token(token) or is_terminal_session(token)

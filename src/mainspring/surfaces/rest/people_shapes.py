@@ -33,6 +33,30 @@ class LinkToken(Body):
     token: str = Field(min_length=1, max_length=200)
 
 
+class TerminalName(Body):
+    """What a terminal calls itself when it asks for a sign-in."""
+
+    label: str = Field("", max_length=200)
+
+
+class TerminalCode(Body):
+    """The short code that a terminal has printed."""
+
+    code: str = Field(min_length=1, max_length=40)
+
+
+class TerminalAnswer(TerminalCode):
+    """Whether the signed-in person wants that terminal to act for them."""
+
+    confirm: bool
+
+
+class DeviceCode(Body):
+    """What a terminal polls with."""
+
+    device_code: str = Field(min_length=1, max_length=200)
+
+
 class LinkShape(BaseModel):
     """What a link is, before it is used."""
 
@@ -97,6 +121,12 @@ class NewToken(Body):
         None, max_length=500, description="The only capabilities it may call; null: no such list."
     )
     expires_at: AwareDatetime | None = Field(None, description="Null: it works until revoked.")
+    approves: list[UUID] | None = Field(
+        None,
+        max_length=100,
+        description="The permission approve: the automations whose consents it may answer without "
+        "a person. Off by default; only a person can give it, and expires_at is required then.",
+    )
 
 
 class NewWorkspace(Body):
@@ -159,15 +189,45 @@ class WhoShape(_Shape):
 
 
 class SessionShape(_Shape):
-    """One browser where somebody is signed in."""
+    """One browser or terminal where somebody is signed in."""
 
     id: UUID
     workspace_id: UUID
-    label: str = Field(description="What the browser calls itself.")
+    kind: Literal["browser", "terminal"]
+    label: str = Field(description="What the browser or the terminal calls itself.")
     created_at: datetime
     seen_at: datetime
     expires_at: datetime
     current: bool
+
+
+class TerminalBegun(_Shape):
+    """A sign-in that a person confirms on the page."""
+
+    device_code: str = Field(description="The terminal polls with it; nobody else needs it.")
+    code: str = Field(description="The person types it on the page.")
+    url: str = Field(description="The page.")
+    expires_at: datetime
+    interval_seconds: float = Field(description="How long to wait between two polls.")
+
+
+class TerminalLook(_Shape):
+    """Which terminal asked, from where and when."""
+
+    label: str
+    address: str
+    created_at: datetime
+    expires_at: datetime
+
+
+class TerminalCollected(_Shape):
+    """What became of a sign-in; the session is there once, and only for the terminal."""
+
+    status: Literal["waiting", "signed_in"]
+    session: str | None = None
+    email: str | None = None
+    workspace: str | None = None
+    expires_at: datetime | None = None
 
 
 class SessionList(_Shape):
@@ -225,6 +285,10 @@ class TokenShape(_Shape):
     expires_at: datetime | None
     last_used_at: datetime | None
     revoked_at: datetime | None
+    approves: list[UUID] | None = Field(
+        description="The automations that it may approve without a person; null: none."
+    )
+    warning: str | None = Field(description="Why to be careful with it; null: a usual token.")
 
 
 class TokenList(_Shape):

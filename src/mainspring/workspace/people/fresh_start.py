@@ -31,6 +31,8 @@ _LEFT = """
         OR EXISTS (SELECT FROM access_tokens
             WHERE member_id = $1 AND id = $3 AND revoked_at IS NULL) AS there
 """
+# What somebody has confirmed and no terminal has collected yet.
+_FORGET_TERMINALS = "DELETE FROM terminal_sign_ins WHERE user_id = $1"
 
 
 async def hold_ways_in(
@@ -60,6 +62,7 @@ async def start_afresh(
     await set_password(tx, user_id, hashed)
     await end_sessions(tx, user_id, but=session_id)
     await drop_links(tx, user_id)
+    await tx.execute(_FORGET_TERMINALS, user_id)
     # Codes come before tokens: whoever exchanges one holds it until the token is there.
     await forget_codes_everywhere(tx, user_id)
     ended = await revoke_tokens_everywhere(tx, user_id, but=local)

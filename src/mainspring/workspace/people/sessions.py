@@ -1,6 +1,6 @@
-"""Sessions: what a browser was given when somebody signed in, and how long it counts.
+"""Sessions: what a browser or a terminal was given when somebody signed in, and how long it counts.
 
-The browser holds 32 random bytes, of which the hash alone is kept here. A session ends when
+It holds 32 random bytes, of which the hash alone is kept here. A session ends when
 its person signs out, when nobody has used it for a while, when its time is over, or when
 they are shut out or leave its workspace: every request asks anew.
 """
@@ -11,9 +11,10 @@ import hashlib
 import hmac
 import re
 import secrets
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 from uuid import UUID
 
 from mainspring.contracts.errors import Missing
@@ -24,8 +25,8 @@ if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
 
 _ADD = """
-    INSERT INTO sessions (hash, id, user_id, workspace_id, label, expires_at)
-    VALUES ($1, $2, $3, $4, $5, now() + $6)
+    INSERT INTO sessions (hash, id, user_id, workspace_id, label, expires_at, kind)
+    VALUES ($1, $2, $3, $4, $5, now() + $6, $7)
 """
 _ALIVE = "s.expires_at > now() AND s.seen_at > now() - $2::interval"
 _FIND = f"""
@@ -34,10 +35,10 @@ _FIND = f"""
     FROM sessions s
     JOIN users u ON u.id = s.user_id AND u.disabled_at IS NULL
     JOIN members m ON m.workspace_id = s.workspace_id AND m.user_id = s.user_id
-    WHERE s.hash = $1 AND {_ALIVE}
+    WHERE s.hash = $1 AND s.kind = $3 AND {_ALIVE}
 """
 _LIST = f"""
-    SELECT s.id, s.workspace_id, s.label, s.created_at, s.seen_at, s.expires_at
+    SELECT s.id, s.workspace_id, s.kind, s.label, s.created_at, s.seen_at, s.expires_at
     FROM sessions s WHERE s.user_id = $1 AND {_ALIVE} ORDER BY s.id
 """
 _TOUCH = "UPDATE sessions SET seen_at = now() WHERE id = $1"
@@ -49,7 +50,14 @@ _SWEEP = "DELETE FROM sessions WHERE expires_at < now() OR seen_at < now() - $1:
 
 IDLE: Final = timedelta(days=3)
 LIFETIME: Final = timedelta(days=30)
-_FORM: Final = re.compile(r"[A-Za-z0-9_-]{43}")
+# A file on a disk is read more easily than a browser's cookie.
+TERMINAL_LIFETIME: Final = timedelta(days=7)
+Kind = Literal["browser", "terminal"]
+# A terminal's text has a form of its own, so that neither can be shown in place of the other.
+_FORMS: Final[Mapping[Kind, re.Pattern[str]]] = {
+    "browser": re.compile(r"[A-Za-z0-9_-]{43}"),
+    "terminal": re.compile(r"mst_[A-Za-z0-9_-]{43}"),
+}
 _LONGEST_LABEL: Final = 120
 _NOBODY: Final = UUID(int=0)
 
@@ -68,20 +76,30 @@ class Session:
 
 
 async def start_session(
-    tx: Transaction, user_id: UUID, workspace_id: UUID, label: str
+    tx: Transaction, user_id: UUID, workspace_id: UUID, label: str, *, kind: Kind = "browser"
 ) -> tuple[UUID, str]:
-    """A new session and what the browser keeps of it. Never one that was there before."""
+    """A new session and what its holder keeps of it. Never one that was there before."""
     plain, made = secrets.token_urlsafe(32), new_id()
+    lasts = LIFETIME
+    if kind == "terminal":
+        plain, lasts = f"mst_{plain}", TERMINAL_LIFETIME
     shown = "".join(sign for sign in label if sign.isprintable())[:_LONGEST_LABEL]
-    await tx.execute(_ADD, _hash(plain), made, user_id, workspace_id, shown, LIFETIME)
+    await tx.execute(_ADD, plain_hash(plain), made, user_id, workspace_id, shown, lasts, kind)
     return made, plain
 
 
-async def find_session(tx: Transaction, plain: str, *, idle: timedelta = IDLE) -> Session | None:
-    """The session that a browser shows, if it counts now."""
-    if _FORM.fullmatch(plain) is None:
+def is_terminal_session(text: str) -> bool:
+    """Whether a text has the form of what a terminal holds."""
+    return _FORMS["terminal"].fullmatch(text) is not None
+
+
+async def find_session(
+    tx: Transaction, plain: str, *, idle: timedelta = IDLE, kind: Kind = "browser"
+) -> Session | None:
+    """The session that a browser or a terminal shows, if it counts now."""
+    if _FORMS[kind].fullmatch(plain) is None:
         return None
-    row = await tx.fetchrow(_FIND, _hash(plain), idle)
+    row = await tx.fetchrow(_FIND, plain_hash(plain), idle, kind)
     return None if row is None else Session(**{**dict(row), "role": Role(row["role"])})
 
 
@@ -134,5 +152,6 @@ def is_csrf_token(plain: str, shown: str) -> bool:
     return hmac.compare_digest(csrf_token(plain).encode(), shown.encode("utf-8", "replace"))
 
 
-def _hash(plain: str) -> bytes:
+def plain_hash(plain: str) -> bytes:
+    """What is kept of a random text that lets somebody in."""
     return hashlib.sha256(plain.encode()).digest()

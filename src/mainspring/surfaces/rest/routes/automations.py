@@ -65,7 +65,6 @@ from mainspring.workspace.consents import (
     change_by,
     consent_told,
     ensure_asked,
-    may_agree,
     review_agreed,
 )
 from mainspring.workspace.judging_here import doubts_here, judge_here, words_for
@@ -425,14 +424,14 @@ async def _activation(
 
 async def _asked_before(caller: Caller, automation_id: UUID) -> None:
     """What nobody was asked about is asked about, before the start is refused for it."""
-    if may_agree(caller.actor, automation_id):
+    if caller.actor.is_person:
         async with replace(caller.database, tell=lambda: ()).transaction() as tx:
             await ensure_asked(tx, caller.workspace_id, automation_id, caller.actor)
 
 
 async def _agree(tx: Any, caller: Caller, automation_id: UUID, digest: str) -> None:
     """A person agrees to what they were shown; that takes the role that answers a consent."""
-    if may_agree(caller.actor, automation_id):
+    if caller.actor.is_person:
         check_role(caller, Permission.EDIT)
         await agree_to_shown(tx, caller.workspace_id, automation_id, digest, caller.actor)
 

@@ -154,7 +154,7 @@ def _add_going(made: APIRouter, rooms: Rooms, browsers: Browsers) -> None:
     @needs(Permission.ACCOUNT)
     @anywhere
     async def sign_out(caller: SignedIn) -> Response:
-        session_id = own_session(caller)
+        session_id = caller.terminal_id or own_session(caller)
         await ended(caller, session_id)
         answer = Response(status_code=204)
         browsers.take(answer)

@@ -19,7 +19,12 @@ from mainspring.surfaces.rest.problems import problems
 from mainspring.surfaces.rest.routes.session import check_whole
 from mainspring.surfaces.rooms import Rooms
 from mainspring.workspace.people.fresh_start import hold_ways_in
-from mainspring.workspace.token_bounds import check_bounds
+from mainspring.workspace.token_bounds import (
+    APPROVE_WARNING,
+    check_approved_exist,
+    check_bounds,
+    told_of,
+)
 from mainspring.workspace.tokens import (
     Bounds,
     StoredToken,
@@ -63,17 +68,23 @@ def routes(rooms: Rooms) -> APIRouter:
         asked = await read_body(request, NewToken)
         assert caller.actor.role is not None
         named = None if asked.capabilities is None else tuple(asked.capabilities)
-        bounds = Bounds(asked.role or caller.actor.role, named, asked.expires_at)
+        approves = None if asked.approves is None else tuple(dict.fromkeys(asked.approves))
+        bounds = Bounds(asked.role or caller.actor.role, named, asked.expires_at, approves)
         words = await rooms.registry.of(caller.workspace_id, needing=named or ())
         check_bounds(bounds, caller.actor, words.capabilities, rooms.clock.now(), caller.ends)
         async with caller.database.transaction() as tx:
             await hold_ways_in(
-                tx, rooms.database, caller.member_id, caller.session_id, caller.actor.token_id
+                tx,
+                rooms.database,
+                caller.member_id,
+                caller.session_id or caller.terminal_id,
+                caller.actor.token_id,
             )
+            await check_approved_exist(tx, caller.workspace_id, approves)
             stored, plain = await make_token(
                 tx, caller.workspace_id, caller.member_id, asked.name, bounds
             )
-            caller.subject, caller.detail = stored.id, {"role": stored.role.value}
+            caller.subject, caller.detail = stored.id, told_of(stored)
         return Answer({"token": _shown(stored), "text": plain}, status_code=201)
 
     _add_revoking(made)
@@ -128,4 +139,6 @@ def _shown(stored: StoredToken) -> dict[str, Any]:
         "expires_at": stored.expires_at,
         "last_used_at": stored.last_used_at,
         "revoked_at": stored.revoked_at,
+        "approves": stored.approves,
+        "warning": None if stored.approves is None else APPROVE_WARNING,
     }

@@ -1,0 +1,127 @@
+"""Signing in at a terminal: asked for by the CLI, confirmed by a person in their browser."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Request
+
+from mainspring.contracts.roles import Permission
+from mainspring.surfaces.rest.answers import Answer
+from mainspring.surfaces.rest.bodies import read_body, takes
+from mainspring.surfaces.rest.door import SignedIn
+from mainspring.surfaces.rest.ground import router
+from mainspring.surfaces.rest.marks import anywhere, needs, public
+from mainspring.surfaces.rest.own_name import own_name
+from mainspring.surfaces.rest.people_shapes import (
+    DeviceCode,
+    TerminalAnswer,
+    TerminalBegun,
+    TerminalCode,
+    TerminalCollected,
+    TerminalLook,
+    TerminalName,
+)
+from mainspring.surfaces.rest.problems import problems
+from mainspring.surfaces.rest.routes.session import caller_address, own_session, tell
+from mainspring.surfaces.rooms import Rooms
+from mainspring.workspace.people import terminals
+from mainspring.workspace.people.sessions import TERMINAL_LIFETIME
+from mainspring.workspace.people.signing_in import Visit
+from mainspring.workspace.people.users import read_user
+from mainspring.workspace.people.workspaces import read_workspace
+
+PAGE = "/terminal"
+
+
+def routes(rooms: Rooms) -> APIRouter:
+    made = router("session")
+    _add_asking(made, rooms)
+    _add_answering(made, rooms)
+    return made
+
+
+def _add_asking(made: APIRouter, rooms: Rooms) -> None:
+    @made.post(
+        "/session/terminal",
+        summary="Ask for a sign-in at a terminal",
+        status_code=201,
+        response_model=TerminalBegun,
+        responses=problems(429),
+        openapi_extra=takes(TerminalName),
+    )
+    @public
+    async def begin_terminal(request: Request) -> Answer:
+        given = await read_body(request, TerminalName)
+        visit = Visit(caller_address(request, rooms.settings.proxies or 0), given.label)
+        async with rooms.database.transaction() as tx:
+            begun = await terminals.begin(tx, visit)
+        told = {
+            "device_code": begun.device_code,
+            "code": begun.code,
+            "url": f"{own_name(request, rooms.settings)}{PAGE}",
+            "expires_at": begun.expires_at,
+            "interval_seconds": terminals.INTERVAL_SECONDS,
+        }
+        return Answer(told, status_code=201)
+
+    @made.post(
+        "/session/terminal/collect",
+        summary="Collect the session of a terminal once a person has confirmed it",
+        response_model=TerminalCollected,
+        responses=problems(403, 410),
+        openapi_extra=takes(DeviceCode),
+    )
+    @public
+    async def collect_terminal(request: Request) -> Answer:
+        given = await read_body(request, DeviceCode)
+        async with rooms.database.transaction() as tx:
+            found = await terminals.collect(tx, given.device_code)
+            if found is None:
+                return Answer({"status": "waiting"})
+            user = await read_user(tx, found.user_id)
+            space = await read_workspace(tx, found.workspace_id)
+        told = {
+            "status": "signed_in",
+            "session": found.plain,
+            "email": user.email,
+            "workspace": space["name"],
+            "expires_at": rooms.clock.now() + TERMINAL_LIFETIME,
+        }
+        return Answer(told)
+
+
+def _add_answering(made: APIRouter, rooms: Rooms) -> None:
+    @made.post(
+        "/session/terminal/look",
+        summary="Say which terminal has printed a code",
+        response_model=TerminalLook,
+        responses=problems(409, 410, 429),
+        openapi_extra=takes(TerminalCode),
+    )
+    @needs(Permission.ACCOUNT)
+    @anywhere
+    async def look_at_terminal(request: Request, caller: SignedIn) -> Answer:
+        own_session(caller)
+        given = await read_body(request, TerminalCode)
+        await terminals.count_code(rooms.database, caller.member_id)
+        return Answer(await terminals.look(rooms.database, given.code))
+
+    @made.post(
+        "/session/terminal/answer",
+        summary="Sign a terminal in, or decline it",
+        response_model=TerminalAnswer,
+        responses=problems(409, 410, 429),
+        openapi_extra=takes(TerminalAnswer),
+    )
+    @needs(Permission.ACCOUNT)
+    @anywhere
+    async def answer_terminal(request: Request, caller: SignedIn) -> Answer:
+        own_session(caller)
+        given = await read_body(request, TerminalAnswer)
+        await terminals.count_code(rooms.database, caller.member_id)
+        async with rooms.database.transaction() as tx:
+            await terminals.answer(
+                tx, caller.member_id, caller.workspace_id, given.code, confirm=given.confirm
+            )
+            caller.detail["confirm"] = given.confirm
+            await tell(tx, caller, "answer_terminal")
+        return Answer({"code": given.code, "confirm": given.confirm})
