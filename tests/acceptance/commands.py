@@ -19,6 +19,7 @@ from typing import Any
 
 from tests.acceptance.warm import Warm
 from tests.kit.postgres import quickest_place
+from tests.kit.terminals import Typed, terminal
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "examples"
@@ -91,6 +92,21 @@ class Mainspring:
             check=False,
         )
         return Ended(ended.returncode, ended.stdout.decode(), ended.stderr.decode())
+
+    def asked(
+        self, *words: str | Path, answers: Sequence[str | Typed] = ("y",),
+        settings: Settings = NO_SETTINGS,
+    ) -> Ended:  # fmt: skip
+        """The same as a person gives it: at a terminal, answering what it asks.
+
+        An answer alone is to the next question with y or N; a pair names its question.
+        """
+        with terminal(answers) as (theirs, talk):
+            files = (theirs, theirs, theirs)
+            given, environment = list(map(str, words)), self.environment(settings)
+            code = warm().run_on(files, given, {**environment, "TERM": "dumb"}, PATIENCE)
+        assert talk.unasked == [], f"never asked: {talk.unasked}\n{talk.text}"
+        return Ended(code, talk.text, "")
 
     @contextlib.contextmanager
     def started(

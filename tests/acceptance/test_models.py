@@ -243,7 +243,7 @@ def _posted_by_a_person(server: Started, channel: SlackDouble, run_id: str) -> N
     assert channel.messages == []
     [draft] = [one for one in server.items("/drafts") if one["run_id"] == run_id]
     settings = {"egress_allow": channel.pair, "slack_url": channel.url}
-    done = server.mainspring("drafts", "confirm", draft["id"], settings=settings)
+    done = server.mainspring.asked("drafts", "confirm", draft["id"], settings=settings)
     assert done.code == 0, done.said
     [message] = channel.messages
     assert message["channel"] == "C0123"

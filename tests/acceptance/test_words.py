@@ -240,7 +240,9 @@ def _happened(server: Started, channel: SlackDouble, story: Story, run: Json) ->
         assert channel.messages == []
         [draft] = [one for one in server.items("/drafts") if one["run_id"] == run["id"]]
         settings = {"egress_allow": channel.pair, "slack_url": channel.url}
-        assert server.mainspring("drafts", "confirm", draft["id"], settings=settings).code == 0
+        assert (
+            server.mainspring.asked("drafts", "confirm", draft["id"], settings=settings).code == 0
+        )
         [message] = channel.messages
         assert (message["channel"], message["text"]) == ("#standup", SAID)
     elif story is REPORT:

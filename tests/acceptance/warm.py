@@ -53,25 +53,37 @@ class Warm:
         self, words: Sequence[str], environment: Mapping[str, str], stdin: bytes, seconds: float
     ) -> tuple[int, bytes, bytes]:
         """One command to its end: its code, and what it wrote to either side."""
-        order = {"words": list(words), "environment": dict(environment), "folder": os.getcwd()}
         with (
-            socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as line,
             tempfile.TemporaryFile() as out,
             tempfile.TemporaryFile() as err,
             _piped(stdin) as source,
         ):
+            files = (source, out.fileno(), err.fileno())
+            code = self.run_on(files, words, environment, seconds)
+            out.seek(0)
+            err.seek(0)
+            return code, out.read(), err.read()
+
+    def run_on(
+        self,
+        files: tuple[int, int, int],
+        words: Sequence[str],
+        environment: Mapping[str, str],
+        seconds: float,
+    ) -> int:
+        """One command to its end, on these three open files: its code."""
+        order = {"words": list(words), "environment": dict(environment), "folder": os.getcwd()}
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as line:
             line.settimeout(seconds)
             line.connect(self._address)
-            socket.send_fds(line, [b"."], [source, out.fileno(), err.fileno()])
+            socket.send_fds(line, [b"."], list(files))
             line.sendall(json.dumps(order).encode() + _END)
             answer = b""
             while not answer.endswith(_END):
                 piece = line.recv(64)
                 assert piece, "the warm process has died"
                 answer += piece
-            out.seek(0)
-            err.seek(0)
-            return int(answer), out.read(), err.read()
+            return int(answer)
 
     def close(self) -> None:
         for stream in (self._process.stdin, self._process.stdout):

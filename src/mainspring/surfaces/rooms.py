@@ -64,3 +64,5 @@ class Rooms:
     workshop: Workshop | None = None
     # Where traces and metrics go, if anywhere.
     telemetry: TelemetryLine | None = None
+    # Whether a program gave the command that opened this: it agrees to nothing.
+    by_program: bool = False

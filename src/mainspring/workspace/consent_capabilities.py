@@ -9,7 +9,6 @@ automations, it expires, and what it does is marked in the audit log.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Protocol
 from uuid import UUID

@@ -29,7 +29,7 @@ from mainspring.surfaces.cli.moving import bring_in
 from mainspring.surfaces.cli.run import run_file
 from mainspring.surfaces.cli.screen import Screen
 from mainspring.surfaces.cli.states import change_state
-from mainspring.surfaces.cli.tokens import create_token
+from mainspring.surfaces.cli.tokens import NewToken, create_token
 from mainspring.surfaces.cli.versions import go_back
 from mainspring.surfaces.rooms import Rooms
 from mainspring.vocabulary import build_registry
@@ -418,7 +418,7 @@ async def test_commands_know_the_tools_of_the_workspace_that_they_work_in(
     assert await bring_in(desk, screen, file, "rename") == 0
     assert await save_file(desk, screen, _file(tmp_path, asking("typed", "Bob")), None) == 0
     assert await go_back(desk, screen, "typed", 1) == 0
-    assert await create_token(desk, screen, "looks", Role.VIEWER, [LOOKUP], None) == 0
+    assert await create_token(desk, screen, NewToken("looks", Role.VIEWER, (LOOKUP,))) == 0
     assert await change_state(desk, screen, "activate", "typed") == 0
     draft = await _draft(here, "typed away")
     capsys.readouterr()

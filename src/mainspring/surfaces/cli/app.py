@@ -40,7 +40,7 @@ from mainspring.surfaces.cli import (
 )
 from mainspring.surfaces.cli.desk import Desk, finish
 from mainspring.surfaces.cli.options import Json, Limit, desk_of, help_alone, make_group
-from mainspring.surfaces.cli.placing import placed
+from mainspring.surfaces.cli.placing import FOR_PROGRAMS, placed
 
 if TYPE_CHECKING:
     from mainspring.surfaces.cli.doors import Doors
@@ -94,9 +94,19 @@ def build_app(doors: Doors) -> typer.Typer:
             bool,
             typer.Option("--json", help="Write JSON, for programs; may stand after a command too."),
         ] = False,
+        server: Annotated[
+            str | None,
+            typer.Option(
+                metavar="ADDRESS",
+                help="Act at this server, signed in by `login`: consents, approvals, rules.",
+            ),
+        ] = None,
     ) -> None:
         """Run automations that people describe, read, agree to and then trust."""
-        ctx.obj = Desk(placed(doors, ctx.invoked_subcommand), home, no_color, for_programs)
+        # Given by whoever runs the whole line: whether --json stands anywhere in it.
+        anywhere = for_programs or ctx.obj is FOR_PROGRAMS
+        way_in = placed(doors, ctx.invoked_subcommand, for_programs=anywhere, server=server)
+        ctx.obj = Desk(way_in, home, no_color, for_programs, server)
         if version:
             typer.echo(f"mainspring {__version__}")
             raise typer.Exit

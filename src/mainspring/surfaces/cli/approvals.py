@@ -3,28 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
 from mainspring.contracts.errors import Clash, Finding, Invalid, Missing
-from mainspring.gate.direct import Visitor
 from mainspring.gate.outside.quoted import quoted
 from mainspring.surfaces.cli import exits
+from mainspring.surfaces.cli.acting import Acting, acting, check_asked
+from mainspring.surfaces.cli.agreeing import confirmed
+from mainspring.surfaces.cli.asking import Ask
 from mainspring.surfaces.cli.columns import short_id
-from mainspring.surfaces.cli.local import local_owner
 from mainspring.surfaces.cli.screen import one_line
 from mainspring.surfaces.cli.words import hint
 
 if TYPE_CHECKING:
     from mainspring.surfaces.cli.desk import Desk
     from mainspring.surfaces.cli.screen import Screen
-    from mainspring.surfaces.rooms import Rooms
+
+
+_BY_PEOPLE: Final = "A person answers what a plan asks; a program cannot."
+_RULES_BY_PEOPLE: Final = "A person accepts a standing rule; a program cannot."
 
 
 async def show_approvals(desk: Desk, screen: Screen, *, most: int) -> int:
-    async with desk.doors.open(desk.settings()) as rooms:
-        found = await _call(rooms, "list_approvals", limit=min(most, 100))
+    async with acting(desk) as where:
+        found = await _call(where, "list_approvals", limit=min(most, 100))
     if screen.for_programs:
         screen.answer(found)
     elif found["approvals"]:
@@ -37,16 +41,18 @@ async def show_approvals(desk: Desk, screen: Screen, *, most: int) -> int:
 
 
 async def answer_question(
-    desk: Desk, screen: Screen, text: str, *, approved: bool, answer: str | None
-) -> int:
+    desk: Desk, screen: Screen, text: str, *, approved: bool, answer: str | None,
+    ask: Ask | None = None,
+) -> int:  # fmt: skip
+    """Tells a waiting run what a person has answered at the terminal."""
     given: dict[str, Any] = {"decision": "approved" if approved else "declined"}
     if answer is not None:
         given["answer"] = _json(answer)
-    async with desk.doors.open(desk.settings()) as rooms:
+    async with acting(desk) as where:
         listed = []
         # One that was answered before is found too, and says so.
         for status in ("pending", "approved", "declined", "expired"):
-            found = await _call(rooms, "list_approvals", limit=100, status=status)
+            found = await _call(where, "list_approvals", limit=100, status=status)
             listed += found["approvals"]
         one = _meant(listed, "approval_id", text, "question")
         if one["form"] is not None and approved and answer is None:
@@ -55,7 +61,18 @@ async def answer_question(
                 detail, findings=[Finding("/answer", detail, "answer_missing")],
                 suggestion="Give --answer with JSON, such as '{\"day\": \"2026-12-01\"}'.",
             )  # fmt: skip
-        told = await _call(rooms, "answer_approval", approval_id=one["approval_id"], **given)
+        if one["status"] == "pending":
+            check_asked(where, screen, ask, _BY_PEOPLE)
+            shown = [*_question(one, screen)]
+            if answer is not None:
+                shown.append(f"  answer     {one_line(answer, 400)}")
+            said = "Approve this?" if approved else "Decline this?"
+            if not await confirmed(screen, shown, said, ask):
+                screen.say("Nothing was answered; the run waits on.")
+                return exits.DONE
+        told = await _call(
+            where, "answer_approval", confirmed=True, approval_id=one["approval_id"], **given
+        )
     if screen.for_programs:
         screen.answer(told)
     else:
@@ -64,8 +81,8 @@ async def answer_question(
 
 
 async def show_rules(desk: Desk, screen: Screen) -> int:
-    async with desk.doors.open(desk.settings()) as rooms:
-        found = await _call(rooms, "list_standing_rules")
+    async with acting(desk) as where:
+        found = await _call(where, "list_standing_rules")
     if screen.for_programs:
         screen.answer(found)
     elif found["rules"]:
@@ -76,14 +93,24 @@ async def show_rules(desk: Desk, screen: Screen) -> int:
     return exits.DONE
 
 
-async def decide(desk: Desk, screen: Screen, text: str, what: str) -> int:
-    async with desk.doors.open(desk.settings()) as rooms:
-        listed = (await _call(rooms, "list_standing_rules", limit=100))["rules"]
-        rule_id = _meant(listed, "rule_id", text, "rule")["rule_id"]
+async def decide(desk: Desk, screen: Screen, text: str, what: str, ask: Ask | None = None) -> int:
+    """Accepts a rule once a person was asked; declines or withdraws one."""
+    async with acting(desk) as where:
+        listed = (await _call(where, "list_standing_rules", limit=100))["rules"]
+        rule = _meant(listed, "rule_id", text, "rule")
+        rule_id = rule["rule_id"]
+        if what == "accept":
+            check_asked(where, screen, ask, _RULES_BY_PEOPLE)
+            asked = "Let these go without asking?"
+            if not await confirmed(screen, _rule(rule, screen), asked, ask):
+                screen.say("Nothing was accepted.")
+                return exits.DONE
         if what == "withdraw":
-            told = await _call(rooms, "withdraw_standing_rule", rule_id=rule_id)
+            told = await _call(where, "withdraw_standing_rule", rule_id=rule_id)
         else:
-            told = await _call(rooms, "decide_standing_rule", rule_id=rule_id, decision=what)
+            told = await _call(
+                where, "decide_standing_rule", confirmed=True, rule_id=rule_id, decision=what
+            )
     if screen.for_programs:
         screen.answer(told)
     else:
@@ -91,8 +118,8 @@ async def decide(desk: Desk, screen: Screen, text: str, what: str) -> int:
     return exits.DONE
 
 
-async def _call(rooms: Rooms, capability: str, **given: Any) -> Any:
-    return await rooms.gate.direct(Visitor(local_owner(rooms)), capability, given)
+async def _call(where: Acting, capability: str, *, confirmed: bool = False, **given: Any) -> Any:
+    return await where.call(capability, given, confirmed=confirmed)
 
 
 def _meant(found: Sequence[Mapping[str, Any]], key: str, text: str, what: str) -> Mapping[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
@@ -11,6 +12,8 @@ from mainspring.contracts.grant import Grant
 from mainspring.contracts.preflight import Whose
 from mainspring.definition.validate import read_definition
 from mainspring.surfaces.cli import exits
+from mainspring.surfaces.cli.agreeing import addition_lines, confirmed, has_person
+from mainspring.surfaces.cli.asking import Ask
 from mainspring.surfaces.cli.columns import columns, moment, short_id
 from mainspring.surfaces.cli.documents import check_text, read_definition_file
 from mainspring.surfaces.cli.elsewhere import judge_without_house
@@ -24,7 +27,15 @@ from mainspring.surfaces.pricing import price_of
 from mainspring.triggers.changing import change
 from mainspring.workspace.audit import is_idle, tell_saved
 from mainspring.workspace.automations import FIRST_MEMBER, Saved, State, save, update
-from mainspring.workspace.consents import agree_or_ask, change_by
+from mainspring.workspace.consent_names import with_board_names
+from mainspring.workspace.consents import (
+    Agreed,
+    additions_to,
+    agree_or_ask,
+    agreed_authority,
+    change_by,
+    consent_told,
+)
 from mainspring.workspace.judging_here import judge_here, words_for
 from mainspring.workspace.overview import list_automations, read_automation
 from mainspring.workspace.switches import read_triggers
@@ -43,6 +54,7 @@ if TYPE_CHECKING:
     from mainspring.definition.validate import Report
     from mainspring.surfaces.cli.desk import Desk
     from mainspring.surfaces.rooms import Rooms
+    from mainspring.workspace.consent_rows import Consent
 
 STATE_COLOURS = {"active": "green", "paused": "yellow", "archived": "bright_black"}
 _VERSIONS_SHOWN = 5
@@ -60,8 +72,14 @@ _ZONES = """
 # --- save
 
 
-async def save_file(desk: Desk, screen: Screen, file: str, to: str | None) -> int:
-    """Keeps a definition under its name, or as the next version of another automation."""
+async def save_file(
+    desk: Desk, screen: Screen, file: str, to: str | None, ask: Ask | None = None
+) -> int:
+    """Keeps a definition under its name, or as the next version of another automation.
+
+    A person at a terminal sees what it may do beyond what was agreed to, and agrees to that.
+    What a program saves waits for a person where it may do more.
+    """
     limits = desk.limits()
     document = read_definition_file(file, limits)
     # Judged before the house is opened: a bad file costs nothing and makes nothing.
@@ -71,51 +89,77 @@ async def save_file(desk: Desk, screen: Screen, file: str, to: str | None) -> in
         words = await words_for(rooms.registry, rooms.workspace_id, document)
         there = await find_name(rooms, name) if to is None else await find_in_use(rooms, to)
         own = None if there is None else there["id"]
-        report, saved = await _stored(rooms, words, document, own)
+        report = await _judged(rooms, words, document, own)
+        if has_person(rooms, screen, ask) and not await _agreed(rooms, screen, report, own, ask):
+            screen.say("Nothing was agreed to, and nothing was saved.")
+            return exits.FAILED
+        saved, consent = await _stored(rooms, report, own)
         async with local(rooms).acquire() as connection:
             rows = await read_triggers(connection, rooms.workspace_id, saved.automation_id)
             boards = await watched_boards(connection, rooms.workspace_id, rows)
     if screen.for_programs:
-        screen.answer(_told(report, saved))
+        screen.answer({**_told(report, saved), "consent": consent_told(consent)})
     else:
         screen.say(*_saved_lines(report, saved, boards, words, screen))
+        if consent is not None:
+            screen.say("It starts nothing before a person has agreed to what it may do:")
+            screen.say(*addition_lines([one.as_dict() for one in consent.additions]))
+            screen.say(f"  {hint('consents', 'agree', str(consent.id))}")
         screen.say(*_next_lines(report.accepted().name, rows, saved.state))
     return exits.DONE
 
 
-async def _stored(
-    rooms: Rooms, words: Vocabulary, document: Any, there: UUID | None
-) -> tuple[Report, Saved]:
-    """The next version of the automation that is there, or a new one."""
+async def _judged(rooms: Rooms, words: Vocabulary, document: Any, there: UUID | None) -> Report:
     whose, gate = Whose(rooms.workspace_id, there, FIRST_MEMBER), rooms.gate
     report = await judge_here(document, whose, words, gate.models, rooms.limits, gate.preflight)
-    report = await built(rooms.workshop, rooms.workspace_id, report)
-    definition = report.accepted()
+    return await built(rooms.workshop, rooms.workspace_id, report)
+
+
+async def _agreed(
+    rooms: Rooms, screen: Screen, report: Report, there: UUID | None, ask: Ask | None
+) -> bool:
+    """Whether a person agrees to what it may do beyond what was agreed to; nothing new: yes."""
+    definition, space = report.accepted(), rooms.workspace_id
+    async with local(rooms).acquire() as connection:
+        before = Agreed(None, None)
+        if there is not None:
+            before = await agreed_authority(connection, space, there)
+        found = await additions_to(before, definition.as_dict(), report.grants, report.traits)
+        shown = await with_board_names(connection, space, found)
+    if not shown:
+        return True
+    lines = addition_lines([one.as_dict() for one in shown])
+    head = f"{one_line(definition.name)} may do this, which nobody has agreed to yet:"
+    return await confirmed(screen, [head, *lines], "Save it, and agree to this?", ask)
+
+
+async def _stored(rooms: Rooms, report: Report, there: UUID | None) -> tuple[Saved, Consent | None]:
+    """The next version of the automation that is there, or a new one."""
+    definition, space = report.accepted(), rooms.workspace_id
     kept = (definition, report.grants, FIRST_MEMBER)
 
     deed = Deed("create_automation" if there is None else "update_automation")
 
-    async def work(tx: Transaction) -> Saved:
-        space, owner = rooms.workspace_id, local_owner(rooms)
+    async def work(tx: Transaction) -> tuple[Saved, Consent | None]:
+        owner = local_owner(rooms)
         if there is None:
             saved = await save(tx, space, *kept, report.traits)
-            await agree_or_ask(tx, space, saved.automation_id, owner, report.traits)
+            consent = await agree_or_ask(tx, space, saved.automation_id, owner, report.traits)
         else:
-
-            async def put() -> Saved:
-                return await update(tx, space, there, *kept, traits=report.traits)
-
-            saved, _ = await change_by(tx, space, there, owner, put, report.traits)
+            saved, consent = await change_by(
+                tx, space, there, owner,
+                lambda: update(tx, space, there, *kept, traits=report.traits), report.traits,
+            )  # fmt: skip
+        saved = saved if consent is None else replace(saved, state="paused")
         deed.subject, deed.detail = saved.automation_id, tell_saved(saved, definition.name)
         deed.idle = is_idle(saved)
-        return saved
+        return saved, consent
 
-    saved = await change(
+    return await change(
         local(rooms, deed), rooms.limits, rooms.workspace_id, work,
         automations=() if there is None else [there],
         names=[definition.name] if there is None else (),
     )  # fmt: skip
-    return report, saved
 
 
 def _told(report: Report, saved: Saved) -> dict[str, Any]:

@@ -18,13 +18,15 @@ from mainspring.recipes.carrying.one_file import read_one_file
 from mainspring.recipes.carrying.reading import read_files
 from mainspring.recipes.carrying.widening import widens_by
 from mainspring.surfaces.cli import exits
+from mainspring.surfaces.cli.agreeing import offer_to_agree
+from mainspring.surfaces.cli.asking import Ask
 from mainspring.surfaces.cli.columns import columns, short_id
 from mainspring.surfaces.cli.documents import STDIN, read_document
 from mainspring.surfaces.cli.elsewhere import Listening
 from mainspring.surfaces.cli.screen import Screen, clean, one_line
 from mainspring.surfaces.cli.versions import change_line
 from mainspring.surfaces.cli.visiting import visitor_here
-from mainspring.surfaces.cli.words import count, hint
+from mainspring.surfaces.cli.words import count
 
 if TYPE_CHECKING:
     from mainspring.contracts.limits import Limits
@@ -67,8 +69,9 @@ async def export_folder(desk: Desk, screen: Screen, folder: Path, *, rows: bool)
 
 
 async def bring_folder(
-    desk: Desk, screen: Screen, place: str, on_clash: OnClash, *, dry_run: bool
-) -> int:
+    desk: Desk, screen: Screen, place: str, on_clash: OnClash, *, dry_run: bool,
+    ask: Ask | None = None,
+) -> int:  # fmt: skip
     """All that the folder holds or nothing of it; automations wait for consent."""
     limits = desk.limits()
     files = _files(place, limits)
@@ -83,12 +86,19 @@ async def bring_folder(
                     "--on-clash new_version saves over them, --on-clash rename beside them."
                 )
             raise
-    if screen.for_programs:
-        screen.answer(told)
-        return exits.DONE
+        if screen.for_programs:
+            screen.answer(told)
+            return exits.DONE
+        _say_brought(screen, told, dry_run=dry_run)
+        waiting = [one["consent_id"] for one in told["things"] if one["consent_id"]]
+        await offer_to_agree(rooms, screen, waiting, ask)
+    return exits.DONE
+
+
+def _say_brought(screen: Screen, told: dict[str, Any], *, dry_run: bool) -> None:
     if not told["things"]:
         screen.say("The folder holds nothing to import.")
-        return exits.DONE
+        return
     cells = (
         (one["kind"], one_line(one["name"], 60), _became(one, dry_run=dry_run),
          short_id(one["id"], screen) if one["id"] else "")
@@ -97,10 +107,6 @@ async def bring_folder(
     screen.say(columns(("Kind", "Name", "", "Id"), cells, whole=("Id",)))
     _say_notes(screen, [_rows_line(one, dry_run=dry_run) for one in told["rows"]])
     _say_notes(screen, [f"{one['path']}: {one['why']}" for one in told["left"]])
-    if any(one["consent_id"] for one in told["things"]):
-        screen.say("Nothing of it starts before you have agreed to what it may do here.")
-        screen.say(f"  {hint('consents', 'agree', 'AUTOMATION')}")
-    return exits.DONE
 
 
 async def diff_places(desk: Desk, screen: Screen, first: str, second: str | None) -> int:

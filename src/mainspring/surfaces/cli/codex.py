@@ -17,7 +17,8 @@ from mainspring.gate.direct import Visitor
 from mainspring.recipes.package.places import read_place
 from mainspring.surfaces.cli import codex_view as view
 from mainspring.surfaces.cli import exits
-from mainspring.surfaces.cli.asking import Terminal, at_terminal
+from mainspring.surfaces.cli.agreeing import offer_to_agree
+from mainspring.surfaces.cli.asking import Ask, Terminal, at_terminal
 from mainspring.surfaces.cli.columns import columns, short_id
 from mainspring.surfaces.cli.local import local_owner
 from mainspring.surfaces.cli.screen import Screen, one_line
@@ -72,8 +73,9 @@ async def show_needs(desk: Desk, screen: Screen, slug: str) -> int:
 
 
 async def apply_recipe(
-    desk: Desk, screen: Screen, slug: str, name: str | None, settings: Sequence[str]
-) -> int:
+    desk: Desk, screen: Screen, slug: str, name: str | None, settings: Sequence[str],
+    ask: Ask | None = None,
+) -> int:  # fmt: skip
     recipe = (await _call(desk, "get_starter_recipe", {"slug": slug}))["recipe"]
     overrides: dict[str, Any] = {} if name is None else {"name": name}
     said = _settings(recipe.get("settings", ()), settings)
@@ -87,11 +89,9 @@ async def apply_recipe(
     screen.say(*view.applied_lines(made))
     automations = [one for one in view.all_made(made) if one["kind"] == "automation"]
     if automations:
-        screen.say(
-            "Nothing of it runs yet: see what it may do, agree, and activate it.",
-            f"  {hint('consents')}",
-            *(f"  {hint('activate', one['name'])}" for one in automations),
-        )
+        screen.say("Nothing of it runs yet: see what it may do, agree, and activate it.")
+        await _offer(desk, screen, [one["id"] for one in automations], ask)
+        screen.say(*(f"  {hint('activate', one['name'])}" for one in automations))
     for one in view.all_made(made):
         if one["kind"] in _PLACES:
             screen.say(f"  {hint(_PLACES[one['kind']], 'show', one['name'])}")
@@ -155,8 +155,20 @@ async def upgrade(
     else:
         screen.say(*view.upgraded_lines(made))
         if made.get("asks_for"):
-            screen.say(f"  {hint('consents')}")
+            await _offer(desk, screen, [one["id"]])
     return exits.DONE
+
+
+async def _offer(
+    desk: Desk, screen: Screen, automations: Sequence[str], ask: Ask | None = None
+) -> None:
+    """Asks a person about what waits for consent since a recipe was applied or upgraded."""
+    async with desk.doors.open(desk.settings()) as rooms:
+        owner, consents = Visitor(local_owner(rooms)), []
+        for one in automations:
+            found = await rooms.gate.direct(owner, "list_consents", {"automation_id": str(one)})
+            consents += [each["consent_id"] for each in found["consents"]]
+        await offer_to_agree(rooms, screen, consents, ask)
 
 
 async def uninstall(

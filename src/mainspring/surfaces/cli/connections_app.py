@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from enum import StrEnum
 from typing import Annotated, Any
 
@@ -160,12 +159,15 @@ def _agree(
         list[str] | None,
         typer.Argument(metavar="[TOOL]...", help="Which tools; left out: all that wait."),
     ] = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Do not wait for an answer where no terminal is.")
+    ] = False,
     for_programs: Json = False,
 ) -> int:
     """Show what is new or different, and agree to just that."""
     from mainspring.contracts.errors import Invalid
     from mainspring.surfaces.cli import exits
+    from mainspring.surfaces.cli.asking import at_terminal
     from mainspring.surfaces.cli.connections import agree, say_waiting, waiting
 
     desk, screen = at_desk(ctx, for_programs)
@@ -176,11 +178,12 @@ def _agree(
         screen.say(f"No tool of {alias} waits.")
         return exits.DONE
     say_waiting(screen, found)
-    if not yes:
-        if screen.for_programs or not sys.stdin.isatty():
-            raise Invalid("Nobody is here to ask.", code="not_asked", suggestion="Add --yes.")
-        if not typer.confirm("Agree?", err=True):
+    if at_terminal(screen):
+        # Asked whatever was said before: a person agrees by answering.
+        if not typer.confirm("Agree?"):
             return exits.FAILED
+    elif not yes:
+        raise Invalid("Nobody is here to ask.", code="not_asked", suggestion="Add --yes.")
     return finish(agree(desk, screen, alias, found))
 
 

@@ -1,7 +1,7 @@
 """Consents by command: listed, shown, agreed to and refused.
 
-Whoever sits at this machine is the person who reads what an automation would be able to do. At a
-terminal it is shown and asked about; elsewhere the digest says what was read.
+At a terminal a person is shown what an automation would be able to do, and asked. A program
+agrees only with a token that has the permission approve, by the digest of what it read.
 """
 
 from __future__ import annotations
@@ -10,26 +10,28 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from mainspring.contracts.errors import Invalid, Problem
+from mainspring.contracts.errors import Finding, Invalid, Problem
 from mainspring.surfaces.cli import exits
-from mainspring.surfaces.cli.asking import Ask, Terminal, at_terminal
+from mainspring.surfaces.cli.acting import Acting, acting, check_asked
+from mainspring.surfaces.cli.agreeing import addition_lines, confirmed
+from mainspring.surfaces.cli.asking import Ask
 from mainspring.surfaces.cli.columns import columns, short_id
 from mainspring.surfaces.cli.finding import find_one
-from mainspring.surfaces.cli.proposals import call
 from mainspring.surfaces.cli.screen import Screen, clean, one_line
 from mainspring.surfaces.cli.words import count, hint
 
 if TYPE_CHECKING:
     from mainspring.surfaces.cli.desk import Desk
-    from mainspring.surfaces.rooms import Rooms
 
 _MOST = 200
+_QUESTION = "Do you agree to this?"
+_BY_PEOPLE = "A person agrees to what an automation may do; a program cannot."
 
 
 async def show_consents(desk: Desk, screen: Screen, most: int) -> int:
     """Those that wait, the newest first."""
-    async with desk.doors.open(desk.settings()) as rooms:
-        found = await call(rooms, "list_consents", {"limit": most})
+    async with acting(desk) as where:
+        found = await where.call("list_consents", {"limit": most})
     if screen.for_programs:
         screen.answer(found)
     elif found["consents"]:
@@ -50,8 +52,8 @@ async def show_consents(desk: Desk, screen: Screen, most: int) -> int:
 
 async def show_consent(desk: Desk, screen: Screen, text: str) -> int:
     """Each addition, and how to answer."""
-    async with desk.doors.open(desk.settings()) as rooms:
-        found = await _find(rooms, text)
+    async with acting(desk) as where:
+        found = await _find(where, text)
     if screen.for_programs:
         screen.answer(found)
     else:
@@ -65,20 +67,28 @@ async def answer_consent(
     desk: Desk, screen: Screen, text: str, *, agree: bool, digest: str | None = None,
     activate: bool = False, ask: Ask | None = None,
 ) -> int:  # fmt: skip
-    """Agrees to just what was read, or refuses it."""
-    async with desk.doors.open(desk.settings()) as rooms:
-        found = await _find(rooms, text)
-        if agree and digest is None and not await _asked(screen, found, ask):
-            screen.say("Nothing was agreed to; it stays paused.")
-            return exits.DONE
+    """Agrees to just what was read, or refuses it.
+
+    A person is shown it and asked. A token with the permission approve says by its digest what
+    it agrees to.
+    """
+    async with acting(desk) as where:
+        found = await _find(where, text)
+        if not where.by_token:
+            check_asked(where, screen, ask, _BY_PEOPLE, _page(found))
+            if agree and not await confirmed(screen, _lines(found), _QUESTION, ask):
+                screen.say("Nothing was agreed to; it stays paused.")
+                return exits.DONE
+        elif digest is None:
+            raise _unread(found)
         given = {
             "consent_id": found["consent_id"],
             "digest": digest or found["digest"],
             "agree": agree,
         }
-        answered = await call(rooms, "answer_consent", given)
+        answered = await where.call("answer_consent", given, confirmed=True)
         if agree and activate and answered["state"] == "paused":
-            answered = await _activated(rooms, given)
+            answered = await _activated(where, given)
     if screen.for_programs:
         screen.answer(answered)
         return exits.DONE
@@ -90,10 +100,10 @@ async def answer_consent(
     return exits.DONE
 
 
-async def _activated(rooms: Rooms, given: Mapping[str, Any]) -> dict[str, Any]:
+async def _activated(where: Acting, given: Mapping[str, Any]) -> dict[str, Any]:
     """By itself, once the answer is kept: what is agreed to stays so when this does not work."""
     try:
-        return await call(rooms, "answer_consent", {**given, "activate": True})
+        return await where.call("answer_consent", {**given, "activate": True}, confirmed=True)
     except Problem as reason:
         raise type(reason)(
             f"It is agreed to, and it is not active yet. {reason.detail}",
@@ -103,40 +113,43 @@ async def _activated(rooms: Rooms, given: Mapping[str, Any]) -> dict[str, Any]:
         ) from reason
 
 
-async def _asked(screen: Screen, found: Mapping[str, Any], ask: Ask | None) -> bool:
-    if ask is None:
-        if not at_terminal(screen):
-            raise Invalid(
-                "Nobody is here to be asked, and a person agrees to what they have read.",
-                code="not_asked",
-                suggestion=f"{hint('consents', 'show', found['consent_id'])} shows it. Then add "
-                "--digest with the digest that --json shows.",
-            )
-        ask = Terminal(screen)
-    screen.say(*_lines(found))
-    said = await ask("Do you agree to this? Type yes:")
-    return (said or "").strip().lower() == "yes"
+def _unread(found: Mapping[str, Any]) -> Invalid:
+    detail = "A token says what it agrees to by the digest of it."
+    return Invalid(
+        detail,
+        code="not_asked",
+        findings=[Finding("/digest", detail, "required")],
+        suggestion=f"{hint('consents', 'show', found['consent_id'], '--json')} shows it. Then add "
+        "--digest.",
+    )
 
 
-async def _find(rooms: Rooms, text: str) -> dict[str, Any]:
+def _page(found: Mapping[str, Any]) -> str:
+    """Where a person can answer instead."""
+    if found["automation_id"] is None:
+        return "/connect"
+    return f"/automations/{found['automation_id']}"
+
+
+async def _find(where: Acting, text: str) -> dict[str, Any]:
     """What is meant: by its id, the id's first characters, or the automation's name."""
-    listed = await call(rooms, "list_consents", {"limit": _MOST})
+    listed = await where.call("list_consents", {"limit": _MOST})
     named = [one for one in listed["consents"] if one["name"] == text]
     if len(named) == 1:
         return dict(named[0])
-    known = await call(rooms, "list_consents", {"limit": _MOST, "status": "any"})
+    known = await where.call("list_consents", {"limit": _MOST, "status": "any"})
 
     async def page(before: UUID | None) -> Sequence[UUID]:
         ids = sorted({UUID(one["consent_id"]) for one in known["consents"]}, reverse=True)
         return [one for one in ids if before is None or one < before]
 
     found = await find_one(text, page, lambda one: one, kind="consent")
-    return await call(rooms, "get_consent", {"consent_id": str(found)})
+    return await where.call("get_consent", {"consent_id": str(found)})
 
 
 def _lines(found: Mapping[str, Any]) -> list[str]:
     version = "" if found["version"] is None else f", version {found['version']}"
     return [
         f"{clean(found['name'])}{version} ({found['status']})",
-        *(f"  - {clean(one['says'])}" for one in found["additions"]),
+        *addition_lines(found["additions"]),
     ]

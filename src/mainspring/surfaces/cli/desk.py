@@ -27,6 +27,8 @@ class Desk:
     home: Path | None = None
     no_color: bool = False
     for_programs: bool = False
+    # The server to act at, under the session of ``login``; None: the data folder of this machine.
+    server: str | None = None
 
     def settings(self) -> Settings:
         """The settings, with what the server that is running on the data folder decides.

@@ -10,6 +10,9 @@ from mainspring.contracts.errors import Invalid, Missing
 from mainspring.gate.direct import Visitor
 from mainspring.gate.drafts import list_drafts
 from mainspring.surfaces.cli import exits
+from mainspring.surfaces.cli.agreeing import check_person, confirmed
+from mainspring.surfaces.cli.asking import Ask
+from mainspring.surfaces.cli.drafts import BY_PEOPLE, shown_lines
 from mainspring.surfaces.cli.local import local, local_owner
 from mainspring.surfaces.cli.screen import Screen, one_line
 from mainspring.surfaces.cli.words import hint
@@ -24,11 +27,18 @@ _AT_ONCE = 50
 
 
 async def answer_batch(
-    desk: Desk, screen: Screen, text: str, *, sends: bool, reason: str | None
-) -> int:
+    desk: Desk, screen: Screen, text: str, *, sends: bool, reason: str | None,
+    ask: Ask | None = None,
+) -> int:  # fmt: skip
     """Confirms or discards what waits of one batch."""
     async with desk.doors.open(desk.settings()) as rooms:
         drafts = await _waiting(rooms, _batch(text))
+        if sends:
+            check_person(rooms, screen, ask, BY_PEOPLE)
+            shown = [line for one in drafts for line in shown_lines(one)]
+            if not await confirmed(screen, shown, f"Send all {len(drafts)}?", ask):
+                screen.say("Nothing was sent; they wait on.")
+                return exits.DONE
         results: list[Mapping[str, Any]] = []
         for start in range(0, len(drafts), _AT_ONCE):
             given: dict[str, Any] = {

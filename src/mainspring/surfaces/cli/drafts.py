@@ -12,6 +12,8 @@ from mainspring.gate.direct import Visitor
 from mainspring.gate.drafts import list_drafts
 from mainspring.gate.outside.quoted import quoted
 from mainspring.surfaces.cli import exits
+from mainspring.surfaces.cli.agreeing import check_person, confirmed
+from mainspring.surfaces.cli.asking import Ask
 from mainspring.surfaces.cli.columns import columns, moment, short_id
 from mainspring.surfaces.cli.draft_view import delivered, fields_of
 from mainspring.surfaces.cli.finding import find_one
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from mainspring.surfaces.cli.desk import Desk
     from mainspring.surfaces.rooms import Rooms
 
+BY_PEOPLE: Final = "A person sends what was drafted; a program cannot."
 # Fewer characters of a hash might be those of another one.
 _SHORTEST_HASH: Final = 8
 _HASH_DIGITS: Final = 64
@@ -70,9 +73,10 @@ async def show_draft(desk: Desk, screen: Screen, text: str) -> int:
 
 
 async def confirm_draft(
-    desk: Desk, screen: Screen, text: str, edits: Sequence[str] = (), seen: str | None = None
-) -> int:
-    """Sends what a draft shows, or says what came of it before."""
+    desk: Desk, screen: Screen, text: str, edits: Sequence[str] = (), seen: str | None = None,
+    ask: Ask | None = None,
+) -> int:  # fmt: skip
+    """Sends what a draft shows once a person has said so, or says what came of it before."""
     async with desk.doors.open(desk.settings()) as rooms:
         draft = await _found(rooms, text)
         given: dict[str, Any] = {"draft_id": str(draft["id"])}
@@ -80,6 +84,15 @@ async def confirm_draft(
             given["edits"] = edits_of(draft, edits)
         if seen is not None:
             given["hash"] = _whole(draft, seen)
+        if draft["status"] == "pending":
+            check_person(rooms, screen, ask, BY_PEOPLE)
+            edited = [f"  with {one_line(one, 400)}" for one in edits]
+            if not await confirmed(screen, [*shown_lines(draft), *edited], "Send this?", ask):
+                screen.say("Nothing was sent; it waits on.")
+                return exits.DONE
+            # Whoever said yes has read these bytes, and no others are sent.
+            if draft.get("hash"):
+                given.setdefault("hash", draft["hash"])
         answer = await rooms.gate.direct(Visitor(local_owner(rooms)), "confirm_action", given)
     if screen.for_programs:
         screen.answer(answer)
@@ -226,11 +239,24 @@ def _lines(draft: Mapping[str, Any]) -> list[Text]:
     if draft.get("editable"):
         facts.append(f"may be edited: {', '.join(draft['editable'])}")
     head = Text(one_line(draft["preview"], 400), style="bold")
+    told = (Text(f"  {fact}") for fact in facts)
+    return [head, *told, *_content(draft), *_next(draft)]
+
+
+def shown_lines(draft: Mapping[str, Any]) -> list[Text]:
+    """What is sent, whole."""
+    from rich.text import Text
+
+    return [Text(one_line(draft["preview"], 400), style="bold"), *_content(draft)]
+
+
+def _content(draft: Mapping[str, Any]) -> list[Text]:
+    from rich.text import Text
+
     # Whole, however long: this is what somebody agrees to.
     given = quoted(draft["arguments"], indent=2).splitlines()
     shown = [Text("  arguments"), *(Text(f"    {line}") for line in given)]
-    told = (Text(f"  {fact}") for fact in facts)
-    return [head, *told, *delivered(draft), *shown, *_next(draft)]
+    return [*delivered(draft), *shown]
 
 
 def _next(draft: Mapping[str, Any]) -> list[Text]:

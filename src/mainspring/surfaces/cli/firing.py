@@ -15,6 +15,8 @@ from mainspring.runs.replay import Which, replay
 from mainspring.runs.rows import FINAL
 from mainspring.runs.story import tell
 from mainspring.surfaces.cli import exits
+from mainspring.surfaces.cli.agreeing import agree_first
+from mainspring.surfaces.cli.asking import Ask
 from mainspring.surfaces.cli.closing import closing_lines, version_in_force
 from mainspring.surfaces.cli.documents import read_inputs, read_object, read_value
 from mainspring.surfaces.cli.finding import find_in_use
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
 async def fire(
     desk: Desk, screen: Screen, text: str, words: Sequence[str], whole: str | None,
     moment: str | None = None, *, mode: Mode = "live", wait: bool, seconds: float | None,
+    ask: Ask | None = None,
 ) -> int:  # fmt: skip
     """Runs an automation now, also while it is paused; ``moment`` is what a trigger would tell."""
     limits = desk.limits()
@@ -48,6 +51,11 @@ async def fire(
             now = await read_automation(connection, rooms.workspace_id, found["id"])
         shape = read_definition(now["definition"]).inputs.shape
         inputs = read_inputs(words, whole, shape, limits)
+        if mode == "live" and not await agree_first(
+            rooms, screen, found["id"], now["version"], ask
+        ):
+            screen.say("Nothing was agreed to; no run was started.")
+            return exits.FAILED
         made = await rooms.dispatcher.dispatch(
             Request(rooms.workspace_id, found["id"], inputs=inputs, payload=payload, mode=mode)
         )

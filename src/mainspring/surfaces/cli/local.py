@@ -31,10 +31,10 @@ class Deed:
 
 
 def local_owner(rooms: Rooms) -> Actor:
-    """Whoever gives commands on this machine."""
+    """Whoever gives commands on this machine; without a terminal it is a program of theirs."""
     return Actor(
         rooms.workspace_id, "member", FIRST_MEMBER, role=Role.OWNER, administrator=True,
-        at_terminal=True,
+        by_program=rooms.by_program, at_terminal=not rooms.by_program,
     )  # fmt: skip
 
 

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from mainspring.contracts.errors import Clash, Invalid
 from mainspring.surfaces.cli import exits
+from mainspring.surfaces.cli.agreeing import offer_to_agree
+from mainspring.surfaces.cli.asking import Ask
 from mainspring.surfaces.cli.automations import token_hints
 from mainspring.surfaces.cli.columns import columns, short_id
 from mainspring.surfaces.cli.documents import read_document
@@ -70,8 +72,10 @@ async def export(
     return exits.DONE
 
 
-async def bring_in(desk: Desk, screen: Screen, file: str, on_clash: OnClash) -> int:
-    """All that the file holds or nothing of it, paused."""
+async def bring_in(
+    desk: Desk, screen: Screen, file: str, on_clash: OnClash, ask: Ask | None = None
+) -> int:
+    """All that the file holds or nothing of it, paused; a person is asked to agree to it."""
     limits = desk.limits()
     document = read_document(file, replace(limits, json_bytes=limits.import_bytes))
     judged = await _judged(document, Listening(desk.doors.vocabulary(limits)), limits)
@@ -88,12 +92,22 @@ async def bring_in(desk: Desk, screen: Screen, file: str, on_clash: OnClash) -> 
                 )
             raise
         calls = await _tokenless(rooms, made)
-    if screen.for_programs:
-        screen.answer({"imported": [_told(one) for one in made]})
-        return exits.DONE
+        if screen.for_programs:
+            screen.answer({"imported": [_told(one) for one in made]})
+            return exits.DONE
+        _say_imported(screen, made, calls)
+        await offer_to_agree(
+            rooms, screen, [str(one.consent.id) for one in made if one.consent is not None], ask
+        )
+    if made:
+        screen.say(f"  {hint('activate', 'AUTOMATION')}")
+    return exits.DONE
+
+
+def _say_imported(screen: Screen, made: Sequence[Imported], calls: Sequence[str]) -> None:
     if not made:
         screen.say("The file holds no automations.")
-        return exits.DONE
+        return
     heads = ("Name", "State", "Version", "", "Id")
     rows = (
         (
@@ -109,11 +123,6 @@ async def bring_in(desk: Desk, screen: Screen, file: str, on_clash: OnClash) -> 
     if calls:
         screen.say("Tokens of webhooks do not travel with a file: these are made anew.")
         screen.say(*(f"  {call}" for call in calls[:_HINTS]), *(["  …"] if calls[_HINTS:] else []))
-    if any(one.consent is not None for one in made):
-        screen.say("Nothing of it starts before you have agreed to what it may do here.")
-        screen.say(f"  {hint('consents', 'agree', 'AUTOMATION')}")
-    screen.say(f"  {hint('activate', 'AUTOMATION')}")
-    return exits.DONE
 
 
 async def _judged(document: Any, words: Listening, limits: Limits) -> list[Judged] | None:

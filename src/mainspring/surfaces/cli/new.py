@@ -12,17 +12,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mainspring.authoring.phrases.zones import is_zone
-from mainspring.contracts.errors import Clash, Finding, Invalid, Problem
+from mainspring.contracts.errors import Finding, Invalid, Problem
 from mainspring.settings import machine_zone
 from mainspring.surfaces.cli import exits
+from mainspring.surfaces.cli.agreeing import check_person
 from mainspring.surfaces.cli.asking import Ask, Terminal, at_terminal
 from mainspring.surfaces.cli.conversation import Conversation, converse, thinking
 from mainspring.surfaces.cli.documents import is_storable
 from mainspring.surfaces.cli.files import write_file
 from mainspring.surfaces.cli.finding import find_in_use
 from mainspring.surfaces.cli.prompts import choose_words, show_prompts
-from mainspring.surfaces.cli.proposal_view import definition_text, proposal_lines
-from mainspring.surfaces.cli.proposals import Making, answered, call, saved_as, tell, tell_saved
+from mainspring.surfaces.cli.proposal_saving import BY_PEOPLE, save_shown
+from mainspring.surfaces.cli.proposal_view import definition_text
+from mainspring.surfaces.cli.proposals import Making, answered, call, tell
 from mainspring.surfaces.cli.screen import Screen, clean
 from mainspring.surfaces.cli.words import count, hint
 
@@ -62,7 +64,7 @@ async def new(desk: Desk, screen: Screen, wanted: Wanted, ask: Ask | None = None
                 return exits.DONE
         proposal = await _proposed(rooms, screen, wanted, text, zone)
         if wanted.save:
-            return await _save_at_once(rooms, screen, proposal)
+            return await _save_at_once(rooms, screen, proposal, ask)
         if wanted.output is not None:
             return await _write(rooms, screen, wanted, proposal, ask if talks else None, talks)
         if talks:
@@ -108,22 +110,14 @@ async def _proposed(
         raise
 
 
-async def _save_at_once(rooms: Rooms, screen: Screen, proposal: Mapping[str, Any]) -> int:
-    """For somebody who has read the same before; what a model wrote, nobody can have read."""
-    name = proposal["proposal_id"]
+async def _save_at_once(
+    rooms: Rooms, screen: Screen, proposal: Mapping[str, Any], ask: Ask | None
+) -> int:
+    """For somebody who wants no conversation: it is shown once, asked about, and saved."""
+    check_person(rooms, screen, ask, BY_PEOPLE, f"/proposals/{proposal['proposal_id']}")
     if proposal["status"] != "ready":
         raise _not_ready(proposal)
-    if proposal["made_by"]["by"] == "model":
-        raise Clash(
-            "A model made this just now, so nobody has read it; it is kept and not saved.",
-            code="not_read",
-            suggestion=f"{hint('proposals', 'save', name)} shows it and asks.",
-        )
-    words = await rooms.registry.of(rooms.workspace_id)
-    screen.say(*proposal_lines(proposal, words, screen), "")
-    saved = await saved_as(rooms, proposal, proposal["digest"])
-    await tell_saved(rooms, screen, proposal, saved)
-    return exits.DONE
+    return await save_shown(rooms, screen, proposal, proposal["digest"], ask=ask)
 
 
 def _not_ready(proposal: Mapping[str, Any]) -> Invalid:

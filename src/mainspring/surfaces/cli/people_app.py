@@ -15,7 +15,9 @@ GivenRole = Annotated[Role, typer.Argument(metavar="ROLE", help="viewer, operato
 
 
 def add_to(app: typer.Typer, panel: str) -> None:
-    """Adds ``sign-in``, ``members``, ``workspaces`` and ``tokens``."""
+    """Adds ``login``, ``logout``, ``sign-in``, ``members``, ``workspaces`` and ``tokens``."""
+    app.command(name="login", rich_help_panel=panel)(_login)
+    app.command(name="logout", rich_help_panel=panel)(_logout)
     app.command(name="sign-in", rich_help_panel=panel)(_sign_in)
     app.add_typer(_members(), name="members", rich_help_panel=panel)
     app.add_typer(_workspaces(), name="workspaces", rich_help_panel=panel)
@@ -62,6 +64,28 @@ def _tokens() -> typer.Typer:
     group.command(name="create")(_create)
     group.command(name="revoke")(_revoke)
     return group
+
+
+Address = Annotated[
+    str | None,
+    typer.Argument(metavar="ADDRESS", help="The server; left out: that of this data folder."),
+]
+
+
+def _login(ctx: typer.Context, address: Address = None, for_programs: Json = False) -> int:
+    """Sign this terminal in to a server: you confirm a short code in your browser."""
+    from mainspring.surfaces.cli.login import log_in
+
+    desk = desk_of(ctx)
+    return finish(log_in(desk, desk.screen(for_programs=for_programs), address))
+
+
+def _logout(ctx: typer.Context, address: Address = None, for_programs: Json = False) -> int:
+    """End this terminal's session at a server."""
+    from mainspring.surfaces.cli.login import log_out
+
+    desk = desk_of(ctx)
+    return finish(log_out(desk, desk.screen(for_programs=for_programs), address))
 
 
 def _sign_in(
@@ -166,14 +190,23 @@ def _create(
     days: Annotated[
         int | None, typer.Option(min=1, max=3_650, help="It ends by itself after so many days.")
     ] = None,
+    approve: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="AUTOMATION",
+            help="Let it agree, without a person, to what this automation may do; may be given "
+            "again. Needs --days and a terminal.",
+        ),
+    ] = None,
     for_programs: Json = False,
 ) -> int:
     """Make a token; its text is printed once."""
-    from mainspring.surfaces.cli.tokens import create_token
+    from mainspring.surfaces.cli.tokens import NewToken, create_token
 
     desk = desk_of(ctx)
     screen = desk.screen(for_programs=for_programs)
-    return finish(create_token(desk, screen, name, role, capability or None, days))
+    named, approves = tuple(capability or ()) or None, tuple(approve or ()) or None
+    return finish(create_token(desk, screen, NewToken(name, role, named, days, approves)))
 
 
 def _revoke(

@@ -7,12 +7,13 @@ somebody believe that a smaller token binds them. What runs a server works for a
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 import typer
 
+from mainspring.surfaces.cli.asking import is_terminal
 from mainspring.surfaces.cli.doors import Doors
 
 if TYPE_CHECKING:
@@ -23,12 +24,23 @@ if TYPE_CHECKING:
 
 _SERVERS: Final = frozenset({"up", "api", "scheduler", "worker", "doctor", "token"})
 # These show the token that is set and act as its holder.
-_BY_TOKEN: Final = frozenset({"boards", "pages", "usage", "call", "capabilities", "mcp"})
+_BY_TOKEN: Final = frozenset(
+    {"boards", "pages", "usage", "call", "capabilities", "mcp", "consents", "approvals", "rules"}
+)
+# The object of a command line with --json in it.
+FOR_PROGRAMS: Final = "for programs"
 UNUSED: Final = "MAINSPRING_TOKEN is not used here: this command acts as the local owner."
 
 
-def placed(doors: Doors, command: str | None) -> Doors:
-    """The doors as one command goes through them."""
+def placed(
+    doors: Doors, command: str | None, *, for_programs: bool = False, server: str | None = None
+) -> Doors:
+    """The doors as one command goes through them.
+
+    The local owner is a person only at a terminal, and not where ``--json`` or a token is given.
+    """
+    if server is not None:
+        return replace(doors, open=_nowhere)
     if command in _SERVERS:
         return doors
 
@@ -38,13 +50,29 @@ def placed(doors: Doors, command: str | None) -> Doors:
             if settings.token is not None and command not in _BY_TOKEN:
                 typer.echo(UNUSED, err=True)
             wanted = settings.workspace
-            yield (
-                rooms
+            by_program = for_programs or settings.token is not None or not is_terminal()
+            yield replace(
+                rooms,
+                by_program=by_program,
+                workspace_id=rooms.workspace_id
                 if wanted is None
-                else replace(rooms, workspace_id=await workspace_called(rooms, wanted))
+                else await workspace_called(rooms, wanted),
             )
 
     return replace(doors, open=enter)
+
+
+def _nowhere(settings: Settings) -> AbstractAsyncContextManager[Rooms]:
+    """A command that works on this machine's data folder, asked to act at a server."""
+    from mainspring.contracts.errors import Invalid
+
+    del settings
+    raise Invalid(
+        "This command works on the data folder of this machine, not at a server.",
+        code="usage",
+        suggestion="--server goes with consents, approvals and rules. For the rest, use the pages "
+        "or the API of that server.",
+    )
 
 
 async def workspace_called(rooms: Rooms, wanted: str) -> UUID:

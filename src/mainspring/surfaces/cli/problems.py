@@ -15,6 +15,7 @@ from typer.main import get_command
 from mainspring.contracts.errors import Fault, Finding, Invalid, Problem, as_problem, for_log
 from mainspring.settings import BadSetting, setting_names, unknown_settings
 from mainspring.surfaces.cli import exits
+from mainspring.surfaces.cli.placing import FOR_PROGRAMS
 from mainspring.surfaces.cli.screen import Screen, clean, make_console, one_line, steady_streams
 from mainspring.surfaces.cli.words import as_called_here
 
@@ -32,7 +33,10 @@ def run_cli(app: typer.Typer, words: Sequence[str]) -> int:
     if words and not for_programs:
         _warn_of_unknown_settings()
     try:
-        answered = _command_of(app).main(args=list(words), prog_name=PROGRAM, standalone_mode=False)
+        answered = _command_of(app).main(
+            args=list(words), prog_name=PROGRAM, standalone_mode=False,
+            obj=FOR_PROGRAMS if for_programs else None,
+        )  # fmt: skip
     except KeyboardInterrupt:
         answered = exits.INTERRUPTED
     except Exception as error:

@@ -118,7 +118,7 @@ def _save(
         typer.Option(metavar="DIGEST", help="The digest of what you have read: just that."),
     ] = None,
     yes: Annotated[
-        bool, typer.Option("--yes", "-y", help="Save it as it is now, without asking.")
+        bool, typer.Option("--yes", "-y", help="Show it once and ask once, without a talk.")
     ] = False,
     note: Annotated[
         str | None,

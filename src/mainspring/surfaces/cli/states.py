@@ -9,6 +9,8 @@ from uuid import UUID
 from mainspring.contracts.preflight import Whose
 from mainspring.definition.validate import read_definition
 from mainspring.surfaces.cli import exits
+from mainspring.surfaces.cli.agreeing import agree_first
+from mainspring.surfaces.cli.asking import Ask
 from mainspring.surfaces.cli.automations import token_hints, trigger_lines, with_address
 from mainspring.surfaces.cli.finding import find_automation
 from mainspring.surfaces.cli.local import Deed, local
@@ -20,7 +22,6 @@ from mainspring.surfaces.pricing import price_of
 from mainspring.triggers.changing import change
 from mainspring.workspace import states
 from mainspring.workspace.automations import State, read_grants
-from mainspring.workspace.consents import check_agreed
 from mainspring.workspace.judging_here import doubts_here, words_for
 from mainspring.workspace.overview import read_automation
 from mainspring.workspace.watched_boards import missing_boards, watched_boards
@@ -45,21 +46,27 @@ _ACTS: Mapping[str, Act] = {
 }
 
 
-async def change_state(desk: Desk, screen: Screen, act: str, text: str) -> int:
+async def change_state(
+    desk: Desk, screen: Screen, act: str, text: str, ask: Ask | None = None
+) -> int:
     """Does one of the five, and says what that means for the automation."""
     async with desk.doors.open(desk.settings()) as rooms:
-        await change_state_in(rooms, screen, act, text)
-    return exits.DONE
+        done = await change_state_in(rooms, screen, act, text, ask)
+    return exits.DONE if done else exits.FAILED
 
 
-async def change_state_in(rooms: Rooms, screen: Screen, act: str, text: str) -> None:
-    """The same in a house that is open."""
+async def change_state_in(
+    rooms: Rooms, screen: Screen, act: str, text: str, ask: Ask | None = None
+) -> bool:
+    """The same in a house that is open; False: a person did not agree to what it may do."""
     found = await find_automation(rooms, text, archived_first=act == "restore")
     async with local(rooms).acquire() as connection:
         before = await read_automation(connection, rooms.workspace_id, found["id"])
-        if act == "activate" and before["state"] == "paused":
-            # Refused at once, and no price is told of what does not start.
-            await check_agreed(connection, rooms.workspace_id, found["id"], before["version"])
+    # Refused at once, and no price is told of what does not start.
+    starts = act == "activate" and before["state"] == "paused"
+    if starts and not await agree_first(rooms, screen, found["id"], before["version"], ask):
+        screen.say("Nothing was agreed to; it stays paused.")
+        return False
     words = await words_for(rooms.registry, rooms.workspace_id, before["definition"])
     # What it will cost is said before it is set going, and not when it is too late.
     priced = await price_of(rooms, local(rooms), before) if act == "activate" else None
@@ -77,6 +84,7 @@ async def change_state_in(rooms: Rooms, screen: Screen, act: str, text: str) -> 
         screen.answer(await _told(now, rooms, words, priced))
     else:
         screen.say(*await _lines(act, now, rooms, words, screen))
+    return True
 
 
 async def _told(

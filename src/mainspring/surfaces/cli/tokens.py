@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
 import typer
@@ -11,12 +12,15 @@ import typer
 from mainspring.contracts.errors import Invalid
 from mainspring.contracts.roles import Role
 from mainspring.surfaces.cli import exits
+from mainspring.surfaces.cli.agreeing import check_person, confirmed
+from mainspring.surfaces.cli.asking import Ask
 from mainspring.surfaces.cli.columns import columns
+from mainspring.surfaces.cli.finding import find_in_use
 from mainspring.surfaces.cli.local import Deed, local, local_owner
 from mainspring.surfaces.cli.screen import Screen, one_line
-from mainspring.surfaces.cli.words import date_time
+from mainspring.surfaces.cli.words import count, date_time
 from mainspring.workspace.automations import FIRST_MEMBER
-from mainspring.workspace.token_bounds import check_bounds
+from mainspring.workspace.token_bounds import APPROVE_WARNING, check_bounds, told_of
 from mainspring.workspace.tokens import (
     Bounds,
     StoredToken,
@@ -40,28 +44,54 @@ async def show_tokens(desk: Desk, screen: Screen) -> int:
     rows = [
         (
             str(stored.id), one_line(stored.name), f"…{stored.hint}", stored.role.value,
-            date_time(stored.last_used_at) or "never", _state(stored, now),
+            date_time(stored.last_used_at) or "never", _state(stored, now), _approving(stored),
         )
         for stored in found
     ]  # fmt: skip
-    heads = ("Id", "Name", "Ends in", "Role", "Last used", "State")
+    heads = ("Id", "Name", "Ends in", "Role", "Last used", "State", "Permission")
     screen.say(columns(heads, rows, whole=("Id",)))
     return exits.DONE
 
 
+_BY_PEOPLE: Final = "A person makes a token with the permission approve; a program cannot."
+
+
+@dataclass(frozen=True, slots=True)
+class NewToken:
+    """A token as it is asked for."""
+
+    name: str
+    role: Role
+    capabilities: tuple[str, ...] | None = None
+    days: int | None = None
+    # Names or ids of automations; None: without the permission approve.
+    approves: tuple[str, ...] | None = None
+
+
 async def create_token(
-    desk: Desk, screen: Screen, name: str, role: Role, named: list[str] | None, days: int | None
-) -> int:
+    desk: Desk, screen: Screen, wanted: NewToken, ask: Ask | None = None
+) -> int:  # fmt: skip
+    """Makes a token. One with the permission approve is made by a person at a terminal."""
     async with desk.doors.open(desk.settings()) as rooms:
         now = rooms.clock.now()
-        expires = None if days is None else now + timedelta(days=days)
-        bounds = Bounds(role, None if named is None else tuple(named), expires)
-        words = await rooms.registry.of(rooms.workspace_id, needing=named or ())
+        expires = None if wanted.days is None else now + timedelta(days=wanted.days)
+        found = [await find_in_use(rooms, text) for text in wanted.approves or ()]
+        approves = None if wanted.approves is None else tuple(one["id"] for one in found)
+        bounds = Bounds(wanted.role, wanted.capabilities, expires, approves)
+        words = await rooms.registry.of(rooms.workspace_id, needing=wanted.capabilities or ())
         check_bounds(bounds, local_owner(rooms), words.capabilities, now, None)
-        deed = Deed("create_token", detail={"role": role.value})
+        if approves is not None:
+            check_person(rooms, screen, ask, _BY_PEOPLE, "/settings/tokens")
+            shown = [f"It may approve {one_line(one['name'])}." for one in found]
+            if not await confirmed(screen, [APPROVE_WARNING, *shown], "Make this token?", ask):
+                screen.say("No token was made.")
+                return exits.DONE
+        deed = Deed("create_token")
         async with local(rooms, deed).transaction() as tx:
-            stored, plain = await make_token(tx, rooms.workspace_id, FIRST_MEMBER, name, bounds)
-            deed.subject = stored.id
+            stored, plain = await make_token(
+                tx, rooms.workspace_id, FIRST_MEMBER, wanted.name, bounds
+            )
+            deed.subject, deed.detail = stored.id, told_of(stored)
     if screen.for_programs:
         screen.answer({"token": _told(stored), "text": plain})
     else:
@@ -106,6 +136,13 @@ def _described(stored: StoredToken) -> str:
     )
 
 
+def _approving(stored: StoredToken) -> str:
+    """The permission that lets a program agree, where a token has it."""
+    if stored.approves is None:
+        return ""
+    return f"APPROVE ({count(len(stored.approves), 'automation')})"
+
+
 def _state(stored: StoredToken, now: datetime) -> str:
     if stored.revoked_at is not None:
         return f"revoked {date_time(stored.revoked_at)}"
@@ -127,4 +164,6 @@ def _told(stored: StoredToken) -> dict[str, Any]:
         "expires_at": stored.expires_at,
         "last_used_at": stored.last_used_at,
         "revoked_at": stored.revoked_at,
+        "approves": stored.approves,
+        "warning": None if stored.approves is None else APPROVE_WARNING,
     }

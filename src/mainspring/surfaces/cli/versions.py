@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
@@ -14,13 +15,14 @@ from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.automations import widened_lines
 from mainspring.surfaces.cli.columns import columns, moment
 from mainspring.surfaces.cli.finding import find_automation
-from mainspring.surfaces.cli.local import Deed, local
+from mainspring.surfaces.cli.local import Deed, local, local_owner
 from mainspring.surfaces.cli.screen import Screen, as_json, one_line
 from mainspring.surfaces.cli.summary import grant_lines
 from mainspring.surfaces.cli.words import hint
 from mainspring.triggers.changing import change
 from mainspring.workspace.audit import tell_saved
 from mainspring.workspace.automations import FIRST_MEMBER, Saved
+from mainspring.workspace.consents import change_by
 from mainspring.workspace.judging_here import words_for
 from mainspring.workspace.overview import read_automation
 from mainspring.workspace.versions import diff, list_versions, read_version, rollback
@@ -150,10 +152,15 @@ async def go_back(desk: Desk, screen: Screen, text: str, version: int) -> int:
         deed = Deed("roll_back", automation_id)
 
         async def work(tx: Transaction) -> tuple[Saved, dict[str, Any]]:
-            made = await rollback(
-                tx, rooms.workspace_id, automation_id, version, FIRST_MEMBER, words,
-                rooms.limits,
-            )  # fmt: skip
+            async def put() -> Saved:
+                return await rollback(
+                    tx, rooms.workspace_id, automation_id, version, FIRST_MEMBER, words,
+                    rooms.limits,
+                )  # fmt: skip
+
+            space, owner = rooms.workspace_id, local_owner(rooms)
+            made, consent = await change_by(tx, space, automation_id, owner, put)
+            made = made if consent is None else replace(made, state="paused")
             now = await read_automation(tx, rooms.workspace_id, automation_id)
             deed.detail = {**tell_saved(made, now["name"]), "rollback_of": version}
             return made, now

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from mainspring.surfaces.cli.screen import Screen
 from mainspring.surfaces.rooms import Rooms
 from mainspring.wiring import build_registry, open_house, rooms_of
 from tests.kit.house import Bench
+from tests.kit.terminals import Typed, answered
 
 Command = Callable[..., Any]
 
@@ -70,7 +72,10 @@ def command(
     monkeypatch.setenv("MAINSPRING_DATABASE_URL", str(settings.database_url))
     monkeypatch.setenv("MAINSPRING_HOME", str(settings.home))
 
-    async def run(*words: str) -> tuple[int, str]:
+    async def run(*words: str, answers: Sequence[str | Typed] | None = None) -> tuple[int, str]:
+        if answers is not None:
+            work = partial(run_cli, app, list(words))
+            return await asyncio.to_thread(answered, work, answers)
         capsys.readouterr()
         code = await asyncio.to_thread(run_cli, app, list(words))
         said = capsys.readouterr()

@@ -9,6 +9,7 @@ import re
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -34,6 +35,7 @@ from mainspring.surfaces.cli.screen import Screen
 from mainspring.surfaces.rooms import Rooms
 from mainspring.wiring import build_registry, rooms_of
 from tests.kit.mcp_server import McpDouble, Script, mcp_server, tool
+from tests.kit.terminals import answered
 from tests.kit.toolshop import LOOK, opened, settings_for, three
 
 # A tool that says the most where a hasty look does not come.
@@ -98,8 +100,11 @@ async def test_a_person_is_shown_what_is_different_before_they_agree(
         server.script.tools.append(HIDING)
         harvested = await run("harvest", "notes")
         nobody = await run("agree", "notes")
-        agreed = await run("agree", "notes", "--yes")
+        program = await run("agree", "notes", "--yes")
+        work = partial(run_cli, app, ["connections", "agree", "notes"])
+        agreed = await asyncio.to_thread(answered, work, ["y"])
 
+    assert (program[0], "a program cannot" in program[1]) == (1, True)
     assert added[0] == 0, added[1]
     assert "agreed notes.search_notes (read" in added[1]
     assert "changed notes.search_notes" in harvested[1]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from mainspring.contracts.errors import Clash, Invalid, Missing
+from mainspring.contracts.errors import Clash, Denied, Missing
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.consents import answer_consent, show_consent, show_consents
 from mainspring.surfaces.cli.desk import Desk
@@ -19,6 +19,7 @@ from mainspring.surfaces.cli.secrets import Whose, set_secret
 from mainspring.surfaces.cli.states import change_state
 from mainspring.surfaces.rooms import Rooms
 from tests.kit.house import document, step
+from tests.kit.terminals import no, yes
 
 DAILY = {"type": "schedule", "config": {"cron": "0 9 * * *", "timezone": "UTC"}}
 KEY = "{{ secrets.counter_key }}"
@@ -46,9 +47,13 @@ async def test_what_was_imported_is_read_and_agreed_to_by_a_person(
     with pytest.raises(Clash) as refused:
         await change_state(desk, screen, "activate", "Counter")
     assert refused.value.code == "consent_needed"
+    # Without a terminal it is refused; at one it is asked about, and a no leaves it paused.
     with pytest.raises(Clash):
         await change_state(desk, people, "activate", "Counter")
-    assert "cost" not in capsys.readouterr().out
+    assert await change_state(desk, people, "activate", "Counter", ask=no) == exits.FAILED
+    said = capsys.readouterr().out
+    assert "- It starts once a day." in said
+    assert "is active" not in said
 
     await show_consents(desk, people, 20)
     listed = capsys.readouterr().out
@@ -61,18 +66,19 @@ async def test_what_was_imported_is_read_and_agreed_to_by_a_person(
     with pytest.raises(Missing):
         await show_consent(desk, screen, "Nobody's")
 
-    # Nobody to ask and no digest: nothing is agreed to.
-    with pytest.raises(Invalid) as alone:
-        await answer_consent(desk, screen, "Counter", agree=True)
-    assert alone.value.code == "not_asked"
-
-    async def no(question: str) -> str | None:
-        assert "yes" in question
-        return "y"
-
-    async def yes(question: str) -> str | None:
-        del question
-        return "yes"
+    # Nobody to ask: nothing is agreed to or refused, with a digest or without one.
+    waits = (await find_automation(rooms, "Counter"))["id"]
+    digest = made["consent"]["digest"]
+    ways: list[dict[str, Any]] = [
+        {"agree": True},
+        {"agree": True, "digest": digest},
+        {"agree": False},
+    ]
+    for way in ways:
+        with pytest.raises(Denied) as alone:
+            await answer_consent(desk, screen, "Counter", **way)
+        assert alone.value.code == "person_needed"
+        assert f"/automations/{waits}" in (alone.value.suggestion or "")
 
     assert await answer_consent(desk, people, "Counter", agree=True, ask=no) == exits.DONE
     assert "stays paused" in capsys.readouterr().out
@@ -93,15 +99,16 @@ async def _check_changing_ones_mind(
     desk: Desk, screen: Screen, consent: dict[str, Any], capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(Clash) as stale:
-        await answer_consent(desk, screen, "Other", agree=True, digest="0" * 64)
+        await answer_consent(desk, Screen(), "Other", agree=True, digest="0" * 64, ask=yes)
     assert stale.value.code == "consent_changed"
-    await answer_consent(desk, screen, consent["consent_id"], agree=False)
-    assert _answer(capsys)["consent"]["status"] == "refused"
+    await answer_consent(desk, Screen(), consent["consent_id"], agree=False, ask=yes)
+    assert "is refused" in capsys.readouterr().out
     await show_consent(desk, screen, consent["consent_id"])
     again = _answer(capsys)
     assert again["digest"] != consent["digest"]
     # Whoever refused can still agree, to what they read then.
-    await answer_consent(desk, screen, consent["consent_id"], agree=True, digest=again["digest"])
-    assert _answer(capsys)["consent"]["status"] == "agreed"
-    await change_state(desk, screen, "activate", "Other")
-    assert _answer(capsys)["state"] == "active"
+    assert again["status"] == "refused"
+    assert await change_state(desk, Screen(), "activate", "Other", ask=yes) == exits.DONE
+    assert "is active" in capsys.readouterr().out
+    await show_consent(desk, screen, consent["consent_id"])
+    assert _answer(capsys)["status"] == "agreed"

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from mainspring.contracts.context import Actor
-from mainspring.contracts.errors import Clash, Invalid, Missing
+from mainspring.contracts.errors import Clash, Denied, Invalid, Missing
 from mainspring.contracts.roles import Role
 from mainspring.gate.direct import Visitor
 from mainspring.settings import Settings
@@ -34,6 +35,7 @@ from mainspring.workspace.automations import FIRST_MEMBER
 from tests.kit.house import Bench
 from tests.kit.letters import letter_box
 from tests.kit.sending import outside_bench
+from tests.kit.terminals import no, yes
 
 FILE = {"filename": "a.txt", "content_base64": "aGVsbG8="}
 MAIL = {"to": ["ada@example.com"], "subject": "Hello", "text": "Hi."}
@@ -53,14 +55,24 @@ async def test_a_person_confirms_and_discards_by_command(
 
     with pytest.raises(Missing):
         await confirm_draft(desk, plain, "ffffffff")
-    assert await confirm_draft(desk, plain, sent.replace("-", "")) == exits.DONE
+    # Nobody is asked without a terminal, and nothing is sent.
+    with pytest.raises(Denied) as program:
+        await confirm_draft(desk, plain, sent)
+    assert (program.value.code, "/inbox" in (program.value.suggestion or "")) == (
+        "person_needed",
+        True,
+    )
+    assert await confirm_draft(desk, plain, sent, ask=no) == exits.DONE
+    assert "Nothing was sent" in capsys.readouterr().out
+    assert bench.outside.keys == {}
+    assert await confirm_draft(desk, plain, sent.replace("-", ""), ask=yes) == exits.DONE
     assert "Send yes." in (said := capsys.readouterr().out)
     assert "It was sent." in said
     assert bench.outside.keys == {f"draft/{sent}": 1}
     # There is no mail server here, which it says, and how one is set; the draft waits on.
     for _ in range(2):
         with pytest.raises(Clash) as refused:
-            await confirm_draft(desk, plain, waiting)
+            await confirm_draft(desk, plain, waiting, ask=yes)
         assert "MAINSPRING_SMTP_URL" in str(refused.value.suggestion)
     await show_draft(desk, plain, waiting)
     assert "pending" in capsys.readouterr().out
@@ -87,12 +99,12 @@ async def test_what_could_not_be_sent_is_told_and_not_tried_again(
         desk = Desk(Doors(enter, build_registry))
         # No mail can have a subject of two lines.
         failing = await _held(nowhere, "send_email", {**MAIL, "subject": "a\nb"})
-        for programs in (False, True):
-            screen = Screen(for_programs=programs)
-            assert await confirm_draft(desk, screen, failing) == exits.FAILED
-    said, _, shown = capsys.readouterr().out.partition("{")
-    assert "Nothing was sent." in said
-    assert json.loads("{" + shown)["error"]["code"] == "mail_invalid"
+        assert await confirm_draft(desk, Screen(), failing, ask=yes) == exits.FAILED
+        assert "Nothing was sent." in capsys.readouterr().out
+        # What came of it is told to a program too.
+        programs = Screen(for_programs=True)
+        assert await confirm_draft(desk, programs, failing) == exits.FAILED
+    assert json.loads(capsys.readouterr().out)["error"]["code"] == "mail_invalid"
 
 
 async def test_drafts_are_edited_repeated_and_answered_as_a_set_by_command(
@@ -119,13 +131,10 @@ async def test_drafts_are_edited_repeated_and_answered_as_a_set_by_command(
         said = capsys.readouterr().out
         for words in ("to: b@x.org, c@x.org", "| Hi=you", "file a.txt: text/plain, 5 B", "hash "):
             assert words in said, words
-        with pytest.raises(Clash) as refused:
-            await confirm_draft(desk, plain, draft)
-        assert refused.value.code == "draft_edited"
         with pytest.raises(Clash):
-            await confirm_draft(desk, plain, draft, seen="abababab")
+            await confirm_draft(desk, plain, draft, seen="abababab", ask=yes)
         now = (await box.row({"draft_id": draft}))["bound_hash"].hex()
-        assert await confirm_draft(desk, plain, draft, seen=now[:12]) == exits.DONE
+        assert await confirm_draft(desk, plain, draft, seen=now[:12], ask=yes) == exits.DONE
         assert box.sent[0]["to"] == ["b@x.org", "c@x.org"]
 
         for body in ("First", "Second"):
@@ -139,7 +148,12 @@ async def test_drafts_are_edited_repeated_and_answered_as_a_set_by_command(
         assert f"batch {batch}" in capsys.readouterr().out
         with pytest.raises(Missing):
             await answer_batch(desk, plain, draft, sends=True, reason=None)
-        assert await answer_batch(desk, plain, batch, sends=True, reason=None) == exits.DONE
+        with pytest.raises(Denied):
+            await answer_batch(desk, plain, batch, sends=True, reason=None)
+        answer = partial(answer_batch, desk, plain, batch, sends=True, reason=None)
+        assert await answer(ask=no) == exits.DONE
+        assert len(box.sent) == 1
+        assert await answer(ask=yes) == exits.DONE
         assert [one["body"] for one in box.sent] == ["Hi=you", "First", "Second"]
         dropped = (await box.draft("Late", batch_id=batch))["draft_id"]
         assert await answer_batch(desk, plain, batch, sends=False, reason="No.") == exits.DONE
@@ -147,5 +161,8 @@ async def test_drafts_are_edited_repeated_and_answered_as_a_set_by_command(
         assert await repeat_draft(desk, programs, dropped) == exits.DONE
         again = json.loads(capsys.readouterr().out)
         assert (again["redraft_of"], again["status"]) == (dropped, "pending")
-        assert await confirm_draft(desk, plain, again["draft_id"], ["body=Later"]) == exits.DONE
+        assert (
+            await confirm_draft(desk, plain, again["draft_id"], ["body=Later"], ask=yes)
+            == exits.DONE
+        )
         assert box.sent[-1]["body"] == "Later"

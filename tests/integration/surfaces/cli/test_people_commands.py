@@ -17,6 +17,7 @@ from mainspring.surfaces.cli.parts import first_link
 from mainspring.surfaces.cli.placing import UNUSED, placed
 from mainspring.surfaces.cli.screen import Screen
 from mainspring.surfaces.cli.secrets import list_secrets, whose
+from mainspring.surfaces.cli.tokens import NewToken
 from mainspring.surfaces.rooms import Rooms
 from mainspring.workspace.audit import Sought
 from mainspring.workspace.automations import FIRST_MEMBER, FIRST_WORKSPACE
@@ -87,14 +88,14 @@ async def test_tokens_are_made_listed_without_their_text_and_revoked(
     rooms: Rooms, desk: Desk, screen: Screen, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(Invalid) as refused:
-        await tokens.create_token(desk, screen, "ci", Role.EDITOR, ["htp_fetch"], None)
+        await tokens.create_token(desk, screen, NewToken("ci", Role.EDITOR, ("htp_fetch",)))
     assert refused.value.findings[0].pointer == "/capabilities/0"
 
     with pytest.raises(Invalid) as refused:
-        await tokens.create_token(desk, screen, "ci", Role.EDITOR, ["http_fetch"], None)
+        await tokens.create_token(desk, screen, NewToken("ci", Role.EDITOR, ("http_fetch",)))
     assert "http_fetch" in refused.value.findings[0].detail
 
-    await tokens.create_token(desk, screen, "ci", Role.OPERATOR, ["search"], 3)
+    await tokens.create_token(desk, screen, NewToken("ci", Role.OPERATOR, ("search",), 3))
     made = _answer(capsys)
     holder = await find_holder(rooms.database, token_hash(made["text"]))
     assert holder is not None
@@ -110,7 +111,7 @@ async def test_tokens_are_made_listed_without_their_text_and_revoked(
     assert "ended" in shown
     assert "until" not in shown
     # The text alone where a shell takes it, and what it gives where a person reads it.
-    await tokens.create_token(desk, Screen(), "other", Role.VIEWER, None, 3)
+    await tokens.create_token(desk, Screen(), NewToken("other", Role.VIEWER, None, 3))
     said = capsys.readouterr()
     assert re.fullmatch(r"msk_\S{43}\n", said.out)
     assert "viewer" in said.err

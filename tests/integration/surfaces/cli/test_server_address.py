@@ -29,7 +29,7 @@ async def test_saved_and_similar_automations_are_linked_at_the_running_server(
         code, made = await command("new", REMIND, "--by", "rules", "--json")
         assert code == 0, made
         name = json.loads(made)["proposal_id"]
-        code, saved = await command("proposals", "save", name, "--yes")
+        code, saved = await command("proposals", "save", name, "--yes", answers=["y"])
         assert code == 0, saved
         code, similar = await command("new", REMIND, "--by", "rules")
         assert code == 0, similar
@@ -41,7 +41,7 @@ async def test_saved_and_similar_automations_are_linked_at_the_running_server(
 
 
 async def test_links_follow_the_settings_where_no_server_is_running(command: Command) -> None:
-    code, saved = await command("new", REMIND, "--by", "rules", "--save")
+    code, saved = await command("new", REMIND, "--by", "rules", "--save", answers=["y"])
 
     assert code == 0, saved
     assert f"{USUAL}/automations/" in saved
@@ -52,7 +52,7 @@ async def test_a_public_address_outranks_the_recorded_one(
 ) -> None:
     monkeypatch.setenv("MAINSPRING_PUBLIC_URL", "https://mainspring.example")
     with take_place(running):
-        code, saved = await command("new", REMIND, "--by", "rules", "--save")
+        code, saved = await command("new", REMIND, "--by", "rules", "--save", answers=["y"])
 
     assert code == 0, saved
     assert "https://mainspring.example/automations/" in saved

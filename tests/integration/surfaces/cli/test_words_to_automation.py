@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 from uuid import UUID
 
 import pytest
 
-from mainspring.contracts.errors import Clash, Invalid, Missing, Problem
+from mainspring.contracts.errors import Clash, Denied, Invalid, Missing, Problem
 from mainspring.contracts.model import ModelReply, ToolCall
 from mainspring.settings import Settings
 from mainspring.surfaces.cli import Doors, exits, prompts, proposals
@@ -26,6 +27,7 @@ from mainspring.wiring import build_registry, rooms_of
 from tests.integration.surfaces.cli.conftest import Command
 from tests.kit.house import Bench
 from tests.kit.provider import FakeModels, models_bench
+from tests.kit.terminals import no, yes
 
 RULES = Making("rules")
 REMIND = "every Monday at 9 Berlin time remind me to send the invoices"
@@ -186,10 +188,10 @@ async def test_what_changes_while_it_is_read_is_shown_again_and_an_overlap_needs
     assert "it has changed since" in told
     assert "Other  ready to be saved" in told, "what it is now is shown before it is asked again"
     assert await _automations(rooms) == []
-    assert await save_proposal(desk, screen, first, sure=True) == exits.DONE
+    assert await save_proposal(desk, Screen(), first, sure=True, ask=yes) == exits.DONE
     second = await proposed("Second")
     with pytest.raises(Clash) as beside:
-        await save_proposal(desk, screen, second, sure=True)
+        await save_proposal(desk, Screen(), second, sure=True, ask=yes)
     assert "--note WHY" in (beside.value.suggestion or "")
     person = Person("y", "too short", "y", "They divide the accounts between them.", "n")
     assert await save_proposal(desk, Screen(), second, ask=person) == exits.DONE
@@ -199,7 +201,7 @@ async def test_what_changes_while_it_is_read_is_shown_again_and_an_overlap_needs
     assert [row["name"] for row in await _automations(rooms)] == ["Other", "Second"]
 
 
-async def test_a_program_answers_edits_and_saves_what_it_was_told_to(
+async def test_a_program_answers_and_edits_and_a_person_saves_what_they_were_shown(
     rooms: Rooms, desk: Desk, screen: Screen, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert await new(desk, screen, Wanted(OPEN, making=RULES)) == exits.DONE
@@ -211,30 +213,35 @@ async def test_a_program_answers_edits_and_saves_what_it_was_told_to(
         with pytest.raises(Invalid) as wrong:
             await proposals.answer_proposal(desk, screen, name, words)
         assert [one.pointer for one in wrong.value.findings] == [at]
-    with pytest.raises(Invalid) as asked:
-        await save_proposal(desk, screen, name)
-    assert asked.value.code == "not_asked"
+    ways: list[dict[str, Any]] = [{}, {"sure": True}, {"digest": first["digest"]}]
+    for given in ways:
+        with pytest.raises(Denied) as asked:
+            await save_proposal(desk, screen, name, **given)
+        assert asked.value.code == "person_needed"
+        assert f"/proposals/{name}" in (asked.value.suggestion or "")
     with pytest.raises(Invalid) as unanswered:
-        await save_proposal(desk, screen, name, sure=True)
+        await save_proposal(desk, Screen(), name, sure=True, ask=yes)
     assert unanswered.value.code == "questions_open"
     with pytest.raises(Problem) as nowhere:
         await proposals.edit_proposal(desk, screen, name, ["/plan/77/config/x=1"], [])
     assert nowhere.value.findings[0].pointer.startswith("/edits/0")
 
     answers = [f"{question['id']}=Berlin"]
+    capsys.readouterr()
     assert await proposals.answer_proposal(desk, screen, name, answers) == exits.DONE
     assert _json(capsys)["status"] == "ready"
     assert await proposals.edit_proposal(desk, screen, name, ["/name=Bills"], []) == exits.DONE
     edited = _json(capsys)
     with pytest.raises(Clash) as other:
-        await save_proposal(desk, screen, name, digest=first["digest"])
+        await save_proposal(desk, Screen(), name, digest=first["digest"], ask=yes)
     assert other.value.code == "proposal_changed"
+    shown = partial(save_proposal, desk, Screen(), name, digest=edited["digest"])
+    assert await shown(ask=no) == exits.FAILED
     assert await _automations(rooms) == []
-    assert await save_proposal(desk, screen, name, digest=edited["digest"]) == exits.DONE
-    saved = _json(capsys)
-    assert (saved["name"], saved["state"], saved["version"]) == ("Bills", "paused", 1)
+    assert await shown(ask=yes) == exits.DONE
+    assert "Bills is saved as version 1, paused." in capsys.readouterr().out
     with pytest.raises(Clash) as twice:
-        await save_proposal(desk, screen, name, sure=True)
+        await save_proposal(desk, Screen(), name, sure=True, ask=yes)
     assert twice.value.code == "proposal_saved"
     assert [row["name"] for row in await _automations(rooms)] == ["Bills"]
 
@@ -253,8 +260,11 @@ async def test_what_is_ready_is_saved_or_written_at_once_and_what_is_not_says_wh
         await new(desk, screen, Wanted("\udcff"))
     with pytest.raises(Missing):
         await new(desk, screen, Wanted("at 10 instead", "Nosuch", making=RULES))
+    with pytest.raises(Denied) as program:
+        await new(desk, screen, Wanted(REMIND, making=RULES, save=True))
+    assert program.value.code == "person_needed"
     with pytest.raises(Invalid) as still_open:
-        await new(desk, screen, Wanted(OPEN, making=RULES, save=True))
+        await new(desk, Screen(), Wanted(OPEN, making=RULES, save=True), yes)
     assert still_open.value.code == "not_ready"
     assert [one.code for one in still_open.value.findings] == ["unanswered"]
     with pytest.raises(Invalid) as wrong:
@@ -274,7 +284,7 @@ async def test_what_is_ready_is_saved_or_written_at_once_and_what_is_not_says_wh
     assert "/plan/0/action" in capsys.readouterr().out
 
     assert await _automations(rooms) == []
-    assert await new(desk, Screen(), Wanted(REMIND, making=RULES, save=True)) == exits.DONE
+    assert await new(desk, Screen(), Wanted(REMIND, making=RULES, save=True), yes) == exits.DONE
     assert "is saved as version 1, paused." in capsys.readouterr().out
 
     for work in (prompts.save_prompt(desk, Screen(), "Bills", REMIND),
@@ -292,9 +302,8 @@ async def test_a_model_is_named_and_what_it_made_is_never_saved_unread(
     models = FakeModels([_says("hand_in", definition=MADE), REVIEWED] * 2)
     async with models_bench(bench, models) as house:
         desk = _desk(rooms_of(house.house))
-        with pytest.raises(Clash) as unread:
-            await new(desk, Screen(), Wanted(REMIND, save=True))
-        assert unread.value.code == "not_read"
+        # It is shown before it is saved, whatever was said.
+        assert await new(desk, Screen(), Wanted(REMIND, save=True), no) == exits.FAILED
         assert await _automations(rooms_of(house.house)) == []
         assert await new(desk, Screen(), Wanted(REMIND), Person("y", "n")) == exits.DONE
         assert [row["name"] for row in await _automations(rooms_of(house.house))] == ["Bills"]
@@ -308,8 +317,7 @@ async def test_the_commands_say_it_all_in_words_and_in_json(command: Command) ->
     asks = json.loads(told)
     assert (code, asks["status"], asks["request"]) == (exits.DONE, "asks", OPEN)
     code, told = await command("proposals", "save", "last")
-    assert code == exits.INVALID
-    assert "Nobody is here to be asked" in told
+    assert (code, "a program cannot" in told) == (exits.FAILED, True)
     code, told = await command("proposals", "answer", "last", "time-zone=Mars", "--json")
     assert code == exits.INVALID
     assert json.loads(told)["errors"][0]["pointer"] == "/answers/time-zone"
@@ -317,13 +325,17 @@ async def test_the_commands_say_it_all_in_words_and_in_json(command: Command) ->
     assert code == exits.DONE
     assert f"proposals save {asks['proposal_id'][:13]}" in told
     code, told = await command("proposals", "save", "last", "--yes", "--json")
-    assert (code, json.loads(told)["code"]) == (exits.INVALID, "not_read")
+    assert (code, json.loads(told)["code"]) == (exits.FAILED, "person_needed")
     given = {"proposal_id": asks["proposal_id"], "digest": "0" * 64}
     code, told = await command("call", "save_proposal", json.dumps(given), "--json")
     assert json.loads(told)["code"] == "person_needed"
-    code, told = await command("proposals", "save", asks["proposal_id"], "--yes", "--json")
-    name = json.loads(told)["name"]
-    code, told = await command("change", name, "at", "10", "instead", "--by", "rules", "--save")
+    code, told = await command("proposals", "save", asks["proposal_id"], "--yes", answers=["y"])
+    assert code == exits.DONE, told
+    code, told = await command("list", "--json")
+    (made,) = json.loads(told)["automations"]
+    name = made["name"]
+    change = ("change", name, "at", "10", "instead", "--by", "rules", "--save")
+    code, told = await command(*change, answers=["y"])
     assert code == exits.DONE, told
     assert "is saved as version 2, paused." in told
     assert (await command("review", name))[0] == exits.DONE
@@ -340,8 +352,9 @@ async def test_mail_to_the_owner_without_a_server_is_told_by_every_command(
     _, shown = await command("proposals", "list", "--json")
     (proposal,) = json.loads(shown)["proposals"]
     code, said = await command(
-        "proposals", "save", proposal["proposal_id"], "--digest", proposal["digest"]
-    )
+        "proposals", "save", proposal["proposal_id"], "--digest", proposal["digest"],
+        answers=["y"],
+    )  # fmt: skip
     assert (code, told in said) == (exits.DONE, True), said
     _, listed = await command("list", "--json")
     (automation,) = json.loads(listed)["automations"]

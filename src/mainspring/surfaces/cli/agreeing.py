@@ -1,0 +1,97 @@
+"""Agreeing at a terminal: what is agreed to is shown, and a person answers y or N.
+
+A command agrees only after its question was answered on a terminal. Without one, with ``--json``
+or with a token it is a program: it is refused with the page where a person can answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID
+
+from mainspring.gate.direct import Visitor
+from mainspring.surfaces.cli.acting import INBOX, Here, check_asked
+from mainspring.surfaces.cli.asking import Ask, Terminal, at_terminal
+from mainspring.surfaces.cli.local import local, local_owner
+from mainspring.surfaces.cli.screen import clean
+from mainspring.surfaces.cli.words import hint
+from mainspring.workspace.consent_rows import latest_consent
+from mainspring.workspace.consents import check_agreed
+
+if TYPE_CHECKING:
+    from mainspring.surfaces.cli.screen import Screen
+    from mainspring.surfaces.rooms import Rooms
+
+_YES: Final = frozenset({"y", "yes"})
+
+
+def has_person(rooms: Rooms, screen: Screen, ask: Ask | None = None) -> bool:
+    """Whether a person can be asked here."""
+    return not rooms.by_program and (ask is not None or at_terminal(screen))
+
+
+def check_person(
+    rooms: Rooms, screen: Screen, ask: Ask | None, detail: str, page: str = INBOX
+) -> None:
+    """Refuses a program, and says on which page a person can do this."""
+    check_asked(Here(rooms), screen, ask, detail, page)
+
+
+async def confirmed(
+    screen: Screen, lines: Iterable[Any], question: str, ask: Ask | None = None
+) -> bool:
+    """Shows what is agreed to and asks; anything but a yes is a no."""
+    screen.say(*lines)
+    said = await (ask or Terminal(screen))(f"{question} [y/N]")
+    return (said or "").strip().lower() in _YES
+
+
+def addition_lines(additions: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Each thing that is agreed to, as the page lists it."""
+    return [f"  - {clean(one['says'])}" for one in additions]
+
+
+async def agree_first(
+    rooms: Rooms, screen: Screen, automation_id: UUID, version: int, ask: Ask | None = None
+) -> bool:
+    """What waits for consent is shown and asked about before it starts; False: the answer is no.
+
+    A program gets the problem that everybody gets who starts what nobody has agreed to.
+    """
+    space = rooms.workspace_id
+    async with local(rooms).acquire() as connection:
+        waiting = await latest_consent(connection, space, automation_id)
+        blocked = waiting is not None and waiting.blocks(version)
+        if not blocked or not has_person(rooms, screen, ask):
+            await check_agreed(connection, space, automation_id, version)
+            return True
+    assert waiting is not None
+    return await agree_to(rooms, screen, str(waiting.id), ask)
+
+
+async def agree_to(rooms: Rooms, screen: Screen, consent_id: str, ask: Ask | None = None) -> bool:
+    """Shows one consent, asks, and keeps a yes by the digest of what was shown."""
+    owner = Visitor(local_owner(rooms))
+    found = await rooms.gate.direct(owner, "get_consent", {"consent_id": consent_id})
+    lines = [f"{clean(found['name'])} may do this, which nobody has agreed to yet:"]
+    if not await confirmed(
+        screen, [*lines, *addition_lines(found["additions"])], "Do you agree to this?", ask
+    ):
+        return False
+    given = {"consent_id": consent_id, "digest": found["digest"], "agree": True}
+    await rooms.gate.direct(owner, "answer_consent", given)
+    return True
+
+
+async def offer_to_agree(
+    rooms: Rooms, screen: Screen, consents: Sequence[str], ask: Ask | None = None
+) -> None:
+    """Asks about each consent that a command has brought about; a no leaves it for later."""
+    left = len(consents)
+    if has_person(rooms, screen, ask):
+        for one in consents:
+            left -= await agree_to(rooms, screen, one, ask)
+    if left:
+        screen.say("Nothing of it starts before you have agreed to what it may do here.")
+        screen.say(f"  {hint('consents', 'agree', 'AUTOMATION')}")

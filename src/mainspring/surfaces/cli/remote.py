@@ -1,0 +1,115 @@
+"""A server that is reached over HTTP: what the CLI asks it, with a session or without one.
+
+Redirects are not followed: a session goes to the server that gave it, and nowhere else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+import httpx2
+import orjson
+
+from mainspring.contracts.errors import (
+    Clash,
+    Denied,
+    Exhausted,
+    Expired,
+    Finding,
+    Invalid,
+    Missing,
+    Problem,
+    Unauthenticated,
+    Upstream,
+)
+from mainspring.surfaces.cli.logins import Login, find_login
+from mainspring.surfaces.cli.words import hint
+from mainspring.workspace.people.terminals import CONFIRMED_HEADER, confirmation_of
+
+PREFIX: Final = "/api/v1"
+_SECONDS: Final = 60.0
+_BY_STATUS: Final[Mapping[int, type[Problem]]] = {
+    one.status: one
+    for one in (Invalid, Unauthenticated, Denied, Missing, Clash, Expired, Exhausted)
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Remote:
+    """One server, and who asks it."""
+
+    http: httpx2.AsyncClient
+    address: str
+    session: str | None = None
+
+    async def ask(
+        self, method: str, path: str, body: Any = None, *, confirmed: bool = False
+    ) -> Any:
+        """One request; ``confirmed`` says that a person was asked about just this one."""
+        content = b"" if body is None else orjson.dumps(body)
+        headers = {} if body is None else {"Content-Type": "application/json"}
+        if self.session is not None:
+            headers["Authorization"] = f"Bearer {self.session}"
+            if confirmed:
+                headers[CONFIRMED_HEADER] = confirmation_of(method, PREFIX + path, content)
+        try:
+            answer = await self.http.request(
+                method, self.address + PREFIX + path, content=content, headers=headers
+            )
+        except httpx2.HTTPError as error:
+            raise Upstream(
+                f"The server at {self.address} cannot be reached: {error}.", code="no_server"
+            ) from error
+        if answer.status_code >= httpx2.codes.MULTIPLE_CHOICES:
+            raise self._problem(answer)
+        return answer.json() if answer.content else None
+
+    async def call(
+        self, capability: str, arguments: Mapping[str, Any], *, confirmed: bool = False
+    ) -> dict[str, Any]:
+        """Calls a capability as the person who is signed in, or as a program of theirs."""
+        answer: dict[str, Any] = await self.ask(
+            "POST", f"/capabilities/{capability}", dict(arguments), confirmed=confirmed
+        )
+        return answer
+
+    def _problem(self, answer: httpx2.Response) -> Problem:
+        try:
+            told = answer.json()
+            detail, kind = told["detail"], _BY_STATUS.get(answer.status_code, Upstream)
+        except (ValueError, KeyError, TypeError):
+            return Upstream(
+                f"{self.address} answered {answer.status_code}, and not as Mainspring does.",
+                code="no_server",
+            )
+        if kind is Unauthenticated and self.session is not None:
+            way = f"{hint('login', self.address)} signs you in again."
+            return Unauthenticated("Your session there has ended.", code="no_login", suggestion=way)
+        findings = [
+            Finding(one["pointer"], one["detail"], one["code"], one.get("suggestion"))
+            for one in told.get("errors", ())
+        ]
+        return kind(
+            detail, code=told.get("code"), findings=findings, suggestion=told.get("suggestion")
+        )
+
+
+@asynccontextmanager
+async def reaching(address: str, login: Login | None = None) -> AsyncIterator[Remote]:
+    """A server, until the block ends; a proxy sees nothing of what goes to this machine."""
+    own = urlsplit(address).scheme == "http"
+    async with httpx2.AsyncClient(
+        timeout=_SECONDS, follow_redirects=False, trust_env=not own
+    ) as http:
+        yield Remote(http, address, None if login is None else login.session)
+
+
+@asynccontextmanager
+async def signed_in_at(address: str) -> AsyncIterator[Remote]:
+    """A server where somebody has signed in at this terminal."""
+    async with reaching(address, find_login(address)) as remote:
+        yield remote
