@@ -194,6 +194,11 @@ def _become(order: Mapping[str, Any], files: Sequence[int]) -> list[str]:
     for new, file in enumerate(files):
         os.dup2(file, new)
         os.close(file)
+    if os.isatty(1):
+        # The streams of this process were made for files, which can be sought in.
+        sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115
+        sys.stdout = open(1, "w", buffering=1, encoding="utf-8", closefd=False)  # noqa: SIM115
+        sys.stderr = open(2, "w", buffering=1, encoding="utf-8", closefd=False)  # noqa: SIM115
     os.environ.clear()
     os.environ.update(order["environment"])
     os.chdir(order["folder"])
