@@ -65,6 +65,7 @@ const tree = root.addChildren([
     screen("/audit", () => import("./screens/audit/Audit")),
     screen("/health", () => import("./screens/health/Health")),
     screen("/connect", () => import("./screens/connect/Connect")),
+    screen("/terminal", () => import("./screens/terminal/Terminal")),
     screen("/settings", () => import("./screens/settings/Settings")),
     screen("/settings/$tab", () => import("./screens/settings/Settings")),
   ]),

@@ -1,6 +1,6 @@
 // The audit log: who did what in the workspace, and who was refused, the newest first.
 
-import { Anchor, Button, Card, Collapse, Group, Stack, Text, UnstyledButton } from "@mantine/core";
+import { Anchor, Badge, Button, Card, Collapse, Group, Stack, Text, UnstyledButton } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
@@ -180,6 +180,9 @@ function EntryLine({ entry, names }: { entry: Entry; names: Names }) {
               )
               : <b>{visible(thing.label)}</b>
             : null} <Text span size="sm" c="dimmed">{rest}</Text>
+          {entry.detail.approve_token === true
+            ? <Badge ml="xs" color="red" tt="none">by a token that may approve</Badge>
+            : null}
         </Text>
         <Moment at={entry.at} />
       </Group>

@@ -1,6 +1,16 @@
 // Making a token: what it is for, how much it gives, how long it works.
 
-import { Button, Group, MultiSelect, Select, Stack, Switch, Text, TextInput } from "@mantine/core";
+import {
+  Alert,
+  Button,
+  Group,
+  MultiSelect,
+  Select,
+  Stack,
+  Switch,
+  Text,
+  TextInput,
+} from "@mantine/core";
 import { type FormEvent, useState } from "react";
 import { api, client, refresh } from "../../api/client";
 import { type Role, rolesUpTo, useWho } from "../../api/session";
@@ -13,14 +23,30 @@ import { RoleSelect } from "./RoleSelect";
 import { Section } from "./Section";
 import { endsAt, LASTING, tryIt } from "./tokens";
 
-type Wish = { name: string; role: Role; days: string; some: boolean; capabilities: string[] };
-const FIELDS = ["name", "role", "expires_at", "capabilities"] as const;
+type Wish = {
+  name: string;
+  role: Role;
+  days: string;
+  some: boolean;
+  capabilities: string[];
+  approving: boolean;
+  approves: string[];
+};
+const FIELDS = ["name", "role", "expires_at", "capabilities", "approves"] as const;
 
 export function MakeToken() {
   const who = useWho();
   const roles = rolesUpTo(who.role);
   const usual: Role = roles.includes("editor") ? "editor" : who.role;
-  const fresh: Wish = { name: "", role: usual, days: "90", some: false, capabilities: [] };
+  const fresh: Wish = {
+    name: "",
+    role: usual,
+    days: "90",
+    some: false,
+    capabilities: [],
+    approving: false,
+    approves: [],
+  };
   const [wish, setWish] = useState(fresh);
   const [made, setMade] = useState<{ name: string; text: string } | null>(null);
   const { busy, refusal, send } = useSending(...FIELDS);
@@ -34,6 +60,7 @@ export function MakeToken() {
           role: wish.role,
           expires_at: endsAt(wish.days),
           capabilities: wish.some ? wish.capabilities : null,
+          approves: wish.approving ? wish.approves : null,
         },
       });
       setMade({ name: data!.token.name, text: data!.text });
@@ -94,6 +121,27 @@ export function MakeToken() {
               />
             )
             : null}
+          <Switch
+            label="Permission approve: agree without a person"
+            checked={wish.approving}
+            onChange={(event) => change({ approving: event.currentTarget.checked })}
+          />
+          {wish.approving
+            ? (
+              <>
+                <Alert color="red" title="This token agrees without a person">
+                  A program that holds it can let the automations below send, spend and use secrets
+                  as it likes, until it expires or is revoked. Keep it away from whatever writes
+                  automations. It must expire, and it does not work over MCP.
+                </Alert>
+                <Approved
+                  value={wish.approves}
+                  onChange={(approves) => change({ approves })}
+                  error={refusal.at("approves")}
+                />
+              </>
+            )
+            : null}
           <Group>
             <Button type="submit" loading={busy}>Make token</Button>
           </Group>
@@ -121,6 +169,26 @@ function Capabilities({ value, onChange, error }: Chosen) {
       error={error}
       limit={50}
       nothingFoundMessage={known.isPending ? "Loading …" : "Nothing is called so"}
+    />
+  );
+}
+
+function Approved({ value, onChange, error }: Chosen) {
+  const found = api.useQuery("get", "/api/v1/automations", {
+    params: { query: { limit: 100, sort: "last" } },
+  });
+  return (
+    <MultiSelect
+      label="It may approve these and nothing else"
+      searchable
+      clearable
+      required
+      data={(found.data?.items ?? []).map((one) => ({ value: one.id, label: one.name }))}
+      value={value}
+      onChange={onChange}
+      error={error}
+      limit={50}
+      nothingFoundMessage={found.isPending ? "Loading …" : "None is called so"}
     />
   );
 }

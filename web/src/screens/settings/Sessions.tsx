@@ -4,7 +4,7 @@ import { Badge, Button, Group } from "@mantine/core";
 import { api, client, refresh } from "../../api/client";
 import { Asked } from "../../kit/Asked";
 import { useAct } from "../../kit/acting";
-import { away, day } from "../../kit/words";
+import { away, day, visible } from "../../kit/words";
 import { browserName } from "./browsers";
 import { Row, Rows } from "./Rows";
 import { Section } from "./Section";
@@ -32,7 +32,10 @@ export function Sessions() {
                 key={one.id}
                 title={
                   <Group gap="xs">
-                    {browserName(one.label)}
+                    {one.kind === "terminal" ? visible(one.label) : browserName(one.label)}
+                    {one.kind === "terminal"
+                      ? <Badge variant="light" color="gray" tt="none">terminal</Badge>
+                      : null}
                     {one.current ? <Badge variant="light" tt="none">this browser</Badge> : null}
                   </Group>
                 }

@@ -9,7 +9,7 @@ import { Asked } from "../../kit/Asked";
 import { useAct } from "../../kit/acting";
 import { useConfirm } from "../../kit/Confirm";
 import { Empty } from "../../kit/Empty";
-import { capital, visible } from "../../kit/words";
+import { capital, count, visible } from "../../kit/words";
 import { MakeToken } from "./MakeToken";
 import { Row, Rows } from "./Rows";
 import { Section, Sections } from "./Section";
@@ -89,6 +89,13 @@ function TokenRow({ token }: { token: Token }) {
         <Group gap="xs">
           {visible(token.name)}
           <Badge variant="light" color="gray" tt="none">{capital(token.role)}</Badge>
+          {token.approves
+            ? (
+              <Badge color="red" tt="none" title={token.warning ?? undefined}>
+                approves {count(token.approves.length, "automation")} without a person
+              </Badge>
+            )
+            : null}
         </Group>
       }
       words={holder ? `${holder.name || holder.email} · ${tokenWords(token)}` : tokenWords(token)}

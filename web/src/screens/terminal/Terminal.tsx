@@ -1,0 +1,95 @@
+// `mainspring login` has printed a code. The signed-in person types it here, reads which terminal
+// asked, and confirms or declines.
+
+import { Alert, Button, Group, Stack, Text, TextInput } from "@mantine/core";
+import { type FormEvent, useState } from "react";
+import { client, refresh, type Schemas } from "../../api/client";
+import { useWho } from "../../api/session";
+import { ProblemNote } from "../../kit/Asked";
+import { PageHead } from "../../kit/PageHead";
+import { useSending } from "../../kit/refusal";
+import { moment, visible } from "../../kit/words";
+import { Section } from "../settings/Section";
+
+type Look = Schemas["TerminalLook"];
+
+export default function Terminal() {
+  const who = useWho();
+  const [code, setCode] = useState("");
+  const [shown, setShown] = useState<Look | null>(null);
+  const [done, setDone] = useState<"confirmed" | "declined" | null>(null);
+  const { busy, refusal, send } = useSending("code");
+  const look = (event: FormEvent) => {
+    event.preventDefault();
+    void send(async () => {
+      const { data } = await client.POST("/api/v1/session/terminal/look", { body: { code } });
+      setShown(data!);
+    });
+  };
+  const answer = (confirm: boolean) =>
+    void send(async () => {
+      await client.POST("/api/v1/session/terminal/answer", { body: { code, confirm } });
+      setDone(confirm ? "confirmed" : "declined");
+      await refresh("/api/v1/sessions");
+    });
+  return (
+    <>
+      <PageHead title="Sign a terminal in" />
+      <Section
+        title="mainspring login"
+        words={`The terminal will act as you in ${who.workspace.name}. Confirm only a code that you see on your own terminal.`}
+      >
+        {done
+          ? (
+            <Alert color={done === "confirmed" ? "green" : "gray"}>
+              {done === "confirmed"
+                ? "The terminal is signed in. You can end its session under Settings."
+                : "The terminal was declined."}
+            </Alert>
+          )
+          : (
+            <form onSubmit={look}>
+              <Stack>
+                {refusal.rest ? <ProblemNote problem={refusal.rest} /> : null}
+                <TextInput
+                  label="The code on the terminal"
+                  placeholder="BCDF-GHJK"
+                  required
+                  autoComplete="off"
+                  maxLength={40}
+                  value={code}
+                  onChange={(event) => {
+                    setCode(event.currentTarget.value);
+                    setShown(null);
+                  }}
+                  error={refusal.at("code")}
+                />
+                {shown
+                  ? (
+                    <>
+                      <Text size="sm">
+                        {visible(shown.label || "A terminal")} asked from {shown.address} at{" "}
+                        {moment(shown.created_at)}.
+                      </Text>
+                      <Group>
+                        <Button loading={busy} onClick={() => answer(true)}>
+                          Sign this terminal in
+                        </Button>
+                        <Button variant="default" disabled={busy} onClick={() => answer(false)}>
+                          Decline
+                        </Button>
+                      </Group>
+                    </>
+                  )
+                  : (
+                    <Group>
+                      <Button type="submit" loading={busy}>Next</Button>
+                    </Group>
+                  )}
+              </Stack>
+            </form>
+          )}
+      </Section>
+    </>
+  );
+}
