@@ -1,6 +1,16 @@
 // The audit log: who did what in the workspace, and who was refused, the newest first.
 
-import { Anchor, Badge, Button, Card, Collapse, Group, Stack, Text, UnstyledButton } from "@mantine/core";
+import {
+  Anchor,
+  Badge,
+  Button,
+  Card,
+  Collapse,
+  Group,
+  Stack,
+  Text,
+  UnstyledButton,
+} from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
