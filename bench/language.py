@@ -50,7 +50,7 @@ def twenty_steps() -> dict[str, Any]:
         for number in range(20)
     ]
     return {
-        "schema_version": "1.1",
+        "schema_version": "1.2",
         "name": "twenty",
         "goal": "Measure the validator.",
         "inputs": {

@@ -53,7 +53,7 @@ CONFIG = {"cron": "0 0 1 1 *", "timezone": "UTC", "misfire": "fire_all", "catch_
 
 def definition() -> dict[str, Any]:
     return {
-        "schema_version": "1.1",
+        "schema_version": "1.2",
         "name": "on the hour",
         "goal": "Measure what a schedule costs.",
         "triggers": [{"id": "first", "type": "schedule", "config": CONFIG}],

@@ -57,7 +57,7 @@ _STATUS = "SELECT status FROM runs WHERE id = $1"
 
 def document() -> dict[str, Any]:
     return {
-        "schema_version": "1.1",
+        "schema_version": "1.2",
         "name": "one call",
         "goal": "Measure what a script costs.",
         "plan": [

@@ -44,7 +44,7 @@ NOOP = Capability(
 def plan_of(steps: int) -> dict[str, Any]:
     """A plan of calls that do nothing, each with one template."""
     return {
-        "schema_version": "1.1",
+        "schema_version": "1.2",
         "name": f"noop {steps}",
         "goal": "Measure what the engine itself costs.",
         "plan": [

@@ -72,7 +72,7 @@ def plan() -> dict[str, Any]:
     first = {"items": listed, "said": "{{ run.attempt }}"}
     configs = [{"output": first}, *({"output": {"said": walk}} for _ in range(4))]
     return {
-        "schema_version": "1.1",
+        "schema_version": "1.2",
         "name": "walks a list",
         "goal": "Measure what a second worker adds.",
         "plan": [

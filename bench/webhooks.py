@@ -44,7 +44,7 @@ LAST_END = "SELECT max(finished_at) FROM runs"
 def definition(steps: int) -> dict[str, Any]:
     """Steps that each render one template, started by a webhook."""
     return {
-        "schema_version": "1.1",
+        "schema_version": "1.2",
         "name": f"webhook {steps}",
         "goal": "Measure what a webhook costs from the request to the finished run.",
         "triggers": [{"id": "hook", "type": "webhook", "config": {}}],

@@ -34,7 +34,7 @@ from tests.kit.mcp_server import McpDouble, Script, mcp_server
 from tests.kit.requests import Made, Request, Tool, World, read_worlds, schema_of
 
 _HELLO: Final[dict[str, Any]] = {
-    "schema_version": "1.1",
+    "schema_version": "1.2",
     "goal": "Stand for an automation that is there.",
     "plan": [{"step_id": "nothing", "action": "transform_data", "config": {"output": 1}}],
 }

@@ -55,7 +55,7 @@ WORDS: Final = (
 TOPICS: Final = ("launch", "pricing", "partners", "support", "roadmap", "survey")
 
 DOCUMENT: Final[dict[str, Any]] = {
-    "schema_version": "1.1",
+    "schema_version": "1.2",
     "name": "Competitor bullets",
     "goal": "Say every weekday morning what is new about our competitors.",
     "triggers": [

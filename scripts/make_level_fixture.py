@@ -196,7 +196,7 @@ def _wait_for_health(server: OldServer, process: subprocess.Popen[bytes]) -> Non
 
 def definition(name: str, plan: list[dict[str, Any]], **more: Any) -> dict[str, Any]:
     return {
-        "schema_version": "1.1", "name": name, "goal": "Go on after an upgrade.", "plan": plan,
+        "schema_version": "1.2", "name": name, "goal": "Go on after an upgrade.", "plan": plan,
         **more,
     }  # fmt: skip
 

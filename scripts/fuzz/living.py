@@ -62,7 +62,7 @@ _WAITS: Final = frozenset({"asks", "naps"})
 
 def _definition(name: str, plan: Sequence[dict[str, Any]]) -> dict[str, Any]:
     return {
-        "schema_version": "1.1", "name": name, "goal": "To be looked at.",
+        "schema_version": "1.2", "name": name, "goal": "To be looked at.",
         "triggers": _TRIGGERS, "plan": list(plan),
     }  # fmt: skip
 

@@ -193,7 +193,7 @@ def silent_server() -> Iterator[int]:
 
 def definition(name: str, plan: Sequence[Mapping[str, Any]], **more: Any) -> dict[str, Any]:
     """A small definition around a plan."""
-    return {"schema_version": "1.1", "name": name, "goal": "A test.", "plan": list(plan), **more}
+    return {"schema_version": "1.2", "name": name, "goal": "A test.", "plan": list(plan), **more}
 
 
 def step(step_id: str, action: str, **config: Any) -> dict[str, Any]:

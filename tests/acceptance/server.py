@@ -308,7 +308,7 @@ def definition(
 ) -> Json:
     """A small definition with what starts it."""
     return {
-        "schema_version": "1.1", "name": name, "goal": "A story.", "triggers": list(triggers),
+        "schema_version": "1.2", "name": name, "goal": "A story.", "triggers": list(triggers),
         "plan": list(plan), **more,
     }  # fmt: skip
 

@@ -172,7 +172,7 @@ def handed(story: Story) -> Json:
         "page_ingested": {},
     }
     return {
-        "schema_version": "1.1",
+        "schema_version": "1.2",
         "name": f"By a model: {story.trigger} {story.deed}",
         "goal": "Say what is new.",
         "triggers": [{"id": "start", "type": story.trigger, "config": triggers[story.trigger]}],

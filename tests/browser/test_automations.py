@@ -14,7 +14,7 @@ HOOK = {"id": "orders", "type": "webhook", "config": {}}
 
 def _says(name: str, text: str, **more: Any) -> dict[str, Any]:
     step = {"step_id": "say", "action": "transform_data", "config": {"output": text}}
-    return {"schema_version": "1.1", "name": name, "goal": f"Says {text}.", "plan": [step], **more}
+    return {"schema_version": "1.2", "name": name, "goal": f"Says {text}.", "plan": [step], **more}
 
 
 def test_an_automation_is_found_tried_and_brought_back(house: House, page: Page) -> None:

@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 from tests.kit.browsers import PHONE, House, violations
 
 GREETING = {
-    "schema_version": "1.1",
+    "schema_version": "1.2",
     "name": "Greet customers",
     "goal": "Say hello.",
     "plan": [{"step_id": "say", "action": "transform_data", "config": {"output": "hello"}}],

@@ -38,7 +38,7 @@ _SPACED = 0.05
 def _document(name: str, filters: Mapping[str, Any] | None, **more: Any) -> dict[str, Any]:
     """An automation that one automation's end, or whatever these filters name, starts."""
     made: dict[str, Any] = {
-        "schema_version": "1.1",
+        "schema_version": "1.2",
         "name": name,
         "goal": "Start others.",
         "plan": [{"step_id": "a", "action": "transform_data", "config": {"output": 1}}],

@@ -22,7 +22,7 @@ _STEPS = ("enter", "middle", "leave")
 def _version(number: int) -> dict[str, Any]:
     """A plan that names its own number in every step."""
     return {
-        "schema_version": "1.1",
+        "schema_version": "1.2",
         "name": "changing",
         "goal": f"Be version {number} wholly.",
         "plan": [

@@ -250,7 +250,7 @@ async def _every_five_minutes(house: House, misfire: Misfire, window: int | None
         config["catch_up_seconds"] = window
     slug = _slug(misfire, window)
     document = {
-        "schema_version": "1.1",
+        "schema_version": "1.2",
         "name": slug,
         "goal": "Be missed.",
         "plan": [{"step_id": "a", "action": "transform_data", "config": {"output": 1}}],

@@ -114,7 +114,7 @@ async def restarted_postgres(asked: Asked) -> Verdict:
 _CLAIMED = 8
 _BACKLOG = 1_000
 _ONE_STEP: dict[str, Any] = {
-    "schema_version": "1.1",
+    "schema_version": "1.2",
     "name": "one step",
     "goal": "Go through the queue.",
     "plan": [{"step_id": "a", "action": "transform_data", "config": {"output": 1}}],

@@ -71,7 +71,7 @@ class Standing:
 
 def hooked_document(name: str) -> dict[str, Any]:
     return {
-        "schema_version": "1.1",
+        "schema_version": "1.2",
         "name": name,
         "goal": "Be called from outside.",
         "triggers": [{"id": "hook", "type": "webhook", "config": {}}],

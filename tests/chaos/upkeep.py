@@ -13,7 +13,7 @@ from tests.chaos.standing import Standing, standing
 from tests.kit.signed_in import owner_of
 
 _SCHEDULED: dict[str, Any] = {
-    "schema_version": "1.1",
+    "schema_version": "1.2",
     "name": "every minute",
     "goal": "Be missed when the scheduler hangs.",
     "triggers": [

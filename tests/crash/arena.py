@@ -41,7 +41,7 @@ from tests.kit.postgres import open_folder
 Spot = tuple[str, str]
 
 FIVE_STEPS: dict[str, Any] = {
-    "schema_version": "1.1",
+    "schema_version": "1.2",
     "name": "five steps",
     "goal": "Leave a trace of every step, whatever happens to the workers.",
     "plan": [

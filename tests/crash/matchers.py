@@ -57,7 +57,7 @@ async def plant(arena: Arena, triggers: int) -> list[UUID]:
         }
         automation_id = await arena.save(
             {
-                "schema_version": "1.1",
+                "schema_version": "1.2",
                 "name": f"listener {number}",
                 "goal": "Be started once for each event that is meant.",
                 "plan": [{"step_id": "a", "action": "transform_data", "config": {"output": 1}}],

@@ -84,7 +84,7 @@ async def plant(
         slugs = [f"t{number}" for number in range(first, min(first + _TOGETHER, triggers))]
         automation = await arena.save(
             {
-                "schema_version": "1.1",
+                "schema_version": "1.2",
                 "name": f"clock {first}",
                 "goal": "Be started once for each minute.",
                 "plan": list(plan),

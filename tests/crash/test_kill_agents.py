@@ -25,7 +25,7 @@ RUNS, TURNS = 6, 4
 MOMENTS = ("thinking", "recorded")
 RUN_ID = re.compile(r"This is run ([0-9a-f-]{36})\.")
 PLAN: dict[str, Any] = {
-    "schema_version": "1.1",
+    "schema_version": "1.2",
     "name": "an agent",
     "goal": "Pay for every thought once, whatever happens to the workers.",
     "plan": [

@@ -26,7 +26,7 @@ for (let turn = 0; turn < 5; turn++) {
 return said.length;
 """
 PLAN: dict[str, Any] = {
-    "schema_version": "1.1",
+    "schema_version": "1.2",
     "name": "a script",
     "goal": "Leave a trace of every call, whatever happens to the workers.",
     "plan": [

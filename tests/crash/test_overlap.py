@@ -19,7 +19,7 @@ LEASE, FIRES, KILLS = 2.0, 120, 3
 
 def marks(concurrency: str) -> dict[str, Any]:
     return {
-        "schema_version": "1.1",
+        "schema_version": "1.2",
         "name": concurrency,
         "goal": "Work alone, one after the other.",
         "plan": [

@@ -31,7 +31,7 @@ HANGING = {
 # What a broken disk or a bad hand could make of what is stored.
 SPOILED = {
     "unreadable plan": """
-        UPDATE definitions d SET document = '{"schema_version": "1.1", "plan": 5}'
+        UPDATE definitions d SET document = '{"schema_version": "1.2", "plan": 5}'
         FROM automation_versions v WHERE v.automation_id = $1
             AND d.workspace_id = v.workspace_id AND d.hash = v.definition_hash
     """,

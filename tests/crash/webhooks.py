@@ -21,7 +21,7 @@ SENDERS = 12
 _PAUSE = 0.03
 
 HOOKED: dict[str, Any] = {
-    "schema_version": "1.1",
+    "schema_version": "1.2",
     "name": "hooked",
     "goal": "Be started once for each key that was accepted.",
     "triggers": [{"id": "hook", "type": "webhook", "config": {}}],

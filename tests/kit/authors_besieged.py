@@ -102,7 +102,7 @@ async def _lay(siege: Siege, laid: dict[str, list[Order]]) -> None:
         await siege.ask("PUT", f"/event-types/told.{order.signs[0]}", shape)
     for order in laid["automation name"]:
         quiet = {"step_id": "a", "action": "delay", "config": {"seconds": 1}}
-        await siege.save({"schema_version": "1.1", "name": short(order), "goal": "Be there.",
+        await siege.save({"schema_version": "1.2", "name": short(order), "goal": "Be there.",
                           "plan": [quiet]})  # fmt: skip
     siege.world.desk.script.tools = poisoned(laid["tool"])
     await siege.call("connect_mcp_server", alias="jobs", server_url=siege.world.desk.url,

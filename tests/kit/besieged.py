@@ -118,7 +118,7 @@ def task(tools: Sequence[str], prompt: str, shop: str, **more: Any) -> dict[str,
     fixed = more.pop("fixed")
     board = {"tool": "get_board", "params": {"name": "Orders"}} if fixed else "get_board"
     return {
-        "schema_version": "1.1",
+        "schema_version": "1.2",
         "name": more.pop("name"),
         "goal": "Answer what came in.",
         "plan": [
@@ -171,7 +171,7 @@ def widest(prompt: str) -> dict[str, Any]:
     config = {"prompt": prompt, "tools": every, "model": MODELS[0], "max_tokens": 512}
     inputs = {"type": "object", "properties": {"text": {"type": "string"}}}
     return {
-        "schema_version": "1.1", "name": "widest", "goal": "Answer what came in.",
+        "schema_version": "1.2", "name": "widest", "goal": "Answer what came in.",
         "inputs": {"schema": inputs},
         "plan": [{"step_id": "think", "action": "agent_task", "config": config, "max_retries": 0}],
         "execution": {"budget_cap_usd": 5, "cost_cap_daily_usd": 100,
@@ -274,7 +274,7 @@ async def _furnish(siege: Siege) -> Facts:
 def _held() -> dict[str, Any]:
     mail = {"to": ["ada@example.com"], "subject": "Ready?", "text": "It waits for a person."}
     return {
-        "schema_version": "1.1", "name": "Waiting", "goal": "Wait for a person.",
+        "schema_version": "1.2", "name": "Waiting", "goal": "Wait for a person.",
         "plan": [{"step_id": "mail", "action": "send_email", "config": mail}],
     }  # fmt: skip
 

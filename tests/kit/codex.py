@@ -84,7 +84,7 @@ def automation(
 ) -> Document:
     """A recipe for an automation that needs no grants, unless its plan says otherwise."""
     document = {
-        "schema_version": "1.1",
+        "schema_version": "1.2",
         "name": slug.capitalize(),
         "goal": "Show one promise.",
         "plan": list(plan) if plan is not None else [says("hello")],

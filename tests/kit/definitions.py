@@ -31,7 +31,7 @@ def loop(step_id: str, *steps: dict[str, Any], **config: Any) -> dict[str, Any]:
 def document(*plan: dict[str, Any], **more: Any) -> dict[str, Any]:
     """A whole definition around a plan."""
     steps = list(plan) or [step("only")]
-    return {"schema_version": "1.1", "name": "Test", "goal": "Test.", "plan": steps, **more}
+    return {"schema_version": "1.2", "name": "Test", "goal": "Test.", "plan": steps, **more}
 
 
 def inputs(required: list[str] | None = None, **properties: Any) -> dict[str, Any]:

@@ -280,7 +280,7 @@ async def porch(url: str, home: Path) -> AsyncIterator[Porch]:
                 await made.done("/secrets", key)
                 words = {"text": REQUEST, "by": "rules"}
                 made.proposal = (await made.done("/proposals", words))["proposal_id"]
-                plain = {"schema_version": "1.1", "name": "There before", "goal": "Be there.",
+                plain = {"schema_version": "1.2", "name": "There before", "goal": "Be there.",
                          "plan": [{"step_id": "a", "action": "notification",
                                    "config": {"title": "Hello"}}]}  # fmt: skip
                 made.automation = (await made.done("/automations", plain))["id"]

@@ -24,7 +24,7 @@ RIGHT: Final = frozenset(
 
 def hostile(bait: Bait) -> Iterator[Foreign]:
     for name, document in _ours(bait).items():
-        full = {"schema_version": "1.1", "name": f"hostile {name}", "goal": "Look harmless.",
+        full = {"schema_version": "1.2", "name": f"hostile {name}", "goal": "Look harmless.",
                 "plan": [_step("a", "delay", {"seconds": 0})], **document}  # fmt: skip
         yield Foreign(name, "ours", full, json.dumps(full))
 
@@ -203,6 +203,6 @@ def heavy() -> Iterator[Foreign]:
             "cron": "* * * * *", "timezone": "UTC"}} for number in range(8_000)]},
     }  # fmt: skip
     for name, document in many.items():
-        full = {"schema_version": "1.1", "name": f"heavy {name}", "goal": "Take long.",
+        full = {"schema_version": "1.2", "name": f"heavy {name}", "goal": "Take long.",
                 "plan": [_step("a", "delay", {"seconds": 0})], **document}  # fmt: skip
         yield Foreign(f"heavy {name}", "ours", full, "and " * 1_000)

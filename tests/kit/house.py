@@ -106,7 +106,7 @@ class Bench:
 def document(*plan: Mapping[str, Any], **more: Any) -> dict[str, Any]:
     """A definition around a plan."""
     return {
-        "schema_version": "1.1",
+        "schema_version": "1.2",
         "name": more.pop("name", "a test"),
         "goal": "Show one promise.",
         "plan": list(plan),

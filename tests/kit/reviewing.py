@@ -69,7 +69,7 @@ def slack(step_id: str = "post", **config: Any) -> dict[str, Any]:
 def document(*plan: Any, **more: Any) -> dict[str, Any]:
     """A definition around steps; without any it is the digest that everybody wants."""
     return {
-        "schema_version": "1.1",
+        "schema_version": "1.2",
         "name": "Digest",
         "goal": "Post five bullets to #standup.",
         "triggers": [schedule("0 9 * * 1-5")],

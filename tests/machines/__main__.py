@@ -47,7 +47,7 @@ def plan(ledger: str) -> dict[str, Any]:
     """Each step calls the ledger under the name of its run and its own."""
     host = ledger.removeprefix("http://").partition(":")[0]
     return {
-        "schema_version": "1.1",
+        "schema_version": "1.2",
         "name": "told",
         "goal": "Tell the ledger of every step.",
         "plan": [

@@ -25,6 +25,9 @@ async def callback(ctx: StepContext, config: Mapping[str, Any]) -> dict[str, Any
         "json": config.get("body", {}),
     }
     answer = await ctx.call(CAPABILITY, arguments)
+    if answer.get("kind") == "draft":
+        # It waits for a person: nothing has been answered yet.
+        return dict(answer)
     return {"status": answer["status"], "json": answer["json"]}
 
 
@@ -35,7 +38,8 @@ def _uses(config: Mapping[str, Any]) -> tuple[Grant, ...]:
 CALLBACK_WEBHOOK = Action(
     type="callback_webhook",
     description="Send JSON to a URL\n\n"
-    "A POST (or PUT) with an Idempotency-Key. An answer other than 2xx is a failure: 408, 425, "
+    "A POST (or PUT) with an Idempotency-Key. It waits for a person unless the step says "
+    "approval: automatic. An answer other than 2xx is a failure: 408, 425, "
     "429 and 5xx are tried again, the rest is not.",
     config_schema={
         "type": "object",
@@ -61,7 +65,7 @@ CALLBACK_WEBHOOK = Action(
     },
     output_schema={
         "type": "object",
-        "required": ["status"],
+        "description": "What was answered; or the draft, where it waits for a person.",
         "properties": {"status": {"type": "integer"}, "json": {}},
     },
     handler=callback,

@@ -65,7 +65,7 @@ def new_document(given: Mapping[str, Any]) -> tuple[Document, list[Finding]]:
         "model": DEFAULT_MODEL,
     }
     bare: Document = {
-        "schema_version": "1.1",
+        "schema_version": "1.2",
         "plan": [{"step_id": SCRIPT, "action": SCRIPT, "config": {}}],
         "execution": {},
     }

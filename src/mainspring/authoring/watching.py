@@ -242,7 +242,7 @@ def _document(to: Reachable, name: str, every: str) -> dict[str, Any]:
     """The definition: nothing that anybody else could not have written."""
     polls = "; ".join(one.description for one in to.polls.values())
     return {
-        "schema_version": "1.1",
+        "schema_version": "1.2",
         "name": name,
         "goal": f"Keep what is new at {to.integration.name} as pages. {polls}",
         "triggers": [

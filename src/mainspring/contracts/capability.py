@@ -149,6 +149,14 @@ class Write:
     # The arguments that are wording and nothing else: a standing rule may leave them open. What
     # decides who gets it, or what becomes of it, is never among them.
     wording: tuple[str, ...] = ()
+    # The arguments that say where it goes. Where an agent or a script calls it and it is to go
+    # without asking, each of them that a call gives is fixed by a grant.
+    destination: tuple[str, ...] = ()
+    # What happens where a step says nothing about it: mail to the owner goes at once.
+    usually: Literal["ask", "automatic"] = "ask"
+    # The other side recognises a repeated request by its idempotency key, so an automatic write
+    # is performed and retried like any other call. Otherwise it is sent at most once.
+    repeatable: bool = False
     # Whether its wording is no more than words: that it calls nobody, say. Where it is not, no
     # standing rule lets it go. Left out: it always is.
     plain: Callable[[Mapping[str, Any]], bool] | None = None

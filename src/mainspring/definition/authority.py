@@ -30,8 +30,10 @@ from mainspring.definition.authority_words import (
     secret_words,
     shown,
 )
+from mainspring.definition.authority_writes import AutomaticWrite, automatic_writes, more_writes
 from mainspring.definition.grants import missing
 from mainspring.definition.secret_use import SecretUse, secret_uses
+from mainspring.definition.upgrade import upgrade
 
 Kind = Literal[
     "grant", "secret", "account", "spend", "start", "write_policy", "approval", "send", "model",
@@ -87,6 +89,8 @@ class Authority:
     sends: frozenset[str] | None = None
     # Of tools from outside: exactly what was agreed to there.
     pins: Mapping[str, str] = field(default_factory=dict)
+    # What it sends outside without asking a person.
+    writes: tuple[AutomaticWrite, ...] = ()
 
 
 def authority_of(
@@ -98,6 +102,7 @@ def authority_of(
     sends: frozenset[str] | None = None,
 ) -> Authority:
     """Reads a definition that has been judged before, with the grants that stand beside it."""
+    document, _ = upgrade(document)
     execution = document.get("execution") or {}
     steps = placed_steps(document)
     return Authority(
@@ -113,6 +118,7 @@ def authority_of(
         pure=pure,
         sends=sends,
         pins=dict(pins or {}),
+        writes=automatic_writes(document),
     )
 
 
@@ -126,6 +132,7 @@ def additions(before: Authority | None, after: Authority) -> tuple[Addition, ...
     new = sorted(missing(after.grants, known.grants), key=reach)
     return (
         *_of_grants([one for one in new if not is_read(one)], after, now),
+        *_each("approval", more_writes(known.writes, after.writes, now)),
         *_of_tools(known, after),
         *_of_secrets(known, after, now),
         *_of_accounts(known, after, now),

@@ -31,6 +31,8 @@ class Placed:
     retries: int | None = None
     # What decides whether and how often it is reached: the steps around it.
     around: tuple[bytes, ...] = ()
+    # The approval mode of its outside writes, as it is written.
+    approval: Any = None
 
     @property
     def after_failure(self) -> bool:
@@ -64,6 +66,7 @@ def _walk(steps: Any, at: str, around: tuple[bytes, ...]) -> Iterator[Placed]:
         yield Placed(
             name, str(step.get("action") or ""), here, own, when,
             str(step.get("output_as") or name), step.get("max_retries"), around,
+            step.get("approval"),
         )  # fmt: skip
         frame = canonical([step.get("action"), when, own])
         yield from _walk(whole.get("steps"), f"{here}/config/steps", (*around, frame))

@@ -28,11 +28,12 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
-CURRENT_VERSION: Final = "1.1"
+CURRENT_VERSION: Final = "1.2"
 
 Backoff = Literal["none", "linear", "exponential"]
 Concurrency = Literal["drop_if_running", "queue", "allow_parallel"]
 WritePolicy = Literal["always_draft", "auto_confirm_safe"]
+ApprovalMode = Literal["ask", "automatic"]
 TriggerType = Literal["schedule", "webhook", "event", "board_change", "page_ingested"]
 
 MONEY_PLACES: Final = 6
@@ -74,6 +75,29 @@ def _read_day_cap(value: Any) -> Decimal:
     return amount
 
 
+def _read_approval(value: Any) -> Any:
+    modes = list(value.values()) if isinstance(value, dict) else [value]
+    if not modes or any(one not in ("ask", "automatic") for one in modes):
+        raise PydanticCustomError(
+            "approval",
+            'Approval is "ask" or "automatic", or one of them for each capability by its name.',
+        )
+    return value
+
+
+_MODES: Final = {"enum": ["ask", "automatic"]}
+Approval = Annotated[
+    ApprovalMode | dict[str, ApprovalMode],
+    BeforeValidator(_read_approval),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                _MODES,
+                {"type": "object", "additionalProperties": _MODES, "minProperties": 1},
+            ]
+        }
+    ),
+]
 Money = Annotated[
     Decimal, BeforeValidator(_read_money), PlainSerializer(show_money), _money_schema()
 ]
@@ -158,6 +182,10 @@ class Step(_Part):
     budget_cap_usd: Money | None = None
     """What the step may spend in one run, in USD: every attempt, every item and what stands
     inside it together; left out, the run's cap is the only one."""
+    approval: Approval | None = None
+    """For a step that writes outside: "ask" makes each write a draft, "automatic" sends it at
+    once within what was agreed to. Of several capabilities each may have its own. Left out:
+    mail to the owner is sent, and execution.write_policy decides about the rest."""
 
     @property
     def output_name(self) -> str:
@@ -249,7 +277,7 @@ class Writes(_Part):
 class Definition(_Part):
     """An automation, whole: everything that decides what its runs do."""
 
-    schema_version: Literal["1.1"]
+    schema_version: Literal["1.2"]
     """The version of this format."""
     name: Word
     """What people call it; unique in a workspace."""

@@ -18,6 +18,7 @@ from mainspring.contracts.errors import Fault
 from mainspring.contracts.grant import Grant
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.registry import Vocabulary
+from mainspring.definition.approval import StepApproval, approvals_of
 from mainspring.definition.json_schema import Validator, compile_schema
 from mainspring.definition.model import Backoff, Definition, Execution, Step, read_steps
 from mainspring.definition.templates import CompiledConfig, Predicate, compile_config
@@ -76,6 +77,8 @@ class Program:
     on_failure: tuple[ProgramStep, ...]
     # What its runs may call, unless a version has frozen something narrower.
     grants: tuple[Grant, ...]
+    # The approval modes of its outside writes, by step.
+    approvals: Mapping[str, StepApproval]
 
     @property
     def execution(self) -> Execution:
@@ -103,6 +106,7 @@ def compile_program(definition: Definition, vocabulary: Vocabulary, limits: Limi
         steps=maker.steps(definition.plan),
         on_failure=maker.steps(definition.execution.on_failure),
         grants=report.grants,
+        approvals=approvals_of(definition.as_dict()),
     )
 
 

@@ -34,7 +34,7 @@ from mainspring.gate.keeping import Keeping
 from mainspring.gate.money import finished
 from mainspring.gate.passage import NOT_GRANTED, Passage, unknown
 from mainspring.gate.pinned import pinned
-from mainspring.gate.policy import decide
+from mainspring.gate.policy import may_wait
 from mainspring.gate.run_tokens import ENDED, FIRST_NUMBER, hold_pass
 from mainspring.gate.transcripts import keep_transcript
 from mainspring.gate.turns import (
@@ -172,11 +172,12 @@ class GateAgency:
                 code=NOT_GRANTED,
                 suggestion="Add the grant to the definition, or take the tool from the list.",
             )
+        run = self._ask.run
         return Tool(
             capability.id,
             capability.description,
             pinned(capability.input_schema, grants),
-            waits=decide(capability, capability.annotations.effect, self._ask.posture) == "hold",
+            waits=may_wait(capability, self._ask.posture, run.step if run else ""),
             secrets=capability.annotations.only_secrets,
         )
 

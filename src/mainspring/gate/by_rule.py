@@ -1,8 +1,8 @@
-"""Letting a write go under a standing rule: the rule agrees to a draft as a person would.
+"""Sending a write that was agreed to beforehand: by its step's approval, or by a standing rule.
 
-The write becomes a draft first, taken for sending in the same transaction, with the rule that
-agreed to it. So it is sent at most once: whoever takes the run over finds what came of it, and
-what may have left is not sent again by a rule, however often its step is tried.
+The write becomes a draft first, taken for sending in the same transaction, with what agreed to
+it. So it is sent at most once: whoever takes the run over finds what came of it, and
+what may have left is not sent again by itself, however often its step is tried.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from mainspring.gate.ask import Agreed, digest, spelled
 from mainspring.gate.drafting.attachments import set_aside
 from mainspring.gate.drafts import OUTCOME, hold
 from mainspring.gate.standing.rules import lets_go
+from mainspring.workspace.approval_policy import approval_policy
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
@@ -28,7 +29,7 @@ _CALLS: Final = UUID("6b0f7a3e-8f0b-5d0c-9a54-2f3c7f0f6d11")
 # The same try of the same step, before its worker was lost.
 _BEFORE = f"""
     SELECT {OUTCOME} AS came_to, status, result FROM drafts
-    WHERE workspace_id = $1 AND call_id = $2 AND run_id = $3 AND rule_id IS NOT NULL
+    WHERE workspace_id = $1 AND call_id = $2 AND run_id = $3 AND answered_kind IN ('rule', 'step')
     ORDER BY id DESC LIMIT 1
 """
 # What may have left in this step, or has in an earlier try of it, or says the same: a person
@@ -36,14 +37,15 @@ _BEFORE = f"""
 _MAYBE = f"""
     SELECT 1 AS one FROM drafts
     WHERE workspace_id = $1 AND run_id = $2 AND step = $3 AND item = $4 AND capability = $5
-      AND rule_id IS NOT NULL
+      AND answered_kind IN ('rule', 'step')
       AND (coalesce({OUTCOME}, '') = 'unknown'
           OR (($6 OR arguments_hash = $7) AND coalesce({OUTCOME}, '') <> 'not_sent'))
     LIMIT 1
 """
 _BEGIN = """
-    UPDATE drafts SET status = 'sending', answered_kind = 'rule', answered_at = now(),
-        call_id = $3, approved_hash = bound_hash, rule_id = $4
+    UPDATE drafts SET status = 'sending', answered_at = now(), call_id = $3,
+        approved_hash = bound_hash, rule_id = $4,
+        answered_kind = CASE WHEN $4::uuid IS NULL THEN 'step' ELSE 'rule' END
     WHERE workspace_id = $1 AND id = $2
 """
 
@@ -58,10 +60,10 @@ class Going:
     problem: Problem | None = None
 
 
-async def take_by_rule(
-    tx: Transaction, passage: Passage, now: datetime, lifetime: timedelta
+async def take_agreed(
+    tx: Transaction, passage: Passage, now: datetime, lifetime: timedelta, *, by_step: bool = False
 ) -> Going | None:
-    """The draft that a rule agrees to; None where no rule does."""
+    """The draft that a rule or its step's approval agrees to; None where a person has to."""
     ask, capability, arguments = passage.ask, passage.capability, passage.shown
     run, space = ask.run, ask.actor.workspace_id
     if run is None:
@@ -76,8 +78,13 @@ async def take_by_rule(
     same = digest(spelled(set_aside(arguments)[0]))
     if await tx.fetchrow(_MAYBE, *place, run.attempt > 1, same) is not None:
         return None
-    rule_id = await lets_go(tx, ask, capability, arguments)
-    if rule_id is None:
+    rule_id = None
+    if not by_step:
+        rule_id = await lets_go(tx, ask, capability, arguments)
+        if rule_id is None:
+            return None
+    elif (await approval_policy(tx, space)).needs_others:
+        # No person alone can agree to a write here, so nobody has.
         return None
     held = await hold(tx, ask, capability, arguments, now, lifetime, passage.connection)
     await tx.execute(_BEGIN, space, held.draft_id, call_id, rule_id)

@@ -17,16 +17,18 @@ from urllib.parse import quote, urlencode
 
 import orjson
 
-from mainspring.contracts.capability import Annotations, Audience, Capability, Effect
+from mainspring.contracts.capability import Annotations, Audience, Capability, Effect, Write
 from mainspring.contracts.context import CallContext, HttpRequest, HttpResponse
 from mainspring.contracts.errors import Invalid, Upstream
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.secret import SecretText
+from mainspring.contracts.shown_text import shown_line
 from mainspring.definition.json_text import read_json
 from mainspring.gate.http_fetch_schema import input_schema, output_schema
 
 READING_METHODS = frozenset({"GET", "HEAD"})
 _WITHOUT_BODY = frozenset({"GET", "HEAD", "DELETE"})
+_BODIES = ("json", "form", "text")
 SECRET_ARGUMENTS = frozenset({"url", "headers", "query"})
 _WORTH_ANOTHER_TRY = frozenset({408, 425, 429})
 _QUOTED_CHARACTERS = 200
@@ -58,6 +60,9 @@ def http_fetch_capability(limits: Limits) -> Capability:
         input_schema=input_schema(limits),
         output_schema=output_schema(),
         handler=fetch,
+        write=Write(
+            preview=preview, editable=("json", "text", "form"), repeatable=True, family="request"
+        ),
         annotations=Annotations(
             effect=Effect.SEND,
             reach=effect_of,
@@ -68,6 +73,22 @@ def http_fetch_capability(limits: Limits) -> Capability:
             audience=Audience.RUNS,
         ),
     )
+
+
+def preview(arguments: Mapping[str, Any]) -> str:
+    """Which request goes where and with what, in one line."""
+    body = next((arguments[name] for name in _BODIES if name in arguments), None)
+    text = body if isinstance(body, str) or body is None else spelled_json(body)
+    said = "" if not text else f": {shown_line(text)}"
+    return f"Send a {_method(arguments)} request to {shown_line(str(arguments['url']), 300)}{said}"
+
+
+def spelled_json(value: Any) -> str:
+    """A body as it is read; what is no JSON is refused when it is sent."""
+    try:
+        return orjson.dumps(value).decode()
+    except orjson.JSONEncodeError:
+        return str(value)
 
 
 def is_read(arguments: Mapping[str, Any]) -> bool:

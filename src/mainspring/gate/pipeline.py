@@ -42,7 +42,7 @@ from mainspring.gate.ask import (
     spelled,
     veiled,
 )
-from mainspring.gate.by_rule import take_by_rule
+from mainspring.gate.by_rule import take_agreed
 from mainspring.gate.connected.lines import Lines
 from mainspring.gate.connected.visit import Visit, bound_to
 from mainspring.gate.context import Confirm, GateContext
@@ -178,7 +178,11 @@ class Pipeline:
     async def _decided(self, passage: Passage) -> Answer:
         verdict: Verdict = "perform"
         if passage.ask.agreed is None:
-            verdict = decide(passage.capability, passage.effect, passage.ask.posture)
+            run = passage.ask.run
+            verdict = decide(
+                passage.capability, passage.effect, passage.ask.posture,
+                "" if run is None else run.step, passage.shown,
+            )  # fmt: skip
             if _needs_agreement(passage):
                 verdict = "pretend"
         memory = passage.ask.memory
@@ -194,9 +198,9 @@ class Pipeline:
             if verdict == "pretend" or await self._nobody_to_ask(passage):
                 value = passage.ask.known.masked(stub_of(passage.capability, passage.shown))
                 return self._done(passage, passage.noted(value), "pretended")
-            if verdict == "hold":
+            if verdict in ("hold", "send"):
                 passage.connection = await self._connection(passage)
-                gone = await self._let_go(passage)
+                gone = await self._let_go(passage, agreed=verdict == "send")
                 return gone or await self._in_transaction(passage, held=True)
             await self._reserve(passage)
             if passage.capability.annotations.transactional:
@@ -252,28 +256,35 @@ class Pipeline:
         way = await Visit(ask, self.egress, self.vault, self.lines).connect(route)
         return bound_to(way.account)
 
-    async def _let_go(self, passage: Passage) -> Answer | None:
-        """What came of it, where a person has accepted a standing rule for exactly this."""
+    async def _let_go(self, passage: Passage, *, agreed: bool) -> Answer | None:
+        """What came of it, where a person has agreed to exactly this.
+
+        They did so for its step, or they accepted a standing rule.
+        """
         ask, capability = passage.ask, passage.capability
-        if ask.run is None or capability.write is None or not capability.write.wording:
+        if ask.run is None or capability.write is None:
+            return None
+        if not agreed and not capability.write.wording:
             return None
         async with Walled(self.database, ask.actor.workspace_id).transaction() as tx:
             await hold_run(tx, ask)
             await hold_pass(tx, ask)
-            going = await take_by_rule(tx, passage, self.clock.now(), self.draft_lifetime)
+            going = await take_agreed(
+                tx, passage, self.clock.now(), self.draft_lifetime, by_step=agreed
+            )
         if going is None:
             return None
         if going.problem is not None:
             raise going.problem
-        agreed = going.agreed
-        if agreed is None:
+        taken = going.agreed
+        if taken is None:
             return self._done(passage, going.result, "sent")
         # Its secrets are marked already, in the arguments that are on their way.
-        made = replace(ask, id=going.call_id, agreed=agreed, spelt=None)
+        made = replace(ask, id=going.call_id, agreed=taken, spelt=None)
         ends: list[Answer] = []
 
         async def work() -> None:
-            ends.append(await self._sending().let_go(made, capability, agreed.draft_id))
+            ends.append(await self._sending().let_go(made, capability, taken.draft_id))
 
         # Whoever asked may go away meanwhile; what was begun is brought to its end.
         await finished(work())
@@ -298,7 +309,7 @@ class Pipeline:
     async def _reserve(self, passage: Passage) -> None:
         """What has to be there before the handler is called: a turn to send, and money."""
         ask, capability = passage.ask, passage.capability
-        if ask.run is not None and capability.write is not None:
+        if ask.run is not None and capability.write is not None and capability.id not in HOSTED:
             await count_send(
                 self.database, ask.actor.workspace_id, ask.run.automation_id, capability.id,
                 self.limits.sends_per_minute,

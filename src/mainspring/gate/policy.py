@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 from uuid import UUID
 
 from mainspring.contracts.capability import Capability, Effect
 from mainspring.contracts.grant import Grant
+from mainspring.definition.approval import ASK, AUTOMATIC, StepApproval
 
 WritePolicy = Literal["always_draft", "auto_confirm_safe"]
 Mode = Literal["live", "verify", "dry_run"]
-Verdict = Literal["perform", "hold", "pretend"]
+# "send" is an agreed write that must leave at most once, so it is recorded before it leaves.
+Verdict = Literal["perform", "send", "hold", "pretend"]
 
 # The less a run may do, the later it stands.
 _NARROWING: Final[tuple[Mode, ...]] = ("live", "verify", "dry_run")
@@ -31,6 +33,8 @@ class Posture:
     model: str | None = None
     # Whether a person has agreed to what it may do; without that it only tries out.
     agreed: bool = True
+    # The approval modes that a person agreed to, by step.
+    approvals: Mapping[str, StepApproval] = field(default_factory=dict)
 
 
 def mode_of(*, dry_run: bool, verify: bool) -> Mode:
@@ -51,14 +55,44 @@ def effect_of(capability: Capability, arguments: Mapping[str, Any]) -> Effect:
     return capability.annotations.effect if reach is None else reach(arguments)
 
 
-def decide(capability: Capability, effect: Effect, posture: Posture) -> Verdict:
-    """A dry run changes nothing; verify mode sends nothing; drafts wait for a person."""
+def may_wait(capability: Capability, posture: Posture, step: str) -> bool:
+    """Whether calls of a step with this capability usually wait for a person."""
+    said = posture.approvals.get(step)
+    if said is not None and said.mode(capability.id) == AUTOMATIC:
+        return False
+    if capability.annotations.reach is not None:
+        # Which of them do so depends on their arguments.
+        return False
+    return decide(capability, capability.annotations.effect, posture, step) == "hold"
+
+
+def decide(
+    capability: Capability,
+    effect: Effect,
+    posture: Posture,
+    step: str = "",
+    arguments: Mapping[str, Any] | None = None,
+) -> Verdict:
+    """A dry run changes nothing; verify mode sends nothing; drafts wait for a person.
+
+    What the step's approval mode says counts before the policy. An automatic write that leaves
+    its bounds is held like one that asks.
+    """
     if effect is Effect.READ:
         return "perform"
     if posture.mode == "dry_run" or (posture.mode == "verify" and effect is Effect.SEND):
         return "pretend"
-    if capability.write is None:
+    write = capability.write
+    if write is None:
         return "perform"
-    if posture.write_policy == "auto_confirm_safe" and capability.write.safe:
+    said = posture.approvals.get(step)
+    mode = None if said is None else said.mode(capability.id)
+    if said is not None and mode == AUTOMATIC:
+        if not said.sends(capability, arguments or {}):
+            return "hold"
+        return "perform" if write.safe or write.repeatable else "send"
+    if mode != ASK and (
+        write.usually == AUTOMATIC or (posture.write_policy == "auto_confirm_safe" and write.safe)
+    ):
         return "perform"
     return "hold"

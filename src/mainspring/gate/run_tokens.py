@@ -22,6 +22,7 @@ from mainspring.contracts.context import Actor, RunRef, Start
 from mainspring.contracts.errors import Exhausted, Unauthenticated
 from mainspring.contracts.grant import Grant
 from mainspring.contracts.secret import SpeltSecrets
+from mainspring.definition.approval import approvals_of
 from mainspring.definition.model import Execution
 from mainspring.definition.secret_use import has_script
 from mainspring.gate.ask import Ask
@@ -210,6 +211,7 @@ async def find_pass(tx: Transaction, plain: str) -> RunPass | None:
             row["created_by"],
             execution.model,
             row["agreed"],
+            approvals_of(row["document"]),
         ),
         purse=purse,
         secrets=named,

@@ -95,8 +95,9 @@ class Execution:
             execution = within_day(execution, memory.day_cap)
         self._bounds = execution
         self.posture = Posture(
-            version.grants, execution.write_policy, run.mode, version.created_by, execution.model
-        )
+            version.grants, execution.write_policy, run.mode, version.created_by, execution.model,
+            version.program.approvals,
+        )  # fmt: skip
         self.purse = Purse(
             Decimal(execution.budget_cap_usd),
             run.cost_usd,

@@ -22,6 +22,7 @@ from mainspring.contracts.limits import Limits
 from mainspring.definition.authority import Addition, Authority, additions, authority_of, review
 from mainspring.definition.json_values import canonical, same
 from mainspring.definition.traits import UNDECLARED, Traits
+from mainspring.definition.upgrade import upgrade
 from mainspring.workspace.consent_names import with_board_names
 from mainspring.workspace.inbox import mark_consent_read
 
@@ -289,7 +290,7 @@ async def _agreed(
     row = await tx.fetchrow(_VERSION, workspace_id, consent.automation_id, consent.agreed_version)
     if row is None:
         return None
-    document = dict(row["document"])
+    document = dict(upgrade(row["document"])[0])
     if consent.agreed_triggers is not None:
         document["triggers"] = list(consent.agreed_triggers)
     return document, row["grants"]

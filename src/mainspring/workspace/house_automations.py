@@ -62,7 +62,7 @@ class HouseAutomations:
             raise Fault("Nothing is open here that this could work on.", retryable=False)
         await hold_names(tx, workspace_id)
         document = {
-            "schema_version": "1.1",
+            "schema_version": "1.2",
             "name": await _free_name(tx, workspace_id, plain_name(name)[:_LONGEST_NAME].strip()),
             "goal": goal[:1_000],
             "triggers": [

@@ -11,12 +11,15 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from mainspring.definition.json_values import same
+from mainspring.definition.upgrade import upgrade
 
 
 def written_back(document: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     """The definition with each trigger as its row has it; nothing that belongs to one place
     alone (an id, a token, a moment) goes along.
     """
+    # A definition that was stored by an older release says what it does in today's format.
+    document, _ = upgrade(document)
     found = {row["slug"]: row for row in rows}
     entries = document.get("triggers", [])
     triggers = [_entry(entry, found.get(entry.get("id"))) for entry in entries]

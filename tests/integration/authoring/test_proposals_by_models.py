@@ -16,7 +16,7 @@ from tests.kit.provider import FakeModels, models_bench
 
 REQUEST = "every Monday at 9 Berlin time remind me of the invoices"
 GOOD: dict[str, Any] = {
-    "schema_version": "1.1",
+    "schema_version": "1.2",
     "name": "Invoices",
     "goal": "Remind somebody of the invoices.",
     "triggers": [

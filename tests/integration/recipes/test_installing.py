@@ -264,7 +264,7 @@ async def test_an_uninstalled_automation_stops_and_is_recovered_paused(bench: Be
     assert "codex recover" in str(half.value.suggestion)
 
     await bench.save({
-        "schema_version": "1.1", "name": "Checker", "goal": "Take the name.", "plan": [says("x")],
+        "schema_version": "1.2", "name": "Checker", "goal": "Take the name.", "plan": [says("x")],
     })  # fmt: skip
     back = await codex.call("recover_recipe", entity_id=made["id"])
     assert (back["name"], back["renamed_from"], back["state"]) == (

@@ -214,7 +214,7 @@ async def test_the_end_of_one_automation_starts_the_next(bench: Bench) -> None:
     await listen(bench, "third", "automation.run.failed", _of("first"))
     async with bench.worker(), matching(bench.house):
         made = await bench.dispatch(
-            {"schema_version": "1.1", "name": "first", "goal": "Begin.", "plan": [ECHO]}
+            {"schema_version": "1.2", "name": "first", "goal": "Begin.", "plan": [ECHO]}
         )
         first, *others = await _settled(bench, 2)
     assert first["id"] == made.run_id
@@ -244,7 +244,7 @@ async def test_automations_that_start_each_other_come_to_rest_with_a_record(benc
 async def _fan_out(bench: Bench, width: int) -> UUID:
     """A tree: the first run starts ten, each of which starts ten, three times over."""
     root = await bench.save(
-        {"schema_version": "1.1", "name": "root", "goal": "Begin.", "plan": [ECHO]}
+        {"schema_version": "1.2", "name": "root", "goal": "Begin.", "plan": [ECHO]}
     )
     level = ["root"]
     for depth in range(3):

@@ -27,7 +27,7 @@ REQUEST = Request(
     execution={"budget_cap_usd": 0.5},
 )
 RIGHT: dict[str, Any] = {
-    "schema_version": "1.1",
+    "schema_version": "1.2",
     "name": "Look",
     "goal": "See whether it answers.",
     "triggers": [

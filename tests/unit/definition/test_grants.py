@@ -308,7 +308,7 @@ def test_the_host_of_a_url_is_granted_only_when_no_expression_can_change_it(
 
 def plan_of(*steps: dict[str, Any], **more: Any) -> Definition:
     return Definition.from_json(
-        {"schema_version": "1.1", "name": "n", "goal": "g", "plan": list(steps), **more}
+        {"schema_version": "1.2", "name": "n", "goal": "g", "plan": list(steps), **more}
     )
 
 

@@ -15,7 +15,7 @@ STEP = {"step_id": "one", "action": "transform_data", "config": {"output": None}
 
 
 def document(**more: Any) -> dict[str, Any]:
-    return {"schema_version": "1.1", "name": "n", "goal": "g", "plan": [STEP], **more}
+    return {"schema_version": "1.2", "name": "n", "goal": "g", "plan": [STEP], **more}
 
 
 def read(**more: Any) -> Definition:

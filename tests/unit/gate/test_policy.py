@@ -9,7 +9,9 @@ import pytest
 
 from mainspring.contracts.capability import Annotations, Capability, Effect, Write
 from mainspring.contracts.errors import OverBudget
+from mainspring.contracts.grant import Grant
 from mainspring.contracts.limits import Limits
+from mainspring.definition.approval import StepApproval
 from mainspring.gate.budget import Purse
 from mainspring.gate.http_fetch import http_fetch_capability
 from mainspring.gate.policy import (
@@ -19,6 +21,7 @@ from mainspring.gate.policy import (
     WritePolicy,
     decide,
     effect_of,
+    may_wait,
     mode_of,
     narrower,
 )
@@ -118,3 +121,165 @@ def test_a_run_without_further_word_is_live_and_drafts_everything() -> None:
 def test_a_capability_without_a_reach_of_its_own_has_its_usual_effect() -> None:
     assert effect_of(SEND, {}) is Effect.SEND
     assert effect_of(READ, {}) is Effect.READ
+
+
+def _approving(modes: Any, *bounds: Grant, planned: bool = True) -> Posture:
+    return Posture((), approvals={"post": StepApproval(modes, None if planned else bounds)})
+
+
+def _write(*, destination: tuple[str, ...] = (), **more: Any) -> Capability:
+    write = Write(preview=str, destination=destination, **more)
+    schema = {"required": list(destination[:1]), "properties": {"channel": {}, "text": {}}}
+    return Capability("x.y", "x", schema, {}, _never, write, Annotations(effect=Effect.SEND))
+
+
+CHANNEL = _write(destination=("channel", "cc"))
+PINNED = Grant("x.y", {"channel": "C1"})
+
+
+@pytest.mark.parametrize(
+    ("capability", "modes", "verdict"),
+    [
+        (MAIL, "ask", "hold"),
+        (MAIL, "automatic", "send"),
+        (MAIL, {"x.y": "automatic"}, "send"),
+        (MAIL, {"x.z": "automatic"}, "hold"),
+        (MAIL, {"x.y": "ask"}, "hold"),
+        # What reaches the owner alone, or is recognised when it is repeated, is plainly performed.
+        (NUDGE, "automatic", "perform"),
+        (_write(repeatable=True), "automatic", "perform"),
+        (_write(usually="automatic"), {"x.z": "ask"}, "perform"),
+        (_write(usually="automatic"), "ask", "hold"),
+        (KEEP, "ask", "perform"),
+    ],
+)
+def test_the_mode_of_a_step_counts_before_the_policy(
+    capability: Capability, modes: Any, verdict: Verdict
+) -> None:
+    effect, posture = capability.annotations.effect, _approving(modes)
+    assert decide(capability, effect, posture, "post", {}) == verdict
+
+
+def test_a_mode_holds_for_its_own_step_alone() -> None:
+    assert decide(MAIL, Effect.SEND, _approving("automatic"), "other", {}) == "hold"
+    assert decide(MAIL, Effect.SEND, _approving("automatic")) == "hold"
+
+
+def test_asking_wins_over_a_policy_that_would_send() -> None:
+    approvals = {"post": StepApproval("ask")}
+    posture = Posture((), "auto_confirm_safe", approvals=approvals)
+    assert decide(NUDGE, Effect.SEND, posture, "post", {}) == "hold"
+    assert decide(NUDGE, Effect.SEND, posture, "other", {}) == "perform"
+
+
+@pytest.mark.parametrize(("mode", "verdict"), [("verify", "pretend"), ("dry_run", "pretend")])
+def test_an_automatic_write_leaves_no_trial(mode: Mode, verdict: Verdict) -> None:
+    posture = Posture((), mode=mode, approvals={"post": StepApproval("automatic")})
+    assert decide(MAIL, Effect.SEND, posture, "post", {}) == verdict
+
+
+def test_mail_to_the_owner_is_sent_where_nothing_is_said() -> None:
+    assert decide(_write(usually="automatic"), Effect.SEND, Posture(())) == "perform"
+    assert decide(_write(), Effect.SEND, Posture(())) == "hold"
+
+
+@pytest.mark.parametrize(
+    ("bounds", "arguments", "verdict"),
+    [
+        ([PINNED], {"channel": "C1", "text": "x"}, "send"),
+        ([PINNED], {"channel": "C2", "text": "x"}, "hold"),
+        ([PINNED], {"text": "x"}, "hold"),
+        # What decides who gets it as well is not fixed.
+        ([PINNED], {"channel": "C1", "cc": "somebody"}, "hold"),
+        ([Grant("x.y", {"channel": ["C1", "C2"], "cc": "b"})], {"channel": "C2"}, "hold"),
+        ([Grant("x.y", {"channel": ["C1", "C2"]})], {"channel": "C2"}, "send"),
+        ([Grant("x.y")], {"channel": "C1"}, "hold"),
+        ([Grant("x.z", {"channel": "C1"}), PINNED], {"channel": "C1"}, "send"),
+        ([Grant("x.z", {"channel": "C1"})], {"channel": "C1"}, "hold"),
+        ([], {"channel": "C1"}, "hold"),
+    ],
+)
+def test_what_a_model_sends_stays_within_what_its_tools_fix(
+    bounds: list[Grant], arguments: dict[str, Any], verdict: Verdict
+) -> None:
+    posture = _approving("automatic", *bounds, planned=False)
+    assert decide(CHANNEL, Effect.SEND, posture, "post", arguments) == verdict
+
+
+def test_what_reaches_the_owner_alone_needs_no_further_bound() -> None:
+    posture = _approving("automatic", Grant("x.y"), planned=False)
+    assert decide(NUDGE, Effect.SEND, posture, "post", {"text": "x"}) == "perform"
+
+
+def test_hosts_bound_a_request_of_a_model() -> None:
+    fetch = http_fetch_capability(Limits())
+    bounds = Grant("http_fetch", {"hosts": ["a.example"]})
+    posture = _approving({"http_fetch": "automatic"}, bounds, planned=False)
+    inside = {"url": "https://a.example/x", "method": "POST"}
+    outside = {**inside, "url": "https://b.example/x"}
+    assert decide(fetch, Effect.SEND, posture, "post", inside) == "perform"
+    assert decide(fetch, Effect.SEND, posture, "post", outside) == "hold"
+    assert decide(fetch, Effect.SEND, Posture((), "auto_confirm_safe"), "post", inside) == "hold"
+    empty = _approving("automatic", Grant("http_fetch", {"hosts": []}), planned=False)
+    assert decide(fetch, Effect.SEND, empty, "post", inside) == "hold"
+
+
+def test_a_tool_without_a_known_destination_needs_one_fixed_argument() -> None:
+    tool = _write()
+    assert decide(tool, Effect.SEND, _approving("automatic", Grant("x.y"), planned=False), "post",
+                  {"text": "x"}) == "hold"  # fmt: skip
+    fixed = _approving("automatic", Grant("x.y", {"channel": "C1"}), planned=False)
+    assert decide(tool, Effect.SEND, fixed, "post", {"channel": "C1", "text": "x"}) == "send"
+    nothing = Capability("x.y", "x", {}, {}, _never, Write(preview=str))
+    loose = _approving("automatic", Grant("x.y"), planned=False)
+    assert decide(nothing, Effect.SEND, loose, "post", {}) == "send"
+
+
+def test_what_is_worked_out_in_the_run_is_never_automatic() -> None:
+    async def resolve(ctx: Any, arguments: Any) -> Any:
+        raise AssertionError("a decision resolves nothing")
+
+    wish = _write(resolve=resolve)
+    other = _write(performs=lambda given: ("x.z", given))
+    for capability in (wish, other):
+        assert decide(capability, Effect.SEND, _approving("automatic"), "post", {}) == "hold"
+
+
+def test_a_text_that_mentions_people_whom_the_template_does_not_is_held() -> None:
+    slack = _write(plain=lambda given: "<!" not in given["text"])
+
+    def verdict(template: str | None, text: str) -> Verdict:
+        config = None if template is None else {"text": template}
+        bounds = None if template is not None else (Grant("x.y", {"channel": "C1"}),)
+        said = StepApproval("automatic", bounds, config)
+        posture = Posture((), approvals={"post": said})
+        return decide(slack, Effect.SEND, posture, "post", {"channel": "C1", "text": text})
+
+    assert verdict("{{ steps.a.text }}", "all is well") == "send"
+    assert verdict("{{ steps.a.text }}", "<!channel> look") == "hold"
+    assert verdict("<!channel> {{ steps.a.text }}", "<!channel> look") == "send"
+    assert verdict(None, "all is well") == "send"
+    assert verdict(None, "<!channel> look") == "hold"
+
+
+def test_grants_may_know_an_argument_by_another_name() -> None:
+    known_as = _write(destination=("channel",),
+                      granted_as=lambda given: {**given, "channel": given["room"]})  # fmt: skip
+    posture = _approving("automatic", PINNED, planned=False)
+    assert decide(known_as, Effect.SEND, posture, "post", {"room": "C1"}) == "send"
+    assert decide(known_as, Effect.SEND, posture, "post", {"room": "C2"}) == "hold"
+
+
+@pytest.mark.parametrize(
+    ("capability", "modes", "waits"),
+    [
+        (MAIL, "ask", True),
+        (MAIL, "automatic", False),
+        (MAIL, {"x.z": "automatic"}, True),
+        (KEEP, "ask", False),
+        (http_fetch_capability(Limits()), "ask", False),
+    ],
+)
+def test_a_model_is_told_which_tools_wait(capability: Capability, modes: Any, waits: bool) -> None:
+    assert may_wait(capability, _approving(modes), "post") is waits
+    assert may_wait(MAIL, _approving(modes), "other")

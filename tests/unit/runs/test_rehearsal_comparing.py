@@ -124,7 +124,7 @@ def _definition(mapping: dict[str, str], **trigger: Any) -> Definition:
     shape = {"type": "object", "properties": {"n": {"type": "integer"}}}
     return Definition.model_validate(
         {
-            "schema_version": "1.1", "name": "a", "goal": "b", "inputs": {"schema": shape},
+            "schema_version": "1.2", "name": "a", "goal": "b", "inputs": {"schema": shape},
             "triggers": [entry], "plan": [{"step_id": "s", "action": "x"}],
         }
     )  # fmt: skip

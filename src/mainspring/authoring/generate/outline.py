@@ -212,7 +212,10 @@ def capabilities(words: Vocabulary) -> str:
 
 
 def reach(capability: Capability) -> str:
-    if capability.write is not None:
+    write = capability.write
+    if write is not None and capability.annotations.reach is not None:
+        return "reads; a person agrees first to what changes something"
+    if write is not None and write.usually == "ask":
         return "sends, a person agrees first"
     effect = capability.annotations.effect
     return {Effect.READ: "reads", Effect.KEEP: "writes here", Effect.SEND: "sends"}[effect]

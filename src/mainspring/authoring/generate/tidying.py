@@ -7,6 +7,7 @@ from copy import deepcopy
 from typing import Any, Final
 
 from mainspring.authoring.generate.desk import tidy
+from mainspring.authoring.own_notices import proposed_approval, walk_steps
 from mainspring.authoring.shapes import Wish
 from mainspring.authoring.sketch.texts import loose
 from mainspring.definition.model import CURRENT_VERSION
@@ -32,6 +33,7 @@ def tidied(given: Mapping[str, Any], wish: Wish) -> tuple[dict[str, Any], list[s
         document["metadata"] = {"created_from_nl": True}
     _as_before(document, before, "retention")
     notes = _hold_writes(document, before)
+    notes += _set_approvals(document, before)
     if wish.before is not None:
         _keep_ids(document, before)
     return document, notes
@@ -58,6 +60,23 @@ def _hold_writes(document: dict[str, Any], before: Mapping[str, Any]) -> list[st
     if wanted == was:
         return []
     return ["The model would have changed which writes wait for a person; that was set back."]
+
+
+def _set_approvals(document: dict[str, Any], before: Mapping[str, Any]) -> list[str]:
+    """What is sent without asking is for a person to say; a notice to oneself is proposed so."""
+    known = {one["step_id"]: one for one in walk_steps(before) if "step_id" in one}
+    changed = False
+    for step in walk_steps(document):
+        wanted = step.pop("approval", None)
+        was = known.get(step.get("step_id"), {})
+        kept = was.get("approval") if was.get("action") == step.get("action") else None
+        mode = kept if kept is not None else proposed_approval(step)
+        if mode is not None:
+            step["approval"] = deepcopy(mode)
+        changed |= wanted is not None and wanted != mode
+    if not changed:
+        return []
+    return ["The model would have chosen what is sent without asking; that was set back."]
 
 
 def _keep_ids(document: dict[str, Any], before: Mapping[str, Any]) -> None:

@@ -68,7 +68,7 @@ _REVIEW: Final[dict[str, Any]] = {
 _PROPOSAL: Final[dict[str, Any]] = {
     **_HEAD,
     "definition": {
-        "schema_version": "1.1",
+        "schema_version": "1.2",
         "name": "Send the invoices",
         "goal": "Remind somebody to send the invoices.",
         "triggers": [

@@ -136,7 +136,7 @@ REVIEW: Final = object_schema(
     [],
     [
         {"automation_id": SOME_ID, "by": "rules"},
-        {"definition": {"schema_version": "1.1", "name": "Reminder", "goal": "Remind."}},
+        {"definition": {"schema_version": "1.2", "name": "Reminder", "goal": "Remind."}},
     ],
     [({"automation_id": "one"}, "an id is a UUID"), ({"definition": []}, "an object")],
 )

@@ -7,7 +7,12 @@ from typing import Any, Final
 
 from mainspring.authoring.places import mapping
 from mainspring.authoring.review.deeds import deed_of, thing
-from mainspring.authoring.review.grants import may_go_alone, waits_for_person
+from mainspring.authoring.review.grants import (
+    effect_of,
+    may_go_alone,
+    mode_in,
+    waits_for_person,
+)
 from mainspring.authoring.review.loops import items_of, one_of_each
 from mainspring.authoring.review.moments import STILL_OPEN, when_it_runs
 from mainspring.authoring.review.reading import ReadStep, listing, read_all_steps, read_all_triggers
@@ -20,9 +25,14 @@ from mainspring.authoring.review.wording import (
     quoted,
     sentence,
 )
+from mainspring.contracts.capability import Effect
 from mainspring.contracts.registry import Vocabulary
+from mainspring.definition.approval import AUTOMATIC
 
 MOST_LINES: Final = 120
+_AFTER: Final = " after a person agrees"
+_CALLBACK: Final = "callback_webhook"
+_FETCH: Final = "http_fetch"
 _QUIET: Final = frozenset({"transform_data", "automation_kv.get", "automation_kv.set"})
 _TOKENS: Final = {
     "$last_fired_at": "the moment of the last run",
@@ -117,8 +127,14 @@ def _short(step: ReadStep, plan: Sequence[ReadStep], names: Names, alone: bool) 
 
 
 def _agreed(step: ReadStep, alone: bool) -> str:
-    waits = waits_for_person(step.capability, safe_go=alone)
-    return " after a person agrees" if waits else ""
+    if step.action == _CALLBACK:
+        # It is a request that changes something, by another name.
+        return " without asking" if mode_in(step, _FETCH) == AUTOMATIC else _AFTER
+    effect = effect_of(step.capability, step.config)
+    if waits_for_person(step.capability, step, safe_go=alone, effect=effect):
+        return _AFTER
+    sends = step.capability is not None and step.capability.write is not None
+    return " without asking" if sends and effect is not Effect.READ else ""
 
 
 def _line(step: ReadStep, names: Names, alone: bool) -> str:

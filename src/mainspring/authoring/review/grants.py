@@ -15,6 +15,7 @@ from mainspring.contracts.agency import AGENT_RUN
 from mainspring.contracts.capability import Capability, Effect
 from mainspring.contracts.grant import Grant
 from mainspring.contracts.registry import Vocabulary
+from mainspring.definition.approval import ASK, AUTOMATIC, can_be_automatic
 from mainspring.definition.grants import asks_for, merged
 from mainspring.definition.hosts import grant_entry
 from mainspring.definition.pointers import under
@@ -185,11 +186,24 @@ def effect_of(capability: Capability | None, config: Mapping[str, Any] | None = 
         return capability.annotations.effect
 
 
-def waits_for_person(capability: Capability | None, *, safe_go: bool) -> bool:
-    """Whether a call becomes a draft that somebody must agree to."""
-    if capability is None or capability.write is None:
+def mode_in(step: ReadStep, capability: str) -> str | None:
+    """What a step says about the approval of its writes with a capability."""
+    said = step.whole.get("approval")
+    mode = said.get(capability) if isinstance(said, Mapping) else said
+    return mode if mode in (ASK, AUTOMATIC) else None
+
+
+def waits_for_person(
+    capability: Capability | None, step: ReadStep, *, safe_go: bool, effect: Effect = Effect.SEND
+) -> bool:
+    """Whether a call of a step becomes a draft that somebody must agree to."""
+    if capability is None or capability.write is None or effect is Effect.READ:
         return False
-    return not (safe_go and capability.write.safe)
+    mode = mode_in(step, capability.id)
+    if mode is not None:
+        return mode == ASK or not can_be_automatic(capability)
+    write = capability.write
+    return not (write.usually == AUTOMATIC or (safe_go and write.safe))
 
 
 def may_go_alone(document: Mapping[str, Any]) -> bool:

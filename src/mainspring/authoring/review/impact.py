@@ -20,6 +20,7 @@ from mainspring.authoring.review.systems import system_of
 from mainspring.authoring.review.values import PLACES, Names, names_of, said, said_board, said_place
 from mainspring.authoring.review.view import View, view_of
 from mainspring.authoring.review.wording import MOST_ENTRIES, plain, sentence
+from mainspring.authoring.review.writes import writes_in
 from mainspring.contracts.capability import Effect
 from mainspring.contracts.grant import Grant
 from mainspring.contracts.registry import Vocabulary
@@ -61,6 +62,7 @@ def impact_of(
         "secrets": _secrets(view),
         "wakes": [_wake(trigger, names) for trigger in view.triggers] or [_by_hand()],
         "people": _people(view),
+        "writes": writes_in(view),
     }
 
 
@@ -69,19 +71,17 @@ def described_grants(
 ) -> list[dict[str, Any]]:
     """Each grant as a review describes it: how far its own steps make it reach."""
     view = view_of(document, grants, words, Facts())
-    calls, alone = _calls(view), may_go_alone(view.document)
     return [
         {**grant.as_dict(), **{key: made[key] for key in ("label", "effect", "waits_for_person")}}
         for grant in grants
-        for made in [_grant(grant, words, calls.get(grant.capability, set()), alone)]
+        for made in [_grant(grant, view)]
     ]
 
 
-def _calls(view: View) -> dict[str, set[Effect]]:
-    calls: dict[str, set[Effect]] = {}
-    for ask in view.reach:
-        calls.setdefault(ask.capability, set()).add(ask.effect)
-    return calls
+def _waits(ask: Ask, view: View) -> bool:
+    known = view.words.capabilities.get(ask.capability)
+    alone = may_go_alone(view.document)
+    return waits_for_person(known, ask.step, safe_go=alone, effect=ask.effect)
 
 
 def _steps_of(asks: Iterable[Ask]) -> list[str]:
@@ -128,11 +128,7 @@ def _reached(ask: Ask, view: View) -> tuple[str, ...]:
 
 
 def _grants(view: View) -> list[dict[str, Any]]:
-    alone, calls = may_go_alone(view.document), _calls(view)
-    found = [
-        _grant(grant, view.words, calls.get(grant.capability, set()), alone)
-        for grant in view.grants
-    ]
+    found = [_grant(grant, view) for grant in view.grants]
     if len(found) > MOST_ENTRIES:
         found.sort(key=lambda one: _FURTHEST.index(one["effect"]))
     return found[:MOST_ENTRIES]
@@ -142,9 +138,10 @@ def _grants(view: View) -> list[dict[str, Any]]:
 _FURTHEST: Final = (Effect.SEND.value, Effect.KEEP.value, Effect.READ.value)
 
 
-def _grant(grant: Grant, words: Vocabulary, calls: set[Effect], alone: bool) -> dict[str, Any]:
-    known = words.capabilities.get(grant.capability)
-    effect = Effect.READ if calls == {Effect.READ} else effect_of(known)
+def _grant(grant: Grant, view: View) -> dict[str, Any]:
+    known = view.words.capabilities.get(grant.capability)
+    asks = [ask for ask in view.reach if ask.capability == grant.capability]
+    effect = Effect.READ if {ask.effect for ask in asks} == {Effect.READ} else effect_of(known)
     return {
         "capability": plain(grant.capability, 200),
         "label": plain(grant.capability if known is None else known.label, 120),
@@ -152,7 +149,7 @@ def _grant(grant: Grant, words: Vocabulary, calls: set[Effect], alone: bool) -> 
         "params": {
             plain(str(key), 60): _bound(one) for key, one in list(grant.params.items())[:20]
         },
-        "waits_for_person": waits_for_person(known, safe_go=alone),
+        "waits_for_person": any(_waits(ask, view) for ask in asks),
     }
 
 
@@ -232,11 +229,9 @@ def _by_hand() -> dict[str, Any]:
 
 def _people(view: View) -> list[dict[str, Any]]:
     """What will wait in the inbox before it is done."""
-    alone = may_go_alone(view.document)
     waiting: dict[str, list[Ask]] = {}
     for ask in view.reach:
-        known = view.words.capabilities.get(ask.capability)
-        if waits_for_person(known, safe_go=alone):
+        if _waits(ask, view):
             waiting.setdefault(ask.capability, []).append(ask)
     return [
         {

@@ -69,4 +69,22 @@ IMPACT_SCHEMA: Final[dict[str, Any]] = plain_object({
         })),
         "description": "What waits in the inbox until a person agrees.",
     },
+    "writes": {
+        **_list(plain_object({
+            "step": _text("The step that sends it."),
+            "capability": _text("What it is sent with."),
+            "label": _text("What that does, in a few words."),
+            "mode": {"enum": ["ask", "automatic"]},
+            "pointer": _text("Where its approval mode is written, as a JSON pointer."),
+            "values": plain_object({
+                "ask": {"description": "What is written there so that each one is a draft."},
+                "automatic": {"description": "What is written there to send it without asking."},
+            }),
+            "only_asks_because": {
+                "type": ["string", "null"],
+                "description": "Why it cannot be sent automatically; null: it can.",
+            },
+        })),
+        "description": "Each outside write, whether a person is asked each time, and the choice.",
+    },
 })  # fmt: skip

@@ -102,7 +102,7 @@ def _slack(bench: Workbench, target: Target, intent: Intent, content: Content) -
 def _telegram(bench: Workbench, target: Target, intent: Intent, content: Content) -> None:
     config: dict[str, Any] = {}
     _say(bench, config, "text", content, "Telegram")
-    bench.step("push", "telegram_push", config, when=content.when)
+    bench.step("push", "telegram_push", config, when=content.when, approval="automatic")
     lacking = {"telegram_bot_token", "telegram_chat_id"} - set(bench.resources.secrets)
     if lacking:
         bench.note(f"Telegram needs these secrets of yours: {', '.join(sorted(lacking))}.")

@@ -41,7 +41,7 @@ from mainspring.authoring.sketch.workbench import Workbench
 from mainspring.contracts.plain_names import plain_name
 from mainspring.contracts.registry import Vocabulary
 
-_VERSION = "1.1"
+_VERSION = "1.2"
 MOST_CLAUSES = 20
 
 

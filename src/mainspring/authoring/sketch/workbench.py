@@ -81,14 +81,17 @@ class Workbench:
         return under(self.root, self.first + len(self.steps))
 
     def step(
-        self, name: str, action: str, config: Mapping[str, Any], *, when: str | None = None
-    ) -> str:
+        self, name: str, action: str, config: Mapping[str, Any], *, when: str | None = None,
+        approval: str | None = None,
+    ) -> str:  # fmt: skip
         """Puts a step at the end, and says under which name its output is read."""
         step_id = self.free(name)
         made: dict[str, Any] = {"step_id": step_id, "action": action}
         if when is not None:
             made["when"] = when
         made["config"] = dict(config)
+        if approval is not None:
+            made["approval"] = approval
         self.steps.append(made)
         return step_id
 

@@ -12,7 +12,7 @@ from typing import Any, Final
 from mainspring.definition.schema.anti_example import ABSENT, AntiExample, changed
 
 _GOOD: Final[dict[str, Any]] = {
-    "schema_version": "1.1",
+    "schema_version": "1.2",
     "name": "Digest",
     "goal": "Read, shape, tell.",
     "inputs": {

@@ -15,7 +15,7 @@ class Example:
 
 
 def _definition(name: str, goal: str, *plan: dict[str, Any], **more: Any) -> dict[str, Any]:
-    return {"schema_version": "1.1", "name": name, "goal": goal, "plan": list(plan), **more}
+    return {"schema_version": "1.2", "name": name, "goal": goal, "plan": list(plan), **more}
 
 
 def _inputs(required: list[str], **properties: Any) -> dict[str, Any]:

@@ -16,13 +16,14 @@ from mainspring.contracts.errors import Finding, Invalid
 from mainspring.definition.model import CURRENT_VERSION
 from mainspring.definition.upgrade.note import Note
 from mainspring.definition.upgrade.v1_0 import to_1_1
+from mainspring.definition.upgrade.v1_1 import to_1_2
 
 __all__ = ["Note", "upgrade"]
 
 Migration = Callable[[Mapping[str, Any]], tuple[dict[str, Any], list[Note]]]
 
 # Keyed by the version that a migration reads.
-MIGRATIONS: Final[Mapping[str, Migration]] = {"1.0": to_1_1}
+MIGRATIONS: Final[Mapping[str, Migration]] = {"1.0": to_1_1, "1.1": to_1_2}
 
 
 def upgrade(document: Mapping[str, Any]) -> tuple[Mapping[str, Any], tuple[Note, ...]]:
@@ -52,7 +53,7 @@ def _unreadable(version: Any) -> Invalid:
 def _sentence(version: Any) -> str:
     if not isinstance(version, str):
         return f'The version of the format is text, such as "{CURRENT_VERSION}".'
-    readable = " and ".join([*MIGRATIONS, CURRENT_VERSION])
+    readable = f"{', '.join(MIGRATIONS)} and {CURRENT_VERSION}"
     if _is_newer(version):
         return (
             f"This definition is written in version {version} of the format, and this release "

@@ -9,6 +9,7 @@ passes over a tolerant outline of the document, so that one mistake hides no oth
 - ``inputs``, ``triggers``: schemas, defaults, schedules, mappings, filters, loops;
 - ``steps``: actions, configs, conditions and templates, in the order they run;
 - ``permissions``: grants cover what the plan will call;
+- ``approval``: approval modes stand at steps that write outside, and automatic ones are bounded;
 - ``placeholders``: secrets stand only where they are put in;
 - ``bounds``: how large it may be, and bounds that contradict each other.
 """
@@ -30,6 +31,7 @@ from mainspring.definition.model import Definition
 from mainspring.definition.pointers import parts_of
 from mainspring.definition.traits import traits_of
 from mainspring.definition.upgrade import Note, upgrade
+from mainspring.definition.validate.approval import check_approval
 from mainspring.definition.validate.bounds import check_bounds, check_execution
 from mainspring.definition.validate.inputs import check_inputs
 from mainspring.definition.validate.loops import Own
@@ -113,6 +115,7 @@ def _judge(
     check_triggers(outline, Place(vocabulary, limits, own, schema), sheet)
     check_steps(outline, schema, vocabulary, limits, sheet)
     check_grants(outline, vocabulary, sheet)
+    check_approval(outline, vocabulary, sheet)
     check_placeholders(document, sheet)
     if definition is not None:
         check_execution(definition, sheet)

@@ -34,6 +34,8 @@ class StepOutline:
     known: Action | None
     capability: Capability | None
     nested: tuple[StepOutline, ...] = ()
+    # As it is written, of whatever shape.
+    approval: Any = None
 
     @property
     def output_name(self) -> str | None:
@@ -188,6 +190,7 @@ def _step(
         known=known,
         capability=capability,
         nested=nested,
+        approval=entry.get("approval"),
     )
 
 

@@ -37,6 +37,7 @@ _LATEST = """
     FROM drafts d
     WHERE d.workspace_id = $1 AND d.automation_id = $2 AND d.version = $3 AND d.capability = $4
       AND d.status IN ('confirmed', 'failed', 'discarded') AND d.rule_id IS NULL
+      AND d.answered_kind IS DISTINCT FROM 'step'
     ORDER BY d.answered_at DESC, d.id DESC LIMIT $5
 """
 # When a rule of this shape was last declined or taken away.

@@ -57,7 +57,7 @@ def create_event(calendar: Calendar) -> Capability:
         calendar, "calendar.create_event", words, (CREATE_INPUT, CREATED), create,
         Write(
             preview=create_preview, editable=EDITABLE, wording=("summary", "description"),
-            family="event",
+            destination=("calendar_id", "attendees"), family="event",
         ),
         create_findings,
     )  # fmt: skip
@@ -89,7 +89,11 @@ def update_event(calendar: Calendar) -> Capability:
     )
     return _write(
         calendar, "calendar.update_event", words, (UPDATE_INPUT, MODIFIED), update,
-        Write(preview=update_preview, editable=EDITABLE, family="event"), update_findings,
+        Write(
+            preview=update_preview, editable=EDITABLE,
+            destination=("calendar_id", "event_id", "attendees"), family="event",
+        ),
+        update_findings,
     )  # fmt: skip
 
 
@@ -107,7 +111,11 @@ def delete_event(calendar: Calendar) -> Capability:
     )
     return _write(
         calendar, "calendar.delete_event", words, (DELETE_INPUT, MODIFIED), delete,
-        Write(preview=delete_preview, editable=("send_updates",), family="event"), None,
+        Write(
+            preview=delete_preview, editable=("send_updates",),
+            destination=("calendar_id", "event_id"), family="event",
+        ),
+        None,
     )  # fmt: skip
 
 

@@ -32,7 +32,13 @@ def discord_post(discord: Discord) -> Capability:
         input_schema=_INPUT,
         output_schema=_OUTPUT,
         handler=post,
-        write=Write(preview=preview, editable=("content",), wording=("content",), family="message"),
+        write=Write(
+            preview=preview,
+            editable=("content",),
+            wording=("content",),
+            destination=("channel_id", "reply_to", "mentions"),
+            family="message",
+        ),
         annotations=Annotations(
             effect=Effect.SEND,
             seconds=2.0,

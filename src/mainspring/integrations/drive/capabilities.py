@@ -59,7 +59,11 @@ def create_file(drive: Drive) -> Capability:
         output_schema=_OUTPUT,
         handler=create,
         write=Write(
-            preview=preview, editable=("name", "content"), wording=("content",), family="file"
+            preview=preview,
+            editable=("name", "content"),
+            wording=("content",),
+            destination=("folder_id",),
+            family="file",
         ),
         annotations=Annotations(
             effect=Effect.SEND,

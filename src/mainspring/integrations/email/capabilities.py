@@ -282,6 +282,7 @@ SEND_EMAIL = Capability(
         preview=preview,
         editable=("to", "cc", "bcc", "subject", "text", "html"),
         wording=("subject", "text", "html"),
+        destination=("to", "cc", "bcc", "reply_to"),
         family="email",
     ),
     annotations=Annotations(

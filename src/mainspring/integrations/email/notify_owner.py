@@ -87,6 +87,12 @@ NOTIFY_OWNER = Capability(
     input_schema=_INPUT,
     output_schema=_OUTPUT,
     handler=_notify,
-    write=Write(preview=_preview, editable=("subject", "text"), safe=True, family="email"),
+    write=Write(
+        preview=_preview,
+        editable=("subject", "text"),
+        safe=True,
+        usually="automatic",
+        family="email",
+    ),
     annotations=Annotations(effect=Effect.SEND, seconds=2.0),
 )

@@ -50,6 +50,7 @@ def open_issue(github: GitHub) -> Capability:
             preview=issue_preview,
             editable=("title", "body", "labels", "assignees"),
             wording=("title", "body"),
+            destination=("owner", "repo", "assignees"),
             family="issue",
         ),
         annotations=_sends(github),
@@ -78,7 +79,11 @@ def comment(github: GitHub) -> Capability:
         output_schema=COMMENT_OUTPUT,
         handler=commented,
         write=Write(
-            preview=comment_preview, editable=("body",), wording=("body",), family="message"
+            preview=comment_preview,
+            editable=("body",),
+            wording=("body",),
+            destination=("owner", "repo"),
+            family="message",
         ),
         annotations=_sends(github),
     )

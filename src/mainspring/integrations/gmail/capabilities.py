@@ -67,7 +67,11 @@ def send_email(gmail: Gmail) -> Capability:
         output_schema=_OUTPUT,
         handler=send,
         write=Write(
-            preview=preview, editable=EDITABLE, wording=("subject", "body"), family="email"
+            preview=preview,
+            editable=EDITABLE,
+            wording=("subject", "body"),
+            destination=("to", "cc", "bcc", "thread_id"),
+            family="email",
         ),
         annotations=Annotations(
             effect=Effect.SEND,

@@ -63,6 +63,7 @@ def create_issue(linear: Linear) -> Capability:
             preview=preview,
             editable=_EDITABLE,
             wording=("title", "description"),
+            destination=("team", "assignee"),
             family="issue",
         ),
         annotations=Annotations(

@@ -36,7 +36,13 @@ def post_update(monday: Monday) -> Capability:
         input_schema=_INPUT,
         output_schema=_OUTPUT,
         handler=posted,
-        write=Write(preview=preview, editable=("body",), wording=("body",), family="message"),
+        write=Write(
+            preview=preview,
+            editable=("body",),
+            wording=("body",),
+            destination=("item_id",),
+            family="message",
+        ),
         annotations=Annotations(
             effect=Effect.SEND,
             seconds=2.0,

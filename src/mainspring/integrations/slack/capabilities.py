@@ -44,6 +44,7 @@ def slack_post(slack: Slack) -> Capability:
             preview=preview,
             editable=("text",),
             wording=("text",),
+            destination=("channel", "token"),
             plain=calls_nobody,
             family="message",
         ),

@@ -75,7 +75,7 @@ def _document(template: Template, named: Mapping[str, str]) -> Document:
     trigger = template["trigger"]
     config = {"cron": trigger["cron"], "timezone": trigger.get("tz", "UTC")}
     return {
-        "schema_version": "1.1",
+        "schema_version": "1.2",
         **{key: value for key, value in words.items() if value},
         "goal": words["description"] or words["name"] or source,
         "triggers": [{"id": "cron-1", "type": "schedule", "config": config}],

@@ -83,7 +83,7 @@ def script_document(
     grants = given.get("tool_grants") or []
     findings += _wrong_hosts(hosts, grants)
     document: Document = {
-        "schema_version": "1.1",
+        "schema_version": "1.2",
         **{key: value for key, value in named.items() if value},
         "triggers": triggers,
         "plan": [_step(given, _with_hosts(grants, hosts))],

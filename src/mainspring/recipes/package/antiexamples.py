@@ -36,7 +36,7 @@ _GOOD: Final[dict[str, Any]] = {
     "examples": [{"name": "today", "inputs": {"limit": 3}, "says": "One row is added."}],
     "template": {
         "definition": {
-            "schema_version": "1.1",
+            "schema_version": "1.2",
             "name": "Site note",
             "goal": "Note what the page says.",
             "inputs": {

@@ -80,7 +80,7 @@ _AUTOMATION: Final = _recipe(
     examples=[{"name": "a good day", "inputs": {}, "says": "One row is added."}],
     template={
         "definition": {
-            "schema_version": "1.1",
+            "schema_version": "1.2",
             "name": "Uptime check",
             "goal": "Note whether the site is there.",
             "triggers": [

@@ -11,6 +11,7 @@ from uuid import UUID
 
 from mainspring.contracts.agency import AGENT_RUN
 from mainspring.contracts.capability import Capability, Effect
+from mainspring.definition.approval import approvals_of
 from mainspring.gate.memory import RECORDED, Memory, in_order, reaches_out
 from mainspring.gate.policy import Posture, WritePolicy, decide, effect_of
 from mainspring.runs.rehearsal.comparing import Asked, Compared, Deed, Side, What, compare
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 _RUNS = """
     SELECT r.id, r.status, r.reason, r.outcome, r.error, r.cost_usd, r.rehearsal_id,
         coalesce(r.started_at, r.created_at) AS at,
-        d.document -> 'execution' ->> 'write_policy' AS write_policy
+        d.document
     FROM runs r
     LEFT JOIN rehearsals h ON h.workspace_id = r.workspace_id AND h.id = r.rehearsal_id
     LEFT JOIN definitions d ON d.workspace_id = h.workspace_id AND d.hash = h.definition_hash
@@ -63,7 +64,10 @@ class Records:
 
 async def read_records(tx: Transaction, workspace_id: UUID, runs: Sequence[UUID]) -> Records:
     """All of them with three questions."""
-    found = {row["id"]: row for row in await tx.fetch(_RUNS, workspace_id, list(runs))}
+    found = {
+        row["id"]: {**dict(row), "posture": _posture(row["document"])}
+        for row in await tx.fetch(_RUNS, workspace_id, list(runs))
+    }
     calls: defaultdict[UUID, list[Row]] = defaultdict(list)
     for row in await tx.fetch(_CALLS, workspace_id, list(runs)):
         calls[row["run_id"]].append(row)
@@ -71,6 +75,15 @@ async def read_records(tx: Transaction, workspace_id: UUID, runs: Sequence[UUID]
     for row in await tx.fetch(_TURNS, workspace_id, list(runs)):
         turns[row["run_id"]].append(row)
     return Records(found, calls, turns)
+
+
+def _posture(document: Mapping[str, Any] | None) -> Posture:
+    """How a run of this definition would treat its writes; of none, as is usual."""
+    if document is None:
+        return Posture(())
+    safe = (document.get("execution") or {}).get("write_policy") == "auto_confirm_safe"
+    policy: WritePolicy = "auto_confirm_safe" if safe else "always_draft"
+    return Posture((), policy, approvals=approvals_of(document))
 
 
 def runs_of(rehearsal: Rehearsal) -> list[UUID]:
@@ -135,9 +148,7 @@ def _would(run: Row, call: Row, words: Words) -> What | None:
     effect = effect_of(known, arguments)
     if effect is Effect.READ:
         return None
-    safe = run["write_policy"] == "auto_confirm_safe"
-    policy: WritePolicy = "auto_confirm_safe" if safe else "always_draft"
-    if decide(known, effect, Posture((), policy)) == "hold":
+    if decide(known, effect, run["posture"], call["step"], arguments) == "hold":
         return "drafted"
     return "written" if effect is Effect.KEEP else "sent"
 

@@ -86,7 +86,7 @@ def _script(file: str, limits: Limits) -> Any:
         return integration
     name = os.path.basename(shown_name(file)).removesuffix(_SCRIPT)
     return {
-        "schema_version": "1.1",
+        "schema_version": "1.2",
         "name": name,
         "goal": _first_comment(source) or f"Run {name}{_SCRIPT}.",
         "plan": [{"step_id": "main", "action": "script", "config": {"source": source}}],

@@ -55,7 +55,7 @@ def _next_commands(path: Path, name: str, kind: str) -> list[str]:
 
 
 def _document(name: str, goal: str, plan: list[dict[str, Any]], **more: Any) -> dict[str, Any]:
-    return {"schema_version": "1.1", "name": name, "goal": goal, **more, "plan": plan}
+    return {"schema_version": "1.2", "name": name, "goal": goal, **more, "plan": plan}
 
 
 def _tell(title: str, message: str) -> dict[str, Any]:

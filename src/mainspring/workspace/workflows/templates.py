@@ -224,7 +224,7 @@ def document_of(
     made = TEMPLATES[template](workflow_id, board_id, timezone)
     config = {"cron": made.pop("cron"), "timezone": timezone, "misfire": "fire_once"}
     return {
-        "schema_version": "1.1",
+        "schema_version": "1.2",
         "name": f"{_plain(title)}: {_CALLED[template]}",
         "triggers": [{"id": "schedule", "type": "schedule", "config": config}],
         **made,

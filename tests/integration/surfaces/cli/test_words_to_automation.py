@@ -35,7 +35,7 @@ OPEN = "every Monday at 9 remind me to send the invoices"
 
 
 MADE = {
-    "schema_version": "1.1",
+    "schema_version": "1.2",
     "name": "Bills",
     "goal": "Remind somebody.",
     "triggers": [
@@ -279,7 +279,7 @@ async def test_what_is_ready_is_saved_or_written_at_once_and_what_is_not_says_wh
         await new(desk, screen, Wanted(REMIND, making=RULES, output=file))
     assert await review(desk, Screen(), str(file), None, RULES) == exits.DONE
     assert "Who reviewed it" in capsys.readouterr().out
-    file.write_text('{"schema_version": "1.1", "name": "X", "plan": [{"action": "nosuch"}]}')
+    file.write_text('{"schema_version": "1.2", "name": "X", "plan": [{"action": "nosuch"}]}')
     assert await review(desk, Screen(), str(file), None, RULES) == exits.INVALID
     assert "/plan/0/action" in capsys.readouterr().out
 

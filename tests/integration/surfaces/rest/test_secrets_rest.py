@@ -59,7 +59,7 @@ async def test_an_automation_without_its_secret_is_saved_with_a_warning_and_stay
     api: Api,
 ) -> None:
     definition = {
-        "schema_version": "1.1", "name": "needs one", "goal": "Ask with a key.",
+        "schema_version": "1.2", "name": "needs one", "goal": "Ask with a key.",
         "plan": [{"step_id": "ask", "action": "http_fetch", "config": {
             "url": "https://one.test/", "headers": {"X-Key": "{{ secrets.the_key }}"}}}],
     }  # fmt: skip

@@ -24,7 +24,7 @@ def words() -> Words:
 
 def document(**config: Any) -> dict[str, Any]:
     return {
-        "schema_version": "1.1",
+        "schema_version": "1.2",
         "name": "One",
         "goal": "Read a board.",
         "plan": [{"step_id": "read", "action": "update_board_rows", "config": config}],

@@ -24,7 +24,7 @@ def test_a_sound_document_becomes_a_definition_with_its_grants() -> None:
 def test_one_mistake_hides_no_other() -> None:
     report = validate(
         {
-            "schema_version": "1.1",
+            "schema_version": "1.2",
             "nam": "x",
             "goal": 5,
             "inputs": {"schema": {"type": "obj"}},

@@ -87,7 +87,7 @@ def test_a_missing_version_says_which_to_write() -> None:
     made = document()
     del made["schema_version"]
     (finding,) = validate(made, WORDS, LIMITS).findings
-    assert finding.suggestion == 'Add "schema_version": "1.1".'
+    assert finding.suggestion == 'Add "schema_version": "1.2".'
 
 
 def test_a_condition_that_is_no_text_shows_how_to_write_one() -> None:

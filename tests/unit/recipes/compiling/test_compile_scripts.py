@@ -59,7 +59,7 @@ def test_hosts_that_stand_apart_become_the_grant() -> None:
 
 
 def test_a_definition_passes_as_it_is() -> None:
-    definition = {"schema_version": "1.1", "name": "Its own", "plan": []}
+    definition = {"schema_version": "1.2", "name": "Its own", "plan": []}
     made = compile_automation("automation", {"definition": definition}, **WORDS)
     assert made == {**definition, "description": WORDS["description"]}
 

@@ -60,7 +60,7 @@ def scripted(**changes: Any) -> dict[str, Any]:
 
 def planned(step: dict[str, Any], **envelope: Any) -> dict[str, Any]:
     definition = {
-        "schema_version": "1.1",
+        "schema_version": "1.2",
         "name": "One step",
         "goal": "Do it.",
         "plan": [{"step_id": "one", **step}],

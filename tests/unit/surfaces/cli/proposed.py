@@ -37,7 +37,7 @@ def proposal(**other: Any) -> dict[str, Any]:
         "url": f"http://127.0.0.1:8420/proposals/{ID}",
         "saved_as": None,
         "definition": {
-            "schema_version": "1.1",
+            "schema_version": "1.2",
             "name": "Standup digest",
             "triggers": [{"id": "s", "type": "schedule", "config": {"cron": "0 9 * * 1-5"}}],
             "plan": [

@@ -19,7 +19,7 @@ from mainspring.surfaces.cli import run_cli
 Command = Callable[..., int]
 
 DELAY = {
-    "schema_version": "1.1",
+    "schema_version": "1.2",
     "name": "Wait",
     "goal": "A test.",
     "inputs": {

@@ -151,7 +151,7 @@ def test_a_definition_with_problems_is_refused_before_anything_is_stored(
     command: Command, tmp_path: Path, capsys: pytest.CaptureFixture[str], word: str
 ) -> None:
     document: dict[str, Any] = {
-        "schema_version": "1.1",
+        "schema_version": "1.2",
         "name": "A",
         "goal": "A test.",
         "plan": [{"step_id": "a", "action": "dealy"}],

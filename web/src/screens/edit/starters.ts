@@ -18,7 +18,7 @@ return { at: new Date().toISOString() };
 
 export const STARTERS: Record<"json" | "script", Json> = {
   json: {
-    schema_version: "1.1",
+    schema_version: "1.2",
     name: "My automation",
     goal: "Leave a greeting in the inbox.",
     inputs: {
@@ -30,7 +30,7 @@ export const STARTERS: Record<"json" | "script", Json> = {
     plan: [told("Hello {{ inputs.name }}", "This is run {{ run.id }}.")],
   },
   script: {
-    schema_version: "1.1",
+    schema_version: "1.2",
     name: "My script",
     goal: "Look at the boards of this workspace and leave a note in the inbox.",
     plan: [

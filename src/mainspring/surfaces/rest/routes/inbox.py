@@ -54,8 +54,9 @@ class DraftShape(BaseModel):
     outcome: Literal["sent", "not_sent", "unknown"] | None = Field(
         description="Unknown: it may have left all the same, and is not sent again."
     )
-    answered_kind: Literal["member", "client", "run", "rule"] | None = Field(
-        description="Who confirmed or discarded it; rule: an accepted standing rule."
+    answered_kind: Literal["member", "client", "run", "rule", "step"] | None = Field(
+        description="Who confirmed or discarded it; rule: an accepted standing rule; "
+        "step: its step's approval is automatic."
     )
     answered_by: UUID | None
     answered_at: datetime | None

@@ -1,0 +1,36 @@
+"""Notices to oneself: what authoring proposes to send without asking.
+
+Mail to the owner and messages in the inbox go at once by default, so only what else reaches the
+owner alone is marked. Everything that reaches somebody else asks until a person says otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+TO_ONESELF: Final = frozenset({"telegram_push"})
+_DEEPEST: Final = 16
+
+
+def proposed_approval(step: Mapping[str, Any]) -> str | None:
+    """The approval mode that is proposed for a step; None: what is usual."""
+    return "automatic" if step.get("action") in TO_ONESELF else None
+
+
+def walk_steps(document: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Every step of a definition that may be unfinished, nested ones after their parent."""
+    execution = document.get("execution")
+    failing = execution.get("on_failure") if isinstance(execution, Mapping) else None
+    yield from _walk(document.get("plan"), 0)
+    yield from _walk(failing, 0)
+
+
+def _walk(steps: Any, depth: int) -> Iterator[dict[str, Any]]:
+    if not isinstance(steps, list) or depth > _DEEPEST:
+        return
+    for step in steps:
+        if isinstance(step, dict):
+            yield step
+            config = step.get("config")
+            yield from _walk(config.get("steps") if isinstance(config, dict) else None, depth + 1)

@@ -1,0 +1,89 @@
+"""Each outside write of a definition with its approval mode, and how to choose the other one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from mainspring.authoring.review.grants import (
+    NO_STEP,
+    Ask,
+    may_go_alone,
+    mode_in,
+    waits_for_person,
+)
+from mainspring.authoring.review.reading import ReadStep
+from mainspring.authoring.review.view import View
+from mainspring.authoring.review.wording import MOST_ENTRIES, plain
+from mainspring.contracts.capability import Capability, Effect
+from mainspring.definition.approval import (
+    ASK,
+    AUTOMATIC,
+    bounds_of,
+    can_be_automatic,
+    is_pinned,
+    written_grants,
+)
+from mainspring.definition.pointers import under
+
+_WORKED_OUT: Final = "What it sends is worked out in the run."
+_OPEN: Final = "Nothing fixes where it goes: fix it in the tools or grants first."
+
+
+def writes_in(view: View) -> list[dict[str, Any]]:
+    """Every write that a step may make, in the order of the steps."""
+    by_step: dict[str, list[Ask]] = {}
+    for ask in view.asks:
+        known = view.words.capabilities.get(ask.capability)
+        sends = known is not None and known.write is not None and ask.effect is not Effect.READ
+        if sends and ask.step is not NO_STEP:
+            kept = by_step.setdefault(ask.step.pointer, [])
+            if all(one.capability != ask.capability for one in kept):
+                kept.append(ask)
+    found = [
+        _write(ask, [one.capability for one in asks], view)
+        for asks in by_step.values()
+        for ask in asks
+    ]
+    return found[:MOST_ENTRIES]
+
+
+def _write(ask: Ask, all_of_step: list[str], view: View) -> dict[str, Any]:
+    known = view.words.capabilities[ask.capability]
+    waits = waits_for_person(
+        known, ask.step, safe_go=may_go_alone(view.document), effect=ask.effect
+    )
+    return {
+        "step": plain(ask.step.name, 64),
+        "capability": plain(ask.capability, 200),
+        "label": plain(known.label, 120),
+        "mode": ASK if waits else AUTOMATIC,
+        # Where the mode is written, and what is written there for each choice.
+        "pointer": under(ask.step.pointer, "approval"),
+        "values": {mode: _value(ask, mode, all_of_step) for mode in (ASK, AUTOMATIC)},
+        "only_asks_because": _why_not(ask.step, known, view),
+    }
+
+
+def _value(ask: Ask, mode: str, all_of_step: list[str]) -> Any:
+    if len(all_of_step) == 1:
+        return mode
+    said = {name: mode_in(ask.step, name) for name in all_of_step}
+    return {name: one for name, one in {**said, ask.capability: mode}.items() if one is not None}
+
+
+def _why_not(step: ReadStep, capability: Capability, view: View) -> str | None:
+    """Why it cannot be sent automatically; None where it can."""
+    if not can_be_automatic(capability):
+        return _WORKED_OUT
+    try:
+        bounds = bounds_of(step.action, step.config, written_grants(_mapping(view.document)))
+    except Exception:  # a script or a list of tools that has not been judged
+        return _OPEN
+    if bounds is None or any(is_pinned(capability, one) for one in bounds):
+        return None
+    return _OPEN
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}

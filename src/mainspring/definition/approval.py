@@ -1,0 +1,140 @@
+"""The approval mode of outside writes, step by step: what is sent at once and what waits.
+
+A step of a plan sends what its own config renders to, so the agreed template is its bound. What
+an agent or a script sends is made in the run: such a write is sent automatically only to a
+destination that a tool entry or a grant fixes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, cast
+
+from mainspring.contracts.agency import AGENT_RUN, AGENT_TASK
+from mainspring.contracts.capability import Capability, Write
+from mainspring.contracts.grant import Grant
+from mainspring.definition.authority_steps import Placed, placed_steps
+from mainspring.definition.grants import match
+from mainspring.definition.model import ApprovalMode
+from mainspring.definition.script.grants import grants_of_script
+from mainspring.definition.tool_patterns import grants_of_agent
+from mainspring.definition.upgrade import upgrade
+
+AUTOMATIC: Final = "automatic"
+ASK: Final = "ask"
+SCRIPT: Final = "script"
+AGENTS: Final = frozenset({AGENT_RUN, AGENT_TASK})
+
+
+@dataclass(frozen=True, slots=True)
+class StepApproval:
+    """What a person chose for the outside writes of one step."""
+
+    # One mode for all of them, or one for each capability.
+    modes: ApprovalMode | Mapping[str, ApprovalMode]
+    # Within what an automatic write stays; None: it is rendered from the step's own config.
+    bounds: tuple[Grant, ...] | None = None
+    # The step's own config, where that is what a write is rendered from.
+    template: Mapping[str, Any] | None = None
+
+    def mode(self, capability: str) -> ApprovalMode | None:
+        """The mode of one capability; None where nothing was said about it."""
+        return self.modes if isinstance(self.modes, str) else self.modes.get(capability)
+
+    def sends(self, capability: Capability, arguments: Mapping[str, Any]) -> bool:
+        """Whether this very call was agreed to be sent without asking."""
+        if self.mode(capability.id) != AUTOMATIC or not can_be_automatic(capability):
+            return False
+        if not self._is_plain(capability, arguments):
+            return False
+        if self.bounds is None:
+            return True
+        return any(_stays_within(one, capability, arguments) for one in self.bounds)
+
+    def _is_plain(self, capability: Capability, arguments: Mapping[str, Any]) -> bool:
+        """Whether its text mentions nobody whom the agreed template does not mention."""
+        plain = None if capability.write is None else capability.write.plain
+        if plain is None or plain(arguments):
+            return True
+        return self.template is not None and not plain(self.template)
+
+
+def can_be_automatic(capability: Capability) -> bool:
+    """Whether its calls say exactly what they send; what reads a wish does not."""
+    write = capability.write
+    return write is not None and write.resolve is None and write.performs is None
+
+
+def is_pinned(capability: Capability, grant: Grant) -> bool:
+    """Whether a grant fixes where the writes of a capability go."""
+    write = capability.write
+    if write is None or grant.capability != capability.id:
+        return False
+    if write.safe:
+        # It reaches the owner of the automation and nobody else.
+        return True
+    if "hosts" in grant.params:
+        return bool(grant.params["hosts"])
+    if write.destination:
+        return all(name in grant.params for name in needed_pins(capability))
+    return bool(grant.params) or not capability.input_schema.get("properties")
+
+
+def needed_pins(capability: Capability) -> tuple[str, ...]:
+    """The arguments that must be fixed before its destination is known."""
+    write = capability.write
+    destination = () if write is None else write.destination
+    required = capability.input_schema.get("required", ())
+    return tuple(one for one in destination if one in required) or destination[:1]
+
+
+def step_approval(step: Placed, granted: Iterable[Grant]) -> StepApproval | None:
+    """What a step says about its writes; ``granted`` are the grants that the author wrote."""
+    if not isinstance(step.approval, str | Mapping):
+        return None
+    modes = cast("ApprovalMode | Mapping[str, ApprovalMode]", step.approval)
+    bounds = bounds_of(step.action, step.config, granted)
+    return StepApproval(modes, bounds, step.config if bounds is None else None)
+
+
+def bounds_of(
+    action: str, config: Mapping[str, Any], granted: Iterable[Grant]
+) -> tuple[Grant, ...] | None:
+    """What bounds the automatic writes of an agent or a script; None for any other step."""
+    if action in AGENTS:
+        return (*grants_of_agent(config), *granted)
+    if action == SCRIPT:
+        return (*grants_of_script(config), *granted)
+    return None
+
+
+def approvals_of(document: Mapping[str, Any]) -> dict[str, StepApproval]:
+    """The approval modes of a definition that was accepted before, by step."""
+    current, _ = upgrade(document)
+    granted = written_grants(current)
+    found = ((one.id, step_approval(one, granted)) for one in placed_steps(current))
+    return {name: one for name, one in found if one is not None}
+
+
+def written_grants(document: Mapping[str, Any]) -> tuple[Grant, ...]:
+    """The grants that stand in a definition; none where they follow from its plan."""
+    entries = document.get("grants")
+    return tuple(
+        Grant(str(one.get("capability")), one.get("params") or {})
+        for one in (entries if isinstance(entries, list | tuple) else ())
+        if isinstance(one, Mapping)
+    )
+
+
+def _stays_within(grant: Grant, capability: Capability, arguments: Mapping[str, Any]) -> bool:
+    write = capability.write
+    if write is None or not is_pinned(capability, grant):
+        return False
+    given = _granted_as(write, arguments)
+    fixed = all(name in grant.params for name in write.destination if name in given)
+    return fixed and bool(match(grant, capability.id, given))
+
+
+def _granted_as(write: Write, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+    return arguments if write.granted_as is None else write.granted_as(arguments)

@@ -1,0 +1,134 @@
+"""Approval modes: they stand at steps that write outside, and automatic writes have bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from mainspring.contracts.capability import Capability, Effect
+from mainspring.contracts.grant import Grant
+from mainspring.contracts.registry import Vocabulary
+from mainspring.definition.approval import (
+    AUTOMATIC,
+    StepApproval,
+    bounds_of,
+    can_be_automatic,
+    is_pinned,
+    needed_pins,
+    written_grants,
+)
+from mainspring.definition.grants import needs
+from mainspring.definition.pointers import under
+from mainspring.definition.templates.tokens import has_syntax
+from mainspring.definition.validate.outline import Outline, StepOutline
+from mainspring.definition.validate.report import Sheet
+from mainspring.definition.words import way_to
+
+_ASK: Final = 'write "approval": "ask"'
+
+
+def check_approval(outline: Outline, vocabulary: Vocabulary, sheet: Sheet) -> None:
+    """Judges the approval mode of every step that has one and can be read."""
+    broken = [finding.pointer for finding in sheet.findings]
+    granted = written_grants({"grants": outline.grants})
+    for step in outline.steps():
+        at = under(step.pointer, "approval")
+        if step.approval is None or not _is_sound(step, broken):
+            continue
+        writes = writes_of(step.action or "", step.config or {}, vocabulary)
+        if not writes:
+            sheet.wrong(
+                at,
+                "This step sends nothing outside, so there is nothing to approve.",
+                "approval_without_write",
+                "Remove approval from it.",
+            )
+            continue
+        if isinstance(step.approval, Mapping):
+            _check_names(step.approval, writes, vocabulary, at, sheet)
+        _check_automatic(step, writes, granted, at, sheet)
+
+
+def writes_of(
+    action: str, config: Mapping[str, Any], vocabulary: Vocabulary
+) -> dict[str, Capability]:
+    """The capabilities that a step may write outside with, by name."""
+    found: dict[str, Capability] = {}
+    for need in needs(action, config, vocabulary):
+        capability = vocabulary.capabilities.get(need.capability)
+        if capability is None or capability.write is None:
+            continue
+        if action != capability.id or _may_send(capability, config):
+            found[capability.id] = capability
+    return found
+
+
+def _may_send(capability: Capability, config: Mapping[str, Any]) -> bool:
+    reach = capability.annotations.reach
+    if reach is None or any(isinstance(one, str) and has_syntax(one) for one in _deciding(config)):
+        return True
+    return reach(config) is Effect.SEND
+
+
+def _deciding(config: Mapping[str, Any]) -> Iterable[Any]:
+    """The arguments by which a call is told to be a read."""
+    return (config.get("method"),)
+
+
+def _check_names(
+    modes: Mapping[str, Any], writes: Mapping[str, Capability], vocabulary: Vocabulary, at: str,
+    sheet: Sheet,
+) -> None:  # fmt: skip
+    for name in modes:
+        known = vocabulary.capabilities.get(name)
+        if name in writes:
+            continue
+        if known is None:
+            detail = f"There is no capability called {name[:100]!r}."
+            sheet.wrong(under(at, name), detail, "unknown_capability", way_to(name, [*writes]))
+        else:
+            detail = f"This step does not send anything with {name}."
+            way = f"Remove it, or name one of {', '.join(writes)}."
+            sheet.doubtful(under(at, name), detail, "unused_approval", way)
+
+
+def _check_automatic(
+    step: StepOutline, writes: Mapping[str, Capability], granted: Iterable[Grant], at: str,
+    sheet: Sheet,
+) -> None:  # fmt: skip
+    chosen = StepApproval(step.approval, bounds_of(step.action or "", step.config or {}, granted))
+    for name, capability in writes.items():
+        if chosen.mode(name) != AUTOMATIC:
+            continue
+        here = under(at, name) if isinstance(step.approval, Mapping) else at
+        if not can_be_automatic(capability):
+            sheet.wrong(
+                here,
+                f"{name} works out in the run what it sends, so it cannot be sent automatically.",
+                "approval_not_automatic",
+                f"Name the integration's own capability, such as slack_post, or {_ASK}.",
+            )
+        elif chosen.bounds is not None and not any(
+            is_pinned(capability, one) for one in chosen.bounds
+        ):
+            sheet.wrong(
+                here,
+                f"Nothing fixes where this step may send {name}, so it cannot be sent "
+                "automatically.",
+                "destination_open",
+                f"Fix its destination in tools or grants, as in {_example(capability)}, or {_ASK}.",
+            )
+
+
+def _example(capability: Capability) -> str:
+    names = needed_pins(capability) or [*capability.input_schema.get("properties", {})][:1]
+    params = ", ".join(f'"{name}": "…"' for name in names)
+    return f'{{"tool": "{capability.id}", "params": {{{params}}}}}'
+
+
+def _is_sound(step: StepOutline, broken: list[str]) -> bool:
+    """Its config and its approval have the right shape; what is wrong there is told already."""
+    places = [under(step.pointer, part) for part in ("config", "approval", "action")]
+    return step.config is not None and not any(
+        pointer == at or pointer.startswith(at + "/") for pointer in broken for at in places
+    )
