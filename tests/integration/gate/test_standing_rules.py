@@ -15,7 +15,7 @@ from mainspring.contracts.errors import Clash, Denied
 from mainspring.contracts.roles import Role
 from mainspring.gate.ask import Ask
 from mainspring.gate.budget import ENDLESS, Purse
-from mainspring.gate.by_rule import take_by_rule
+from mainspring.gate.by_rule import take_agreed
 from mainspring.gate.direct import Visitor
 from mainspring.gate.passage import Passage
 from mainspring.gate.policy import Posture
@@ -240,4 +240,4 @@ async def _taken_again(world: World, run_id: UUID, text: str, attempt: int) -> l
     ask = Ask("slack_post", given, actor, run, 1, Posture(()), Purse(ENDLESS))
     passage = Passage(ask, house.registry.capabilities["slack_post"], given, b"", 0.0)
     async with house.database.transaction() as tx:
-        return [await take_by_rule(tx, passage, house.clock.now(), timedelta(hours=1))]
+        return [await take_agreed(tx, passage, house.clock.now(), timedelta(hours=1))]

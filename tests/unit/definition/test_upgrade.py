@@ -9,7 +9,7 @@ import pytest
 
 from mainspring.contracts.errors import Invalid
 from mainspring.contracts.limits import Limits
-from mainspring.definition.model import Definition
+from mainspring.definition.model import CURRENT_VERSION, Definition
 from mainspring.definition.upgrade import upgrade
 from mainspring.definition.validate import read_definition, validate
 from mainspring.vocabulary import build_registry
@@ -33,7 +33,7 @@ OLD: dict[str, Any] = {
 def test_a_document_of_the_first_format_upgrades_cleanly() -> None:
     made, notes = upgrade(DIGEST)
     definition = Definition.from_json(made)
-    assert definition.schema_version == "1.1"
+    assert definition.schema_version == CURRENT_VERSION
     assert definition.execution.concurrency == "drop_if_running"
     assert definition.execution.write_policy == "always_draft"
     assert [note.pointer for note in notes] == [
@@ -41,6 +41,7 @@ def test_a_document_of_the_first_format_upgrades_cleanly() -> None:
         "/execution/cost_cap_daily_usd",
         "/plan/1/config/channel",
         "/plan/1/config/text",
+        "/schema_version",
     ]
     kept = {key for key in DIGEST if key not in ("schema_version", "execution", "plan")}
     assert {key: made[key] for key in kept} == {key: DIGEST[key] for key in kept}
@@ -99,6 +100,7 @@ def test_old_names_become_new_ones_and_each_change_is_told() -> None:
         ("/tool_grants", "/grants"),
         ("/tool_grants/0/tool", "/grants/0/capability"),
         ("/execution/max_wall_seconds", "/execution/timeout_seconds"),
+        (None, "/schema_version"),
     ]
     assert all(note.detail.endswith(".") for note in notes)
 
@@ -147,7 +149,7 @@ def test_parts_of_any_other_shape_are_left_to_the_validator(part: str, value: An
 
 
 def test_a_document_of_today_is_returned_as_it_is() -> None:
-    document = {"schema_version": "1.1"}
+    document = {"schema_version": CURRENT_VERSION}
     assert upgrade(document) == (document, ())
     assert upgrade({}) == ({}, ())
 
@@ -156,7 +158,7 @@ def test_a_document_of_today_is_returned_as_it_is() -> None:
     ("version", "words"),
     [
         ("2.0", "a newer release is needed"),
-        ("1.2", "a newer release is needed"),
+        ("1.3", "a newer release is needed"),
         ("0.9", "There is no version"),
         ("latest", "There is no version"),
         ("9" * 5000, "There is no version"),
@@ -183,3 +185,80 @@ def test_a_stored_definition_is_read_in_any_format_it_was_kept_in() -> None:
     assert caught.value.findings[0].pointer == "/plan"
     with pytest.raises(Invalid):
         read_definition("x")
+
+
+def _modes(*plan: dict[str, Any], **execution: Any) -> list[Any]:
+    """The approval modes that steps of 1.1 have after their upgrade."""
+    made, _ = upgrade({"schema_version": "1.1", "plan": list(plan), "execution": execution})
+    return [one.get("approval") for one in made["plan"]]
+
+
+def _step(action: str, **config: Any) -> dict[str, Any]:
+    return {"step_id": "one", "action": action, "config": config}
+
+
+def test_requests_that_were_sent_at_once_still_are() -> None:
+    assert _modes(
+        _step("callback_webhook", url="https://a.example/"),
+        _step("http_fetch", url="https://a.example/", method="POST"),
+        _step("http_fetch", url="https://a.example/", method="{{ inputs.method }}"),
+        _step("http_fetch", url="https://a.example/", method="HEAD"),
+        _step("http_fetch", url="https://a.example/"),
+        _step("slack_post", channel="C1", text="x"),
+        {"action": "http_fetch", "config": 5},
+    ) == ["automatic", "automatic", "automatic", None, None, None, None]
+
+
+def test_of_an_agent_and_a_script_only_the_requests_are_sent_as_before() -> None:
+    tools = ["slack_post", {"tool": "http_fetch", "params": {"url": "https://a.example/"}}]
+    read = {"tool": "http_fetch", "params": {"url": "https://a.example/", "method": "GET"}}
+    assert _modes(
+        _step("agent_task", tools=tools),
+        _step("agent.run", tools=[read, 5]),
+        _step("script", source="await brains.http_fetch({url})"),
+        _step("script", source="return 1"),
+        _step("agent_task", tools=None),
+        execution={},
+    ) == [{"http_fetch": "automatic"}, None, {"http_fetch": "automatic"}, None, None]
+
+
+def test_mail_to_the_owner_that_waited_still_waits() -> None:
+    plan = [
+        _step("email.notify_owner", subject="x", text="y"),
+        _step("agent_task", tools=["email.*"]),
+        _step("script", source="await brains.email.notify_owner(mail)"),
+    ]
+    waits = {"email.notify_owner": "ask"}
+    assert _modes(*plan) == ["ask", waits, waits]
+    assert _modes(*plan, write_policy="auto_confirm_safe") == [None, None, None]
+
+
+def test_nested_and_failure_steps_are_upgraded_and_told_too() -> None:
+    inner = _step("callback_webhook", url="https://a.example/")
+    document = {
+        "schema_version": "1.1",
+        "plan": [_step("for_each", items=[1], steps=[inner])],
+        "execution": {"on_failure": [inner]},
+    }
+    before = deepcopy(document)
+    made, notes = upgrade(document)
+    assert made["plan"][0]["config"]["steps"][0]["approval"] == "automatic"
+    assert made["execution"]["on_failure"][0]["approval"] == "automatic"
+    assert [note.pointer for note in notes] == [
+        "/schema_version",
+        "/plan/0/config/steps/0/approval",
+        "/execution/on_failure/0/approval",
+    ]
+    assert all(note.detail.endswith(".") for note in notes)
+    assert document == before
+
+
+def test_a_mode_that_somebody_wrote_is_kept() -> None:
+    asks = {**_step("callback_webhook", url="https://a.example/"), "approval": "ask"}
+    assert _modes(asks) == ["ask"]
+
+
+@pytest.mark.parametrize("part", ["plan", "execution"])
+@pytest.mark.parametrize("value", [None, 5, "x", [5], {"on_failure": 5}, [{"config": 5}]])
+def test_parts_of_1_1_of_any_other_shape_are_left_to_the_validator(part: str, value: Any) -> None:
+    upgrade({"schema_version": "1.1", part: value})

@@ -103,6 +103,7 @@ _ENVELOPE: Final = (
     _shape("money is not negative", "/execution/budget_cap_usd", -1, "money"),
     _shape("money is not a word", "/execution/budget_cap_usd", "a lot", "money"),
     _shape("a step's money is money too", "/plan/0/budget_cap_usd", "a lot", "money"),
+    _shape("two approval modes, no more", "/plan/0/approval", "always", "approval"),
     _shape("at most 100 USD a day", "/execution/cost_cap_daily_usd", 101, "money"),
     _shape("a failure is not handled twice", "/execution/on_failure/0/on_failure", [],
            "additional_properties"),
@@ -114,6 +115,8 @@ _ENVELOPE: Final = (
 )  # fmt: skip
 
 _MEANING: Final = (
+    _sense("a read has nothing to approve", "/plan/0/approval", "automatic",
+           "approval_without_write"),
     _sense("two steps with one id", "/plan/1/step_id", "read", "duplicate_step_id"),
     _sense("a nested step with the id of another", "/plan/2/config/steps/0/step_id", "tell",
            "duplicate_step_id", "/plan/3/step_id"),

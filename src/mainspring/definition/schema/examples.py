@@ -93,6 +93,7 @@ _WEBHOOK: Final = _definition(
             "headers": {"X-Token": "{{ secrets.board_token }}"},
             "body": {"branch": "{{ inputs.branch }}", "run": "{{ run.id }}"},
         },
+        "approval": "automatic",
     },
     inputs=_inputs(
         ["branch", "status"],
