@@ -6,6 +6,7 @@ import { Link } from "@tanstack/react-router";
 import { Workflow } from "lucide-react";
 import type { ReactNode } from "react";
 import { Status } from "../kit/Status";
+import { Approvals, type Choose } from "./Approvals";
 import { Flags } from "./Flags";
 import { GrantList } from "./GrantList";
 import { Impact } from "./Impact";
@@ -60,6 +61,10 @@ type Props = {
   noted?: Noted[];
   /** Goes to the field of a place. */
   go?: (pointer: string) => void;
+  /** What a person is about to agree to, with their own changes in it. */
+  draft?: unknown;
+  /** Puts an approval mode at a place of the draft. */
+  choose?: Choose;
 };
 
 export function ReviewPanel(props: Props) {
@@ -70,7 +75,10 @@ export function ReviewPanel(props: Props) {
     unsigned = compact,
     definition,
     go,
+    draft = definition,
+    choose,
   } = props;
+  const writes = review.impact?.writes ?? [];
   const noted = props.noted ?? notedIn({ review });
   return (
     <Stack gap="sm">
@@ -84,6 +92,13 @@ export function ReviewPanel(props: Props) {
       <Part title="What it costs">
         <Price forecast={forecast} compact={compact} />
       </Part>
+      {writes.length
+        ? (
+          <Part title="What it sends">
+            <Approvals writes={writes} definition={draft} choose={choose} />
+          </Part>
+        )
+        : null}
       <Part title="How far it reaches">
         <Stack gap="md">
           <Impact impact={review.impact} />

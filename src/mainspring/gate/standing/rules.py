@@ -138,7 +138,7 @@ async def learn(tx: Transaction, row: Mapping[str, Any], capability: Capability)
     if made is None:
         return None
     await leave_message(
-        tx, key[0], title="May this go by itself from now on?",
+        tx, key[0], title=f"Confirmed {ENOUGH} times unchanged: send it automatically?",
         message=f"{ENOUGH} drafts of {capability.id} were confirmed, one after another, and none "
         f"was changed; each had exactly {quoted(pattern)}. Somebody may let such drafts go without "
         f"asking: `mainspring rules accept {made['id']}`, or in the inbox. Until then each one "

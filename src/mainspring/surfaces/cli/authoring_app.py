@@ -43,6 +43,18 @@ By = Annotated[
 Model = Annotated[
     str | None, typer.Option(metavar="NAME", help="The model that is asked; else the usual one.")
 ]
+Automatic = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--automatic",
+        metavar="STEP",
+        help="Send what this step sends without asking; STEP:CAPABILITY names one of several.",
+    ),
+]
+AskEach = Annotated[
+    list[str] | None,
+    typer.Option("--ask", metavar="STEP", help="Ask each time before this step sends something."),
+]
 MaxUsd = Annotated[
     float | None,
     typer.Option("--max-usd", min=0.01, max=100, metavar="USD", help="What models may cost here."),
@@ -158,17 +170,21 @@ def _review(
         str | None,
         typer.Option(metavar="AUTOMATION", help="What the file would change about this one."),
     ] = None,
+    automatic: Automatic = None,
+    ask: AskEach = None,
     by: By = None,
     model: Model = None,
     max_usd: MaxUsd = None,
     for_programs: Json = False,
 ) -> int:
     """Read an automation or a file before you agree: what it does, costs and reaches."""
+    from mainspring.surfaces.cli.proposal_saving import Modes
     from mainspring.surfaces.cli.review import review
 
     desk = desk_of(ctx)
     screen = desk.screen(for_programs=for_programs)
-    return finish(review(desk, screen, what, to, making(by, model, max_usd)))
+    modes = Modes(tuple(automatic or ()), tuple(ask or ()))
+    return finish(review(desk, screen, what, to, making(by, model, max_usd), modes))
 
 
 def _prompts() -> typer.Typer:

@@ -109,6 +109,13 @@ async def save_file(
     return exits.DONE
 
 
+async def store_next(rooms: Rooms, document: Any, automation_id: UUID) -> Saved:
+    """Keeps a definition as the next version of an automation."""
+    words = await words_for(rooms.registry, rooms.workspace_id, document)
+    report = await _judged(rooms, words, document, automation_id)
+    return (await _stored(rooms, report, automation_id))[0]
+
+
 async def _judged(rooms: Rooms, words: Vocabulary, document: Any, there: UUID | None) -> Report:
     whose, gate = Whose(rooms.workspace_id, there, FIRST_MEMBER), rooms.gate
     report = await judge_here(document, whose, words, gate.models, rooms.limits, gate.preflight)

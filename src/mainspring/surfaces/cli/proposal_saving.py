@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from mainspring.surfaces.cli import exits
@@ -10,7 +11,7 @@ from mainspring.surfaces.cli.agreeing import check_person, confirmed
 from mainspring.surfaces.cli.asking import Ask
 from mainspring.surfaces.cli.conversation import converse
 from mainspring.surfaces.cli.proposal_view import proposal_lines
-from mainspring.surfaces.cli.proposals import find_proposal, saved_as, tell_saved
+from mainspring.surfaces.cli.proposals import chosen, find_proposal, saved_as, tell_saved
 
 if TYPE_CHECKING:
     from mainspring.surfaces.cli.desk import Desk
@@ -20,14 +21,30 @@ if TYPE_CHECKING:
 BY_PEOPLE: Final = "A person saves a proposal, after reading it; a program cannot."
 
 
+@dataclass(frozen=True, slots=True)
+class Modes:
+    """The approval modes that somebody chooses with the saving, by step."""
+
+    automatic: tuple[str, ...] = ()
+    ask: tuple[str, ...] = ()
+
+    @property
+    def any(self) -> bool:
+        return bool(self.automatic or self.ask)
+
+
 async def save_proposal(
     desk: Desk, screen: Screen, text: str, *, digest: str | None = None, sure: bool = False,
-    note: str | None = None, ask: Ask | None = None,
+    note: str | None = None, ask: Ask | None = None, modes: Modes | None = None,
 ) -> int:  # fmt: skip
     """A person saves what they have read: after a conversation, or shown once and asked once."""
     async with desk.doors.open(desk.settings()) as rooms:
         proposal = await find_proposal(rooms, text)
         check_person(rooms, screen, ask, BY_PEOPLE, f"/proposals/{proposal['proposal_id']}")
+        if modes is not None and modes.any and digest in (None, proposal["digest"]):
+            proposal = await chosen(rooms, proposal, modes.automatic, modes.ask)
+            # What was read, with just these choices in it.
+            digest = None if digest is None else proposal["digest"]
         if digest is None and not sure:
             return await converse(rooms, screen, proposal, ask=ask)
         return await save_shown(rooms, screen, proposal, digest or proposal["digest"], note, ask)

@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
-from mainspring.contracts.errors import Clash
+from mainspring.contracts.errors import Clash, Invalid
 from mainspring.gate.direct import Visitor
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.answers import read_answers, read_edits
@@ -159,6 +159,46 @@ async def edit_proposal(
     async with desk.doors.open(desk.settings()) as rooms:
         proposal = await find_proposal(rooms, text)
         return await tell(rooms, screen, await go_on(rooms, proposal, {"edits": edits}))
+
+
+async def choose_approval(
+    desk: Desk, screen: Screen, text: str, automatic: Sequence[str], ask: Sequence[str]
+) -> int:
+    """Chooses for outside writes whether a person is asked each time."""
+    async with desk.doors.open(desk.settings()) as rooms:
+        proposal = await find_proposal(rooms, text)
+        changed = await chosen(rooms, proposal, automatic, ask)
+        return await tell(rooms, screen, changed)
+
+
+async def chosen(
+    rooms: Rooms, proposal: dict[str, Any], automatic: Sequence[str], ask: Sequence[str]
+) -> dict[str, Any]:
+    """The proposal with these approval modes; each choice is by step, or by step and capability."""
+    for mode, names in (("automatic", automatic), ("ask", ask)):
+        for name in names:
+            for write in chosen_writes(proposal["review"]["impact"]["writes"], name):
+                edit = {"pointer": write["pointer"], "value": write["values"][mode]}
+                proposal = await go_on(rooms, proposal, {"edits": [edit]})
+    return proposal
+
+
+def chosen_writes(writes: Sequence[Mapping[str, Any]], name: str) -> list[Mapping[str, Any]]:
+    """The write that a step makes; of a step that makes several, the one that is named."""
+    step, _, capability = name.partition(":")
+    found = [one for one in writes if one["step"] == step]
+    named = [one for one in found if one["capability"] == capability] if capability else found
+    if len(named) == 1:
+        return named
+    if not writes:
+        raise Invalid("It sends nothing outside, so there is nothing to choose.", code="no_write")
+    if not found:
+        way = f"There are: {', '.join(dict.fromkeys(one['step'] for one in writes))}."
+        detail = f"No step {step!r} sends anything outside."
+        raise Invalid(detail, code="no_write", suggestion=way)
+    ways = ", ".join(f"{one['step']}:{one['capability']}" for one in found)
+    detail = f"The step {step!r} sends in several ways, so name one of them."
+    raise Invalid(detail, code="write_ambiguous", suggestion=f"There are: {ways}.")
 
 
 async def saved_as(

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from mainspring.surfaces.cli.authoring_app import By, MaxUsd, Model, making
+from mainspring.surfaces.cli.authoring_app import AskEach, Automatic, By, MaxUsd, Model, making
 from mainspring.surfaces.cli.desk import finish
 from mainspring.surfaces.cli.options import Json, at_desk, help_alone, make_group
 
@@ -30,6 +30,7 @@ def add_to(app: typer.Typer) -> None:
     group.command(name="answer")(_answer)
     group.command(name="refine")(_refine)
     group.command(name="edit")(_edit)
+    group.command(name="approval")(_approval)
     group.command(name="save")(_save)
     group.command(name="discard")(_discard)
     app.add_typer(group, name="proposals", rich_help_panel="Automations")
@@ -110,6 +111,20 @@ def _edit(
     return finish(edit_proposal(desk, screen, proposal, edits or (), remove or ()))
 
 
+def _approval(
+    ctx: typer.Context,
+    proposal: Proposal,
+    automatic: Automatic = None,
+    ask: AskEach = None,
+    for_programs: Json = False,
+) -> int:
+    """Choose which outside writes are sent automatically and which ask you each time."""
+    from mainspring.surfaces.cli.proposals import choose_approval
+
+    desk, screen = at_desk(ctx, for_programs)
+    return finish(choose_approval(desk, screen, proposal, automatic or (), ask or ()))
+
+
 def _save(
     ctx: typer.Context,
     proposal: Proposal,
@@ -124,13 +139,18 @@ def _save(
         str | None,
         typer.Option(metavar="WHY", help="Why it may live beside one that writes the same."),
     ] = None,
+    automatic: Automatic = None,
+    ask: AskEach = None,
     for_programs: Json = False,
 ) -> int:
     """Save a proposal that you have read: a paused automation, or the next version of one."""
-    from mainspring.surfaces.cli.proposal_saving import save_proposal
+    from mainspring.surfaces.cli.proposal_saving import Modes, save_proposal
 
     desk, screen = at_desk(ctx, for_programs)
-    return finish(save_proposal(desk, screen, proposal, digest=digest, sure=yes, note=note))
+    modes = Modes(tuple(automatic or ()), tuple(ask or ()))
+    return finish(
+        save_proposal(desk, screen, proposal, digest=digest, sure=yes, note=note, modes=modes)
+    )
 
 
 def _discard(ctx: typer.Context, proposal: Proposal, for_programs: Json = False) -> int:

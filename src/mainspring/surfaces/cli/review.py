@@ -5,16 +5,19 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID
 
+from mainspring.authoring.places import put
 from mainspring.contracts.errors import Invalid
 from mainspring.surfaces.cli import exits
+from mainspring.surfaces.cli.automations import store_next
 from mainspring.surfaces.cli.conversation import thinking
 from mainspring.surfaces.cli.documents import STDIN, read_definition_file, shown_name
 from mainspring.surfaces.cli.finding import find_automation, find_in_use
 from mainspring.surfaces.cli.local import local
 from mainspring.surfaces.cli.paragraphs import heading, paragraph
 from mainspring.surfaces.cli.proposal_view import problem_part
-from mainspring.surfaces.cli.proposals import Making, call
+from mainspring.surfaces.cli.proposals import Making, call, chosen_writes
 from mainspring.surfaces.cli.review_view import review_lines
 from mainspring.surfaces.cli.screen import Screen, one_line
 from mainspring.workspace.overview import read_automation
@@ -24,19 +27,31 @@ if TYPE_CHECKING:
 
     from mainspring.contracts.registry import Vocabulary
     from mainspring.surfaces.cli.desk import Desk
+    from mainspring.surfaces.cli.proposal_saving import Modes
     from mainspring.surfaces.rooms import Rooms
 
 _FILES: Final = (".json", ".ts")
 
 
-async def review(desk: Desk, screen: Screen, what: str, to: str | None, making: Making) -> int:
+async def review(
+    desk: Desk, screen: Screen, what: str, to: str | None, making: Making,
+    modes: Modes | None = None,
+) -> int:  # fmt: skip
     """Prints the review; what is wrong has its place, and an exit code of its own."""
     limits = desk.limits()
     document = read_definition_file(what, limits) if _is_file(what) else None
     if document is None and to is not None:
         raise Invalid("--to is for a file: what that would change.", code="usage")
+    if document is not None and modes is not None and modes.any:
+        raise Invalid(
+            "--automatic and --ask change an automation, not a file.",
+            code="usage",
+            suggestion='Write "approval": "automatic" or "ask" into the step in the file.',
+        )
     async with desk.doors.open(desk.settings()) as rooms:
         given = await _given(rooms, what, document, to)
+        if modes is not None and modes.any:
+            await _choose(rooms, given, modes)
         work = call(rooms, "review_automation", {**given, **making.arguments()})
         found = await thinking(screen, work)
         words = await rooms.registry.of(rooms.workspace_id)
@@ -52,6 +67,20 @@ async def review(desk: Desk, screen: Screen, what: str, to: str | None, making: 
         shown = shown_name(what) if _is_file(what) else what
         screen.say(*_lines(shown, found, document, words, screen))
     return exits.INVALID if found["problems"] or found["questions"] else exits.DONE
+
+
+async def _choose(rooms: Rooms, given: Mapping[str, Any], modes: Modes) -> None:
+    """Saves the automation with other approval modes, as its next version."""
+    automation_id = UUID(given["automation_id"])
+    async with local(rooms).acquire() as connection:
+        whole = await read_automation(connection, rooms.workspace_id, automation_id)
+    document = dict(whole["definition"])
+    for mode, names in (("automatic", modes.automatic), ("ask", modes.ask)):
+        for name in names:
+            found = await call(rooms, "review_automation", {"definition": document, "by": "rules"})
+            for write in chosen_writes(found["review"]["impact"]["writes"], name):
+                document = put(document, write["pointer"], write["values"][mode])
+    await store_next(rooms, document, automation_id)
 
 
 def _is_file(what: str) -> bool:

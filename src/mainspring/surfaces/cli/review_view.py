@@ -133,6 +133,7 @@ def impact_lines(impact: Mapping[str, Any], screen: Screen) -> list[Text]:
         ("a person", f"agrees in the inbox first: {one['label']}{_why(one)}")
         for one in impact.get("people") or ()
     ]
+    rows += [("sends", _write(one)) for one in impact.get("writes") or ()]
     rows += [("keeps", f"{_KINDS.get(one['kind'], one['kind'])}: {one['what']}{_why(one)}")
              for one in impact.get("keeps") or ()]  # fmt: skip
     rows += [("secret", _secret(one)) for one in impact.get("secrets") or ()]
@@ -151,6 +152,15 @@ def _system(one: Mapping[str, Any], waiting: set[str]) -> str:
     if one["system"] == _MODEL:
         return f"asks a model{hosts}{_why(one)}"
     return f"{'sends to' if sends else 'reads from'} {one['system']}{hosts}{_why(one)}{held}"
+
+
+def _write(one: Mapping[str, Any]) -> str:
+    """One outside write with its approval mode, and how to choose the other."""
+    other = "automatic" if one["mode"] == "ask" else "ask"
+    said = "asks you each time" if one["mode"] == "ask" else "sends automatically"
+    why_not = one.get("only_asks_because")
+    choice = f" ({why_not})" if why_not else f" (--{other} {one['step']})"
+    return f"{one['step']}, {one['label']}: {said}{choice}"
 
 
 def _why(one: Mapping[str, Any]) -> str:

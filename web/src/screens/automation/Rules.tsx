@@ -23,9 +23,7 @@ const isEmpty = (value: unknown) =>
 
 function story(rule: Rule): string {
   if (rule.status === "proposed") {
-    return `${
-      rule.seen ?? 0
-    } drafts of this shape were confirmed one after another, and none was changed.`;
+    return `Confirmed ${rule.seen ?? 0} times unchanged: send it automatically?`;
   }
   const when = rule.decided_at ? ` ${away(rule.decided_at)}` : "";
   return `Somebody let these go${when}; ${
@@ -79,7 +77,7 @@ function One({ rule }: { rule: Rule }) {
                     "Such drafts leave by themselves from now on.",
                   )}
               >
-                Let these go by themselves
+                Send these automatically
               </Button>
               <Button
                 size="compact-sm"

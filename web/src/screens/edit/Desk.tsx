@@ -8,6 +8,7 @@ import type { Schemas } from "../../api/client";
 import { Problem } from "../../api/problem";
 import { useMay } from "../../api/session";
 import { DefinitionEditor, type Finding, type Samples } from "../../form";
+import { put } from "../../form/pointers";
 import type { Json } from "../../form/values";
 import { useAddress } from "../../kit/address";
 import { useConfirm } from "../../kit/Confirm";
@@ -91,10 +92,14 @@ export function Desk({ automation, start, samples, from, kind, lost = NONE }: Pr
     }
   };
   // The same for good, so that what stands around the form is not drawn with every key.
-  const live = useRef({ save, definition: draft.definition });
-  live.current = { save, definition: draft.definition };
+  const live = useRef({ save, definition: draft.definition, set: draft.setDefinition });
+  live.current = { save, definition: draft.definition, set: draft.setDefinition };
   const saveNow = useCallback(() => void live.current.save(), []);
   const current = useCallback(() => live.current.definition, []);
+  const choose = useCallback((pointer: string, value: unknown) => {
+    const { definition, set } = live.current;
+    set(put(definition, pointer, value) as typeof definition);
+  }, []);
   const title = automation
     ? `Edit ${automation.name}`
     : kind === "script"
@@ -162,7 +167,12 @@ export function Desk({ automation, start, samples, from, kind, lost = NONE }: Pr
         </Stack>
         <Stack gap="md" className="beside">
           <Judgement verdict={verdict} broken={broken} />
-          <Review review={review} definition={verdict.of} current={current} />
+          <Review
+            review={review}
+            definition={verdict.of}
+            current={current}
+            choose={may && !rounded.length ? choose : undefined}
+          />
         </Stack>
       </div>
     </>

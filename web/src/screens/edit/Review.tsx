@@ -8,6 +8,7 @@ import { type Finding, focusPointer } from "../../form";
 import { placeWords } from "../../form/pointers";
 import { ProblemNote, Slow } from "../../kit/Asked";
 import { boundWords, visible } from "../../kit/words";
+import { Approvals, type Choose } from "../../review/Approvals";
 
 type Told = Answer<"review_automation">;
 
@@ -49,13 +50,15 @@ type Props = {
   review: ReturnType<typeof useReview>;
   definition: unknown;
   current: () => unknown;
+  /** Puts an approval mode at a place of the definition. */
+  choose?: Choose;
 };
 
 const isSame = (one: Props, other: Props) =>
   one.definition === other.definition && one.review.told === other.review.told &&
   one.review.busy === other.review.busy && one.review.problem === other.review.problem;
 
-export const Review = memo(function Review({ review, definition, current }: Props) {
+export const Review = memo(function Review({ review, definition, current, choose }: Props) {
   const { told, of, problem, busy, ask } = review;
   return (
     <Card withBorder radius="lg" p="lg">
@@ -74,7 +77,7 @@ export const Review = memo(function Review({ review, definition, current }: Prop
       {busy ? <Slow words="Reading it …" /> : null}
       {problem ? <ProblemNote problem={problem} /> : null}
       {told
-        ? <Told told={told} isOld={of !== definition} definition={definition} />
+        ? <Told {...{ told, definition, choose }} isOld={of !== definition} />
         : (
           <Text size="sm" c="dimmed">
             What it does in plain words, what to watch out for, what a run costs, and everything it
@@ -85,7 +88,9 @@ export const Review = memo(function Review({ review, definition, current }: Prop
   );
 }, isSame);
 
-function Told({ told, isOld, definition }: { told: Told; isOld: boolean; definition: unknown }) {
+type ToldProps = { told: Told; isOld: boolean; definition: unknown; choose?: Choose };
+
+function Told({ told, isOld, definition, choose }: ToldProps) {
   const { review } = told;
   return (
     <Stack gap="md">
@@ -99,6 +104,14 @@ function Told({ told, isOld, definition }: { told: Told; isOld: boolean; definit
         <Title order={3} size="h6">Price</Title>
         <Text size="sm">{review.forecast.sentence}</Text>
       </Stack>
+      {review.impact.writes.length
+        ? (
+          <Stack gap={4}>
+            <Title order={3} size="h6">What it sends</Title>
+            <Approvals writes={review.impact.writes} definition={definition} choose={choose} />
+          </Stack>
+        )
+        : null}
       <Impact told={told} />
     </Stack>
   );

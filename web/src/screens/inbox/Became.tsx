@@ -32,6 +32,7 @@ function story(draft: Draft, nameOf: (id: string | null) => string): string {
   }
   if (!draft.answered_at) return "";
   const when = `${away(draft.answered_at)} (${moment(draft.answered_at)})`;
+  if (draft.answered_kind === "step") return `Sent automatically, as was agreed, ${when}.`;
   if (draft.answered_kind === "rule") return `A standing rule let it go ${when}.`;
   const name = draft.answered_kind === "run" ? "its run" : nameOf(draft.answered_by);
   const verb = draft.status === "discarded" ? "discarded" : "approved";

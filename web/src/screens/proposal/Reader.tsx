@@ -3,8 +3,9 @@
 import { Box, Stack, Text, Title } from "@mantine/core";
 import { useHotkeys } from "@mantine/hooks";
 import { DefinitionEditor, focusPointer, type Samples } from "../../form";
+import { put } from "../../form/pointers";
 import { ChangePart, RehearsalPanel, ReviewPanel } from "../../review";
-import { notedIn, type Proposal } from "../../review/reading";
+import { type Definition, notedIn, type Proposal } from "../../review/reading";
 import { useLatestSamples } from "../edit/samples";
 import { knownZone } from "../new/proposing";
 import { MadeBy } from "./MadeBy";
@@ -109,7 +110,7 @@ function Bar({ page }: { page: Page }) {
 
 export function Reader({ latest }: { latest: Proposal }) {
   const page = usePage(latest);
-  const { proposal, may, canReview, canSave, goOn, save, base } = page;
+  const { proposal, may, canReview, canSave, goOn, save, base, draft, busy, parked, tell } = page;
   const { review } = proposal;
   useHotkeys([["mod+S", () => canReview ? void goOn("edits") : canSave ? save() : null]], [], true);
   return (
@@ -139,6 +140,14 @@ export function Reader({ latest }: { latest: Proposal }) {
               definition={proposal.definition}
               noted={notedIn(proposal)}
               go={focusPointer}
+              draft={draft.definition}
+              choose={may && !busy && !parked
+                ? (pointer, value) =>
+                  tell({
+                    kind: "definition",
+                    definition: put(draft.definition, pointer, value) as Definition,
+                  })
+                : undefined}
               unsigned
             />
             <MadeBy proposal={proposal} />
