@@ -121,9 +121,9 @@ def written_grants(document: Mapping[str, Any]) -> tuple[Grant, ...]:
     """The grants that stand in a definition; none where they follow from its plan."""
     entries = document.get("grants")
     return tuple(
-        Grant(str(one.get("capability")), one.get("params") or {})
+        Grant(str(one.get("capability")), params)
         for one in (entries if isinstance(entries, list | tuple) else ())
-        if isinstance(one, Mapping)
+        if isinstance(one, Mapping) and isinstance(params := one.get("params") or {}, Mapping)
     )
 
 

@@ -71,16 +71,26 @@ def described_grants(
 ) -> list[dict[str, Any]]:
     """Each grant as a review describes it: how far its own steps make it reach."""
     view = view_of(document, grants, words, Facts())
+    calls = _calls(view)
     return [
         {**grant.as_dict(), **{key: made[key] for key in ("label", "effect", "waits_for_person")}}
         for grant in grants
-        for made in [_grant(grant, view)]
+        for made in [_grant(grant, view, calls)]
     ]
 
 
-def _waits(ask: Ask, view: View) -> bool:
-    known = view.words.capabilities.get(ask.capability)
+def _calls(view: View) -> dict[str, tuple[set[Effect], bool]]:
+    """How far the calls of each capability reach, and whether any of them waits for a person."""
+    found: dict[str, tuple[set[Effect], bool]] = {}
     alone = may_go_alone(view.document)
+    for ask in view.reach:
+        effects, waits = found.get(ask.capability, (set(), False))
+        found[ask.capability] = effects | {ask.effect}, waits or _waits(ask, view, alone)
+    return found
+
+
+def _waits(ask: Ask, view: View, alone: bool) -> bool:
+    known = view.words.capabilities.get(ask.capability)
     return waits_for_person(known, ask.step, safe_go=alone, effect=ask.effect)
 
 
@@ -128,7 +138,8 @@ def _reached(ask: Ask, view: View) -> tuple[str, ...]:
 
 
 def _grants(view: View) -> list[dict[str, Any]]:
-    found = [_grant(grant, view) for grant in view.grants]
+    calls = _calls(view)
+    found = [_grant(grant, view, calls) for grant in view.grants]
     if len(found) > MOST_ENTRIES:
         found.sort(key=lambda one: _FURTHEST.index(one["effect"]))
     return found[:MOST_ENTRIES]
@@ -138,10 +149,12 @@ def _grants(view: View) -> list[dict[str, Any]]:
 _FURTHEST: Final = (Effect.SEND.value, Effect.KEEP.value, Effect.READ.value)
 
 
-def _grant(grant: Grant, view: View) -> dict[str, Any]:
+def _grant(
+    grant: Grant, view: View, calls: Mapping[str, tuple[set[Effect], bool]]
+) -> dict[str, Any]:
     known = view.words.capabilities.get(grant.capability)
-    asks = [ask for ask in view.reach if ask.capability == grant.capability]
-    effect = Effect.READ if {ask.effect for ask in asks} == {Effect.READ} else effect_of(known)
+    effects, waits = calls.get(grant.capability, (set(), False))
+    effect = Effect.READ if effects == {Effect.READ} else effect_of(known)
     return {
         "capability": plain(grant.capability, 200),
         "label": plain(grant.capability if known is None else known.label, 120),
@@ -149,7 +162,7 @@ def _grant(grant: Grant, view: View) -> dict[str, Any]:
         "params": {
             plain(str(key), 60): _bound(one) for key, one in list(grant.params.items())[:20]
         },
-        "waits_for_person": any(_waits(ask, view) for ask in asks),
+        "waits_for_person": waits,
     }
 
 
@@ -229,9 +242,10 @@ def _by_hand() -> dict[str, Any]:
 
 def _people(view: View) -> list[dict[str, Any]]:
     """What will wait in the inbox before it is done."""
+    alone = may_go_alone(view.document)
     waiting: dict[str, list[Ask]] = {}
     for ask in view.reach:
-        if _waits(ask, view):
+        if _waits(ask, view, alone):
             waiting.setdefault(ask.capability, []).append(ask)
     return [
         {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from typing import Any, Final
 
 from mainspring.authoring.review.grants import (
@@ -16,6 +16,7 @@ from mainspring.authoring.review.reading import ReadStep
 from mainspring.authoring.review.view import View
 from mainspring.authoring.review.wording import MOST_ENTRIES, plain
 from mainspring.contracts.capability import Capability, Effect
+from mainspring.contracts.grant import Grant
 from mainspring.definition.approval import (
     ASK,
     AUTOMATIC,
@@ -40,15 +41,26 @@ def writes_in(view: View) -> list[dict[str, Any]]:
             kept = by_step.setdefault(ask.step.pointer, [])
             if all(one.capability != ask.capability for one in kept):
                 kept.append(ask)
-    found = [
-        _write(ask, [one.capability for one in asks], view)
-        for asks in by_step.values()
-        for ask in asks
-    ]
+    found: list[dict[str, Any]] = []
+    granted = written_grants(view.document)
+    for asks in by_step.values():
+        if len(found) >= MOST_ENTRIES:
+            break
+        bounds, names = _bounds(asks[0].step, granted), [one.capability for one in asks]
+        found += [_write(ask, names, bounds, view) for ask in asks[:MOST_ENTRIES]]
     return found[:MOST_ENTRIES]
 
 
-def _write(ask: Ask, all_of_step: list[str], view: View) -> dict[str, Any]:
+def _bounds(step: ReadStep, granted: Sequence[Grant]) -> tuple[Grant, ...] | None:
+    try:
+        return bounds_of(step.action, step.config, granted)
+    except Exception:  # a script or a list of tools that has not been judged
+        return ()
+
+
+def _write(
+    ask: Ask, all_of_step: list[str], bounds: tuple[Grant, ...] | None, view: View
+) -> dict[str, Any]:
     known = view.words.capabilities[ask.capability]
     waits = waits_for_person(
         known, ask.step, safe_go=may_go_alone(view.document), effect=ask.effect
@@ -61,7 +73,7 @@ def _write(ask: Ask, all_of_step: list[str], view: View) -> dict[str, Any]:
         # Where the mode is written, and what is written there for each choice.
         "pointer": under(ask.step.pointer, "approval"),
         "values": {mode: _value(ask, mode, all_of_step) for mode in (ASK, AUTOMATIC)},
-        "only_asks_because": _why_not(ask.step, known, view),
+        "only_asks_because": _why_not(known, bounds),
     }
 
 
@@ -72,18 +84,10 @@ def _value(ask: Ask, mode: str, all_of_step: list[str]) -> Any:
     return {name: one for name, one in {**said, ask.capability: mode}.items() if one is not None}
 
 
-def _why_not(step: ReadStep, capability: Capability, view: View) -> str | None:
+def _why_not(capability: Capability, bounds: tuple[Grant, ...] | None) -> str | None:
     """Why it cannot be sent automatically; None where it can."""
     if not can_be_automatic(capability):
         return _WORKED_OUT
-    try:
-        bounds = bounds_of(step.action, step.config, written_grants(_mapping(view.document)))
-    except Exception:  # a script or a list of tools that has not been judged
-        return _OPEN
     if bounds is None or any(is_pinned(capability, one) for one in bounds):
         return None
     return _OPEN
-
-
-def _mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
