@@ -42,9 +42,11 @@ def post() -> Post:
 def server(channel: SlackDouble, post: Post) -> Iterator[Started]:
     with mailbox(post) as port, open_folder() as folder:
         settings = {
-            "egress_allow": f"{channel.pair},127.0.0.1:{port}", "slack_url": channel.url, "owner_mail": OWNER,
+            "egress_allow": f"{channel.pair},127.0.0.1:{port}",
+            "slack_url": channel.url,
+            "owner_mail": OWNER,
             "smtp_url": f"smtp://127.0.0.1:{port}",
-        }  # fmt: skip
+        }
         with started(Mainspring(folder / "home"), settings) as made:
             made.post("/secrets", {"name": "slack_bot_token", "value": TOKEN}, 201)
             yield made
@@ -64,10 +66,10 @@ def write_of(made: Json) -> Json:
     return found
 
 
-def three_moments(server: Started, made_id: str) -> list[Json]:
+def three_moments(server: Started, made_id: str, title: str) -> list[Json]:
     """The runs of three scheduled moments, each with a new page before it."""
     for number in range(1, MOMENTS + 1):
-        page = {"type": "note", "title": f"News {number}", "body": "It is new."}
+        page = {"type": "note", "title": f"{title} {number}", "body": "It is new."}
         server.post("/capabilities/create_page", page)
         server.sql(A_MOMENT_HAS_COME, MOMENTS + 1 - number)
         server.first_runs(made_id, number)
@@ -93,7 +95,7 @@ def test_a_slack_digest_is_agreed_to_once_and_posted_three_times(
     made_id = saved(server, ready)
     server.post(f"/automations/{made_id}/activate")
 
-    runs = three_moments(server, made_id)
+    runs = three_moments(server, made_id, "News")
     assert [(run["status"], run["outcome"]) for run in runs] == [("succeeded", "effects")] * MOMENTS
     texts = [message["text"] for message in channel.messages]
     assert len(texts) == MOMENTS
@@ -116,7 +118,7 @@ def test_mail_to_me_every_morning_is_agreed_to_once_and_arrives_three_times(
     made_id = saved(server, made)
     server.post(f"/automations/{made_id}/activate")
 
-    runs = three_moments(server, made_id)
+    runs = three_moments(server, made_id, "Letter")
     assert [(run["status"], run["outcome"]) for run in runs] == [("succeeded", "effects")] * MOMENTS
     mine = [one for one in post.letters if one["Subject"] == "New pages"]
     assert [one["To"] for one in mine] == [OWNER] * MOMENTS

@@ -91,8 +91,9 @@ def decide(
         if not said.sends(capability, arguments or {}):
             return "hold"
         return "perform" if write.safe or write.repeatable else "send"
-    if mode != ASK and (
-        write.usually == AUTOMATIC or (posture.write_policy == "auto_confirm_safe" and write.safe)
-    ):
-        return "perform"
-    return "hold"
+    if mode == ASK:
+        return "hold"
+    # A call without a step is somebody's own, and they see each of those first.
+    usual = write.usually == AUTOMATIC and step != ""
+    safe = posture.write_policy == "auto_confirm_safe" and write.safe
+    return "perform" if usual or safe else "hold"

@@ -214,7 +214,7 @@ SAFE: dict[str, Any] = {"write_policy": "auto_confirm_safe"}
 
 
 WRITES: list[tuple[dict[str, Any], Mode, str]] = [
-    ({}, "live", "held"),
+    ({}, "live", "sent"),
     (SAFE, "live", "sent"),
     ({}, "verify", "pretended"),
     (SAFE, "verify", "pretended"),
@@ -232,9 +232,12 @@ async def test_a_word_to_the_owner_obeys_the_policy_and_the_mode(bench: Bench) -
         for execution, mode, outcome in WRITES:
             run = await one.run(document(NOTIFY, execution=execution), mode=mode)
             assert (run["status"], run["calls"][0]["outcome"]) == ("succeeded", outcome), mode
-    assert [envelope.rcpt_tos for envelope in post.envelopes] == [[OWNER]]
+        for execution in ({}, SAFE):
+            asks = document({**NOTIFY, "approval": "ask"}, execution=execution)
+            assert (await one.run(asks))["calls"][0]["outcome"] == "held"
+    assert [envelope.rcpt_tos for envelope in post.envelopes] == [[OWNER]] * 2
     drafts = await bench.house.database.fetch("SELECT preview FROM drafts")
-    assert [row["preview"] for row in drafts] == ["Mail to the owner “Done”: All is well."]
+    assert [row["preview"] for row in drafts] == ["Mail to the owner “Done”: All is well."] * 2
 
 
 async def test_without_an_owner_there_is_nobody_to_tell(bench: Bench) -> None:

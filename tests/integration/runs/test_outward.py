@@ -54,7 +54,8 @@ async def test_a_callback_carries_the_step_s_key(outside: Outward) -> None:
     bench, receiver, pair = outside
     run = await bench.run(
         document(step("tell", "callback_webhook",
-                      {"url": f"http://{pair}/hook", "body": {"run": "{{ run.id }}"}}))
+                      {"url": f"http://{pair}/hook", "body": {"run": "{{ run.id }}"}},
+                      approval="automatic"))
     )  # fmt: skip
     assert run["status"] == "succeeded", run["error"]
     (request,) = receiver.requests
@@ -150,7 +151,7 @@ async def test_a_request_beyond_the_day_s_egress_is_not_sent(outside: Outward) -
     plan = document(
         step("small", "http_fetch", {"url": f"http://{pair}/a"}),
         step("large", "http_fetch", {"url": f"http://{pair}/b", "method": "POST",
-                                     "text": "x" * 200}),
+                                     "text": "x" * 200}, approval="automatic"),
     )  # fmt: skip
     run = await Bench(house, bench.outside).run(plan)
     await house.waker.aclose()

@@ -179,8 +179,10 @@ def test_an_automatic_write_leaves_no_trial(mode: Mode, verdict: Verdict) -> Non
 
 
 def test_mail_to_the_owner_is_sent_where_nothing_is_said() -> None:
-    assert decide(_write(usually="automatic"), Effect.SEND, Posture(())) == "perform"
-    assert decide(_write(), Effect.SEND, Posture(())) == "hold"
+    assert decide(_write(usually="automatic"), Effect.SEND, Posture(()), "post") == "perform"
+    assert decide(_write(), Effect.SEND, Posture(()), "post") == "hold"
+    # Somebody's own call belongs to no step.
+    assert decide(_write(usually="automatic"), Effect.SEND, Posture(())) == "hold"
 
 
 @pytest.mark.parametrize(

@@ -39,7 +39,7 @@ async def test_a_good_definition_is_taken_at_once_and_says_whose_words_it_is_mad
     assert made.sketch is not None
     assert (made.rounds, made.refused, made.model) == (1, (), "scripted-1")
     document = made.sketch.document
-    assert document["schema_version"] == "1.1"
+    assert document["schema_version"] == "1.2"
     assert document["intent"] == DAILY
     assert document["metadata"] == {"created_from_nl": True}
     assert (await judged(document)).ok
