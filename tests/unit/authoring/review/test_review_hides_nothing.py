@@ -232,7 +232,10 @@ def test_reach_starts_from_the_grants_even_where_no_step_is_seen_to_need_them() 
         {"system": "E-mail", "hosts": [], "why": [], "effect": "send"},
         {"system": "The web", "hosts": ["evil.example"], "why": [], "effect": "send"},
     ]
-    assert [(one["capability"], one["why"]) for one in found["people"]] == [("send_email", []), ("http_fetch", [])]
+    assert [(one["capability"], one["why"]) for one in found["people"]] == [
+        ("send_email", []),
+        ("http_fetch", []),
+    ]
     texts = {flag.text for flag in find_flags(made, given, WORDS, Facts())}
     assert "It may call send_email, and this review did not see which step needs it." in texts
 

@@ -1,0 +1,134 @@
+"""Automatic outside writes as additions: the same ones are known, and any other is told."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from mainspring.contracts.limits import Limits
+from mainspring.definition.authority import additions, authority_of
+
+DIGEST = "{% for page in steps.find.pages %}{{ page.title }}{% endfor %}"
+
+
+def post(**more: Any) -> dict[str, Any]:
+    config = {"channel": "C123", "text": DIGEST, **more.pop("config", {})}
+    return {"step_id": "post", "action": "slack_post", "config": config, "approval": "automatic",
+            **more}  # fmt: skip
+
+
+def step(action: str, approval: Any = "automatic", **config: Any) -> dict[str, Any]:
+    made = {"step_id": "one", "action": action, "config": config}
+    return made if approval is None else {**made, "approval": approval}
+
+
+def more(before: list[Any] | None, *after: Any, version: str = "1.2") -> list[tuple[str, str]]:
+    """What is sent without asking now and was not, with its place."""
+
+    def may(plan: list[Any]) -> Any:
+        document = {"schema_version": version, "plan": plan}
+        return authority_of(document, (), Limits())
+
+    found = additions(None if before is None else may(before), may(list(after)))
+    return [(one.pointer, one.says) for one in found if one.kind == "approval"]
+
+
+def test_an_automatic_write_is_told_with_its_destination_and_its_template() -> None:
+    assert more(None, post()) == [
+        ("/plan/0/approval", f"It posts to the Slack channel C123 without asking: “{DIGEST}”.")
+    ]
+    assert more([post(approval="ask")], post())[0][1].startswith("It now posts to")
+
+
+def test_what_asks_or_says_nothing_is_no_addition() -> None:
+    assert more(None, post(approval="ask"), {**post(), "approval": None}) == []
+
+
+def test_the_same_write_under_another_name_or_goal_is_no_addition() -> None:
+    assert more([post()], post(step_id="renamed")) == []
+    assert more([post()], post(), step("transform_data", None, output=1)) == []
+    assert more([post()], post(when="{{ inputs.go }}")) == []
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        post(config={"text": "Something else"}),
+        post(config={"channel": "C999"}),
+        post(config={"account": "other@example.com"}),
+        step("for_each", None, items=[1, 2], steps=[post()]),
+    ],
+)
+def test_another_text_destination_account_or_loop_is_an_addition(changed: Any) -> None:
+    assert len(more([post()], changed)) == 1
+
+
+def test_a_second_write_of_the_same_kind_is_one_more() -> None:
+    assert len(more([post()], post(), post(step_id="again"))) == 1
+
+
+def test_a_condition_that_is_gone_is_an_addition() -> None:
+    assert len(more([post(when="{{ inputs.go }}")], post())) == 1
+
+
+def test_how_a_request_is_made_is_no_part_of_what_is_sent() -> None:
+    one = step("http_fetch", url="https://a.example/x", method="POST", json={"a": 1})
+    slower = step(
+        "http_fetch", url="https://a.example/x", method="POST", json={"a": 1}, timeout_seconds=60
+    )
+    assert more([one], slower) == []
+    assert more(None, one) == [
+        ("/plan/0/approval", 'It sends POST requests to a.example without asking: “{"a":1}”.')
+    ]
+
+
+@pytest.mark.parametrize(
+    ("made", "says"),
+    [
+        (step("send_email", to=["a@example.com"], cc=["b@example.com"], subject="Hi", text="x"),
+         "It mails a@example.com, b@example.com without asking: “Hi · x”."),
+        (step("telegram_push", text="x"),
+         "It sends its owner a message on Telegram without asking: “x”."),
+        (step("callback_webhook", url="https://a.example/h", body={"a": 1}),
+         'It sends POST requests to a.example without asking: “{"a":1}”.'),
+        (step("github.comment", owner="o", repo="r", number=1, body="x"),
+         "It calls github.comment with owner o, repo r, number 1 without asking: “x”."),
+        (step("slack_post", text="x"),
+         "It posts to the Slack channel a destination that is still open without asking: “x”."),
+        (step("agent_task", {"slack_post": "automatic"}, prompt="p",
+              tools=[{"tool": "slack_post", "params": {"channel": "C1"}}]),
+         "The model of the step one sends with slack_post (channel C1) without asking."),
+        (step("script", source="return 1"),
+         "The program of the step one sends without asking."),
+    ],
+)  # fmt: skip
+def test_each_kind_of_write_has_its_words(made: Any, says: str) -> None:
+    assert [text for _, text in more(None, made)] == [says]
+
+
+def test_mail_to_the_owner_is_automatic_unless_it_asks() -> None:
+    mail = {"subject": "Done", "text": "All is well."}
+    assert more(None, step("email.notify_owner", None, **mail)) == [
+        ("/plan/0", "It mails its owner without asking: “Done · All is well.”.")
+    ]
+    assert more(None, step("email.notify_owner", "ask", **mail)) == []
+
+
+def test_a_tool_that_an_agent_loses_is_no_addition_and_one_it_gets_is() -> None:
+    one = {"tool": "slack_post", "params": {"channel": "C1"}}
+    two = {"tool": "slack_post", "params": {"channel": "C2"}}
+    few, many = (step("agent_task", prompt="p", tools=tools) for tools in ([one], [one, two]))
+    assert more([many], few) == []
+    assert len(more([few], many)) == 1
+    assert len(more([few], step("agent_task", prompt="another", tools=[one]))) == 1
+
+
+def test_what_was_stored_in_the_older_format_is_known_as_what_it_sends() -> None:
+    plan = [step("callback_webhook", None, url="https://a.example/h")]
+    before = authority_of({"schema_version": "1.1", "plan": plan}, (), Limits())
+    sends = step("callback_webhook", url="https://a.example/h")
+    after = authority_of({"schema_version": "1.2", "plan": [sends]}, (), Limits())
+    assert additions(before, after) == ()
+    # Saved by an old client as something new, the same is told of.
+    assert len(more(None, plan[0], version="1.1")) == 1

@@ -1,0 +1,123 @@
+"""Approval modes are judged where they stand: wrong places, and automatic writes without bounds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from mainspring.contracts.limits import Limits
+from mainspring.definition.validate import Report, validate
+from mainspring.wiring import build_registry
+from tests.kit.definitions import document
+
+LIMITS = Limits()
+WORDS = build_registry(LIMITS)
+POST = {"channel": "C0123456789", "text": "Hello"}
+PINNED = {"tool": "slack_post", "params": {"channel": "C0123456789"}}
+
+
+def judged(action: str, config: Any, approval: Any, **more: Any) -> Report:
+    step = {"step_id": "one", "action": action, "config": config, "approval": approval}
+    return validate(document(step, **more), WORDS, LIMITS)
+
+
+def agent(*tools: Any) -> dict[str, Any]:
+    return {"prompt": "Say hello.", "tools": list(tools)}
+
+
+def told(report: Report) -> list[tuple[str, str]]:
+    return [(one.pointer, one.code) for one in report.findings]
+
+
+@pytest.mark.parametrize(
+    ("action", "config", "approval"),
+    [
+        ("slack_post", POST, "ask"),
+        ("slack_post", POST, "automatic"),
+        ("slack_post", POST, {"slack_post": "automatic"}),
+        ("email.notify_owner", {"subject": "x", "text": "y"}, "ask"),
+        ("http_fetch", {"url": "https://a.example/", "method": "POST"}, "automatic"),
+        ("http_fetch", {"url": "https://a.example/", "method": "{{ run.id }}"}, "automatic"),
+        ("callback_webhook", {"url": "https://a.example/"}, "automatic"),
+        ("agent_task", agent(PINNED), "automatic"),
+        ("agent_task", agent("slack_post"), "ask"),
+        ("agent_task", agent("telegram_push"), "automatic"),
+        ("agent_task", agent("slack_post", PINNED | {"tool": "telegram_push", "params": {}}),
+         {"telegram_push": "automatic"}),
+        ("agent_task",
+         agent({"tool": "http_fetch", "params": {"url": "https://a.example/"}}),
+         {"http_fetch": "automatic"}),
+        ("act_on_integration", {"source": "slack", "request": "say hi"}, "ask"),
+    ],
+)  # fmt: skip
+def test_modes_in_their_places_are_accepted(action: str, config: Any, approval: Any) -> None:
+    assert judged(action, config, approval).findings == ()
+
+
+@pytest.mark.parametrize(
+    ("action", "config"),
+    [
+        ("transform_data", {"output": 1}),
+        ("notification", {"title": "x"}),
+        ("http_fetch", {"url": "https://a.example/"}),
+        ("http_fetch", {"url": "https://a.example/", "method": "HEAD"}),
+        ("agent_task", agent("list_pages")),
+    ],
+)
+@pytest.mark.parametrize("approval", ["ask", "automatic", {"slack_post": "ask"}])
+def test_a_step_that_sends_nothing_outside_has_nothing_to_approve(
+    action: str, config: Any, approval: Any
+) -> None:
+    report = judged(action, config, approval)
+    assert told(report) == [("/plan/0/approval", "approval_without_write")]
+    assert report.findings[0].suggestion == "Remove approval from it."
+
+
+@pytest.mark.parametrize("approval", ["always", {}, {"slack_post": "never"}, 5, ["ask"], None])
+def test_another_shape_of_approval_is_told_at_its_place(approval: Any) -> None:
+    found = told(judged("slack_post", POST, approval))
+    assert found == ([] if approval is None else [("/plan/0/approval", "approval")])
+
+
+def test_an_automatic_write_of_an_agent_needs_a_pinned_destination() -> None:
+    report = judged("agent_task", agent("slack_post"), "automatic")
+    assert told(report) == [("/plan/0/approval", "destination_open")]
+    way = report.findings[0].suggestion or ""
+    assert '{"tool": "slack_post", "params": {"channel": "…"}}' in way
+    assert '"ask"' in way
+    one = judged("agent_task", agent("slack_post"), {"slack_post": "automatic"})
+    assert told(one) == [("/plan/0/approval/slack_post", "destination_open")]
+
+
+def test_a_written_grant_pins_a_destination_too() -> None:
+    grants = [
+        {"capability": "agent.run"},
+        {"capability": "slack_post", "params": {"channel": ["C0123456789"]}},
+    ]
+    assert judged("agent_task", agent("slack_post"), "automatic", grants=grants).findings == ()
+
+
+def test_a_script_is_bounded_by_its_grants() -> None:
+    source = 'await brains.slack_post({ channel: "C0123456789", text: "x" });'
+    whole = f"export default async function run() {{ {source} }}"
+    loose = judged("script", {"source": whole}, "automatic")
+    assert ("/plan/0/approval", "destination_open") in told(loose)
+    bound = judged("script", {"source": whole, "grants": [PINNED]}, "automatic")
+    assert "destination_open" not in {code for _, code in told(bound)}
+
+
+def test_what_is_worked_out_in_the_run_cannot_be_automatic() -> None:
+    given = {"source": "slack", "request": "say hi"}
+    report = judged("act_on_integration", given, "automatic")
+    assert told(report) == [("/plan/0/approval", "approval_not_automatic")]
+
+
+def test_names_in_a_mode_are_those_that_the_step_sends_with() -> None:
+    wrong = judged("slack_post", POST, {"slack_pots": "automatic"})
+    assert told(wrong) == [("/plan/0/approval/slack_pots", "unknown_capability")]
+    unused = judged("slack_post", POST, {"send_email": "automatic"})
+    assert unused.findings == ()
+    assert [(one.pointer, one.code) for one in unused.warnings] == [
+        ("/plan/0/approval/send_email", "unused_approval")
+    ]
