@@ -1,6 +1,7 @@
 // The way between two definitions, and what a review says in words.
 
 import { expect, test } from "vitest";
+import { modeOf } from "./Approvals";
 import { asRequest, editsBetween, withEdits } from "./edits";
 import { capWords, explainedIn, type Forecast, notedIn, priceWords, runsWords } from "./reading";
 import { readSamples } from "./rehearsing";
@@ -72,4 +73,21 @@ test("samples are read as they are written, or it is said what is wrong", () => 
   expect(readSamples('[{"inputs": {}}]')).toEqual({ samples: [{ inputs: {} }] });
   expect(readSamples("{")).toHaveProperty("wrong");
   expect(readSamples('{"x": 1}')).toHaveProperty("wrong");
+});
+
+test("the approval mode is the one in the draft, or the one that was reviewed", () => {
+  const write = {
+    step: "post",
+    capability: "slack_post",
+    label: "Post",
+    mode: "ask" as const,
+    pointer: "/plan/0/approval",
+    values: { ask: "ask", automatic: { slack_post: "automatic" } },
+    only_asks_because: null,
+  };
+  expect(modeOf(write, { plan: [{}] })).toBe("ask");
+  const chosen = { slack_post: "automatic" };
+  expect(modeOf(write, { plan: [{ approval: chosen }] })).toBe("automatic");
+  expect(modeOf({ ...write, mode: "automatic" }, { plan: [{ approval: "ask" }] })).toBe("ask");
+  expect(modeOf(write, { plan: [{ approval: "other" }] })).toBe("ask");
 });
