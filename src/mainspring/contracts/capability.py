@@ -152,8 +152,8 @@ class Write:
     # The arguments that say where it goes. Where an agent or a script calls it and it is to go
     # without asking, each of them that a call gives is fixed by a grant.
     destination: tuple[str, ...] = ()
-    # What happens where a step says nothing about it: mail to the owner goes at once.
-    usually: Literal["ask", "automatic"] = "ask"
+    # It is sent at once where a step says nothing about it, as mail to the owner is.
+    sent_by_default: bool = False
     # The other side recognises a repeated request by its idempotency key, so an automatic write
     # is performed and retried like any other call. Otherwise it is sent at most once.
     repeatable: bool = False

@@ -42,6 +42,12 @@ class StepApproval:
         """The mode of one capability; None where nothing was said about it."""
         return self.modes if isinstance(self.modes, str) else self.modes.get(capability)
 
+    def is_automatic(self, capability: str) -> bool:
+        return self.mode(capability) == AUTOMATIC
+
+    def asks(self, capability: str) -> bool:
+        return self.mode(capability) == ASK
+
     def sends(self, capability: Capability, arguments: Mapping[str, Any]) -> bool:
         """Whether this very call was agreed to be sent without asking."""
         if self.mode(capability.id) != AUTOMATIC or not can_be_automatic(capability):
@@ -58,6 +64,10 @@ class StepApproval:
         if plain is None or plain(arguments):
             return True
         return self.template is not None and not plain(self.template)
+
+
+# Of a step that says nothing about its writes.
+UNSAID: Final = StepApproval({})
 
 
 def can_be_automatic(capability: Capability) -> bool:

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, Final, Literal
 from uuid import UUID
 
 from mainspring.contracts.capability import Capability, Effect
 from mainspring.contracts.grant import Grant
-from mainspring.definition.approval import ASK, AUTOMATIC, StepApproval
+from mainspring.definition.approval import UNSAID, StepApproval
 
 WritePolicy = Literal["always_draft", "auto_confirm_safe"]
 Mode = Literal["live", "verify", "dry_run"]
 # "send" is an agreed write that must leave at most once, so it is recorded before it leaves.
 Verdict = Literal["perform", "send", "hold", "pretend"]
 
+_NO_ARGUMENTS: Final[Mapping[str, Any]] = MappingProxyType({})
 # The less a run may do, the later it stands.
 _NARROWING: Final[tuple[Mode, ...]] = ("live", "verify", "dry_run")
 
@@ -57,8 +59,7 @@ def effect_of(capability: Capability, arguments: Mapping[str, Any]) -> Effect:
 
 def may_wait(capability: Capability, posture: Posture, step: str) -> bool:
     """Whether calls of a step with this capability usually wait for a person."""
-    said = posture.approvals.get(step)
-    if said is not None and said.mode(capability.id) == AUTOMATIC:
+    if posture.approvals.get(step, UNSAID).is_automatic(capability.id):
         return False
     if capability.annotations.reach is not None:
         # Which of them do so depends on their arguments.
@@ -71,7 +72,7 @@ def decide(
     effect: Effect,
     posture: Posture,
     step: str = "",
-    arguments: Mapping[str, Any] | None = None,
+    arguments: Mapping[str, Any] = _NO_ARGUMENTS,
 ) -> Verdict:
     """A dry run changes nothing; verify mode sends nothing; drafts wait for a person.
 
@@ -85,15 +86,14 @@ def decide(
     write = capability.write
     if write is None:
         return "perform"
-    said = posture.approvals.get(step)
-    mode = None if said is None else said.mode(capability.id)
-    if said is not None and mode == AUTOMATIC:
-        if not said.sends(capability, arguments or {}):
+    said = posture.approvals.get(step, UNSAID)
+    if said.is_automatic(capability.id):
+        if not said.sends(capability, arguments):
             return "hold"
         return "perform" if write.safe or write.repeatable else "send"
-    if mode == ASK:
+    if said.asks(capability.id):
         return "hold"
     # A call without a step is somebody's own, and they see each of those first.
-    usual = write.usually == AUTOMATIC and step != ""
+    usual = write.sent_by_default and step != ""
     safe = posture.write_policy == "auto_confirm_safe" and write.safe
     return "perform" if usual or safe else "hold"

@@ -148,8 +148,8 @@ PINNED = Grant("x.y", {"channel": "C1"})
         # What reaches the owner alone, or is recognised when it is repeated, is plainly performed.
         (NUDGE, "automatic", "perform"),
         (_write(repeatable=True), "automatic", "perform"),
-        (_write(usually="automatic"), {"x.z": "ask"}, "perform"),
-        (_write(usually="automatic"), "ask", "hold"),
+        (_write(sent_by_default=True), {"x.z": "ask"}, "perform"),
+        (_write(sent_by_default=True), "ask", "hold"),
         (KEEP, "ask", "perform"),
     ],
 )
@@ -179,10 +179,10 @@ def test_an_automatic_write_leaves_no_trial(mode: Mode, verdict: Verdict) -> Non
 
 
 def test_mail_to_the_owner_is_sent_where_nothing_is_said() -> None:
-    assert decide(_write(usually="automatic"), Effect.SEND, Posture(()), "post") == "perform"
+    assert decide(_write(sent_by_default=True), Effect.SEND, Posture(()), "post") == "perform"
     assert decide(_write(), Effect.SEND, Posture(()), "post") == "hold"
     # Somebody's own call belongs to no step.
-    assert decide(_write(usually="automatic"), Effect.SEND, Posture(())) == "hold"
+    assert decide(_write(sent_by_default=True), Effect.SEND, Posture(())) == "hold"
 
 
 @pytest.mark.parametrize(

@@ -67,7 +67,11 @@ const PLANS: Record<Exclude<Kind, "fields">, Plan> = {
     texts: ["body", "description"],
   },
   file: { lines: ["folder", "mime_type"], title: ["name"], texts: ["content"] },
-  request: { lines: ["method", "url", "query", "headers"], title: [], texts: ["body", "json"] },
+  request: {
+    lines: ["method", "url", "query", "headers"],
+    title: [],
+    texts: ["body", "json", "form", "text"],
+  },
   rows: {
     lines: ["board_id", "page_id", "key"],
     title: ["title"],

@@ -215,7 +215,7 @@ def reach(capability: Capability) -> str:
     write = capability.write
     if write is not None and capability.annotations.reach is not None:
         return "reads; a person agrees first to what changes something"
-    if write is not None and write.usually == "ask":
+    if write is not None and not write.sent_by_default:
         return "sends, a person agrees first"
     effect = capability.annotations.effect
     return {Effect.READ: "reads", Effect.KEEP: "writes here", Effect.SEND: "sends"}[effect]

@@ -203,7 +203,7 @@ def waits_for_person(
     if mode is not None:
         return mode == ASK or not can_be_automatic(capability)
     write = capability.write
-    return not (write.usually == AUTOMATIC or (safe_go and write.safe))
+    return not (write.sent_by_default or (safe_go and write.safe))
 
 
 def may_go_alone(document: Mapping[str, Any]) -> bool:

@@ -91,7 +91,7 @@ NOTIFY_OWNER = Capability(
         preview=_preview,
         editable=("subject", "text"),
         safe=True,
-        usually="automatic",
+        sent_by_default=True,
         family="email",
     ),
     annotations=Annotations(effect=Effect.SEND, seconds=2.0),
