@@ -131,6 +131,11 @@ class Settings:
     draft_seconds: float = _setting(
         3_600.0, "How long a draft waits for a person, where its workspace says nothing else."
     )
+    held_seconds: float = _setting(
+        259_200.0,
+        "How long a write that a run holds waits for a person, where neither its step nor its "
+        "workspace says otherwise.",
+    )
     artifacts_url: str | None = _setting(
         None, "Where artifacts are kept, as s3+https://host/bucket/prefix; none: the data folder."
     )

@@ -38,6 +38,7 @@ from mainspring.gate.connected.client_capabilities import oauth_client_capabilit
 from mainspring.gate.connected.reception import Reception
 from mainspring.gate.connection_capabilities import connection_capabilities
 from mainspring.gate.draft_capabilities import draft_capabilities
+from mainspring.gate.drafts import Lifetimes
 from mainspring.gate.http_fetch import http_fetch_capability
 from mainspring.gate.ingestion.capabilities import ingestion_capabilities
 from mainspring.gate.ingestion.cursors import forget_places
@@ -246,5 +247,12 @@ def _codex(
 
 def _with_drafts(known: tuple[Capability, ...], settings: Settings) -> tuple[Capability, ...]:
     """Everything, and what answers the drafts of that which leaves the house."""
-    lasting = timedelta(seconds=settings.draft_seconds)
+    lasting = lifetimes_of(settings)
     return (*known, *draft_capabilities({one.id: one for one in known}, lasting))
+
+
+def lifetimes_of(settings: Settings) -> Lifetimes:
+    """How long drafts wait here, where no step and no workspace says otherwise."""
+    return Lifetimes(
+        timedelta(seconds=settings.draft_seconds), timedelta(seconds=settings.held_seconds)
+    )

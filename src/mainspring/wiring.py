@@ -11,7 +11,6 @@ import random
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
-from datetime import timedelta
 from uuid import UUID
 
 from mainspring.actions.script.workshop import Workshop
@@ -71,7 +70,7 @@ from mainspring.triggers.log_reader import LogReader
 from mainspring.triggers.matcher import Matcher
 from mainspring.triggers.scheduler import Scheduler
 from mainspring.triggers.watch import Duty, keep_watch
-from mainspring.vocabulary import Words, build_registry
+from mainspring.vocabulary import Words, build_registry, lifetimes_of
 from mainspring.workspace.automations import FIRST_MEMBER, FIRST_WORKSPACE, ensure_workspace
 from mainspring.workspace.pages.local_model import open_local_model
 from mainspring.workspace.pages.vectors import Embedding
@@ -194,7 +193,7 @@ def build_house(
     gate = Gate(
         words, database, egress, vault, clock, limits, mailer=mailer,
         owner_mail=settings.owner_mail, models=models or providers, blobs=blobs, lines=lines,
-        draft_lifetime=timedelta(seconds=settings.draft_seconds), preflight=preflight,
+        lifetimes=lifetimes_of(settings), preflight=preflight,
     )  # fmt: skip
     versions = Versions(database, words, limits)
     waker = Waker(database)

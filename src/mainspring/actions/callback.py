@@ -71,4 +71,5 @@ CALLBACK_WEBHOOK = Action(
     handler=callback,
     uses=_uses,
     seconds=5.0,
+    holds=True,
 )  # fmt: skip

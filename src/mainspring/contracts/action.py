@@ -63,3 +63,5 @@ class Action:
     waits: bool = False
     # What it waits for is an answer: its value is not known before somebody gave one.
     asks: bool = False
+    # It makes one call that may be held for a person, so a step of it may wait for the answer.
+    holds: bool = False

@@ -34,6 +34,7 @@ Backoff = Literal["none", "linear", "exponential"]
 Concurrency = Literal["drop_if_running", "queue", "allow_parallel"]
 WritePolicy = Literal["always_draft", "auto_confirm_safe"]
 ApprovalMode = Literal["ask", "automatic"]
+OnHold = Literal["wait", "continue"]
 TriggerType = Literal["schedule", "webhook", "event", "board_change", "page_ingested"]
 
 MONEY_PLACES: Final = 6
@@ -113,6 +114,29 @@ Retries = Annotated[int, Field(ge=0, le=10)]
 Seconds = Annotated[int, Field(ge=1, le=86_400)]
 
 
+HOLD_TEXT: Final = r"[1-9][0-9]{0,6}[smhd]"
+_SECONDS_OF: Final = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
+SHORTEST_HOLD, LONGEST_HOLD = 60, 2_592_000
+
+
+def hold_seconds(text: str) -> int:
+    """A duration such as 90m, 72h or 3d in seconds."""
+    return int(text[:-1]) * _SECONDS_OF[text[-1]]
+
+
+def _check_hold(text: str) -> str:
+    if not SHORTEST_HOLD <= hold_seconds(text) <= LONGEST_HOLD:
+        raise PydanticCustomError(
+            "hold_time", "A held write waits for at least one minute and at most 30 days."
+        )
+    return text
+
+
+HoldTime = Annotated[
+    str, Field(pattern=f"^{HOLD_TEXT}$", max_length=8), AfterValidator(_check_hold)
+]
+
+
 def _template(**more: Any) -> dict[str, Any]:
     return {"x-mainspring-widget": "jinja", "x-mainspring-scope": "run", **more}
 
@@ -186,6 +210,15 @@ class Step(_Part):
     """For a step that writes outside: "ask" makes each write a draft, "automatic" sends it at
     once within what was agreed to. Of several capabilities each may have its own. Left out:
     mail to the owner is sent, and execution.write_policy decides about the rest."""
+    on_hold: OnHold | None = None
+    """What the run does while an outside write of this step waits for a person. wait: the run
+    waits without a worker, and the step's output is the result of the write. continue: the run
+    goes on, and the output is the draft. Left out: wait if another step reads the result."""
+    hold_expires_after: HoldTime | None = Field(
+        default=None, json_schema_extra={"examples": ["72h", "90m", "3d"]}
+    )
+    """How long a write of this step waits for a person, from 1m to 30d; default: the
+    workspace's setting, which is 72 hours unless it was changed."""
 
     @property
     def output_name(self) -> str:

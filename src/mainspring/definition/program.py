@@ -20,9 +20,16 @@ from mainspring.contracts.limits import Limits
 from mainspring.contracts.registry import Vocabulary
 from mainspring.definition.approval import StepApproval, approvals_of
 from mainspring.definition.json_schema import Validator, compile_schema
-from mainspring.definition.model import Backoff, Definition, Execution, Step, read_steps
+from mainspring.definition.model import (
+    Backoff,
+    Definition,
+    Execution,
+    Step,
+    hold_seconds,
+    read_steps,
+)
 from mainspring.definition.templates import CompiledConfig, Predicate, compile_config
-from mainspring.definition.validate import condition, template_schema, validate
+from mainspring.definition.validate import Hold, condition, holds_in, template_schema, validate
 
 Queue = Literal["fast", "medium", "long"]
 
@@ -52,6 +59,10 @@ class ProgramStep:
     config_validator: Validator
     # None when the step says nothing about the shape of its output.
     output_validator: Validator | None
+    # What the run does while a write of the step is held for a person.
+    hold: Hold
+    # How long such a write waits; None: as the workspace says.
+    hold_seconds: int | None
 
     @property
     def covers(self) -> tuple[str, ...]:
@@ -100,7 +111,8 @@ def compile_program(definition: Definition, vocabulary: Vocabulary, limits: Limi
     """Compiles a definition; ``Invalid`` with findings if today's vocabulary does not fit it."""
     report = validate(definition.as_dict(), vocabulary, limits)
     definition = report.accepted()
-    maker = _Maker(definition.execution, vocabulary, limits)
+    holds = holds_in(definition.as_dict(), vocabulary, limits)
+    maker = _Maker(definition.execution, vocabulary, limits, holds)
     return Program(
         definition=definition,
         steps=maker.steps(definition.plan),
@@ -117,6 +129,7 @@ class _Maker:
     execution: Execution
     vocabulary: Vocabulary
     limits: Limits
+    holds: Mapping[str, Hold]
 
     def steps(self, steps: Iterable[Step]) -> tuple[ProgramStep, ...]:
         return tuple(self._step(step) for step in steps)
@@ -139,6 +152,10 @@ class _Maker:
             nested=self._nested(action, step.config),
             config_validator=self._config_validator(action, capability),
             output_validator=self._output_validator(action, capability, step.config),
+            hold=self.holds.get(step.step_id, Hold()),
+            hold_seconds=None
+            if step.hold_expires_after is None
+            else hold_seconds(step.hold_expires_after),
         )
 
     def _nested(self, action: Action | None, config: Mapping[str, Any]) -> tuple[ProgramStep, ...]:

@@ -49,6 +49,18 @@ class Agreed:
 
 
 @dataclass(frozen=True, slots=True)
+class HoldTerms:
+    """What a step says about a write of it that is held."""
+
+    # Whether the run waits for the answer.
+    awaited: bool = False
+    # How long the draft waits for a person; None: as the workspace says.
+    seconds: int | None = None
+    # How often a failed send is repeated under one agreement.
+    retries: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Ask:
     """One call as it arrives at the door: from a run, or from a person without one."""
 
@@ -80,6 +92,8 @@ class Ask:
     memory: Memory | None = None
     # How long the client waits for the answer; None: for as long as it takes.
     client_wait: ClientWait | None = None
+    # What its step says about a write that is held.
+    terms: HoldTerms = HoldTerms()
 
     @property
     def drawer(self) -> Drawer:

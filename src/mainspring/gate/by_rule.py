@@ -8,14 +8,14 @@ what may have left is not sent again by itself, however often its step is tried.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID, uuid5
 
 from mainspring.contracts.errors import Problem, Upstream
 from mainspring.gate.ask import Agreed, digest, spelled
 from mainspring.gate.drafting.attachments import set_aside
-from mainspring.gate.drafts import OUTCOME, hold
+from mainspring.gate.drafts import OUTCOME, Lifetimes, hold
 from mainspring.gate.standing.rules import lets_go
 from mainspring.workspace.approval_policy import approval_policy
 
@@ -61,7 +61,8 @@ class Going:
 
 
 async def take_agreed(
-    tx: Transaction, passage: Passage, now: datetime, lifetime: timedelta, *, by_step: bool = False
+    tx: Transaction, passage: Passage, now: datetime, lifetimes: Lifetimes, *,
+    by_step: bool = False,
 ) -> Going | None:
     """The draft that a rule or its step's approval agrees to; None where a person has to."""
     ask, capability, arguments = passage.ask, passage.capability, passage.shown
@@ -86,7 +87,7 @@ async def take_agreed(
     elif (await approval_policy(tx, space)).needs_others:
         # No person alone can agree to a write here, so nobody has.
         return None
-    held = await hold(tx, ask, capability, arguments, now, lifetime, passage.connection)
+    held = await hold(tx, ask, capability, arguments, now, lifetimes, passage.connection)
     await tx.execute(_BEGIN, space, held.draft_id, call_id, rule_id)
     return Going(call_id, Agreed(held.draft_id, passage.hosts, held.hash))
 

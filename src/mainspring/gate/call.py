@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 from uuid import UUID
@@ -28,9 +27,12 @@ from mainspring.contracts.registry import Vocabularies
 from mainspring.contracts.secret import SpeltSecrets
 from mainspring.gate.artifacts.blobs import BlobStore, Nowhere
 from mainspring.gate.ask import Answer, Ask, digest, kept_result, plain, spelled, veiled
+from mainspring.gate.awaited import CameOf, came_of
 from mainspring.gate.budget import ENDLESS, Purse
 from mainspring.gate.connected.lines import Lines
 from mainspring.gate.direct import Visitor
+from mainspring.gate.drafting.waking import withdraw
+from mainspring.gate.drafts import Lifetimes
 from mainspring.gate.egress import Egress
 from mainspring.gate.keeping import Keeping
 from mainspring.gate.known import Known
@@ -46,6 +48,7 @@ from mainspring.gate.run_tokens import RunPass, end_token, made_with_tokens, min
 from mainspring.gate.spelt import marked
 from mainspring.gate.usage_report import Reporter, day_spent, looked_up, report_usage
 from mainspring.store.database import Database
+from mainspring.store.walls import Walled
 from mainspring.workspace.sealing import Drawer
 from mainspring.workspace.vault import Vault
 
@@ -64,7 +67,7 @@ class Gate:
         *,
         mailer: Mailer,
         owner_mail: str | None = None,
-        draft_lifetime: timedelta = timedelta(hours=1),
+        lifetimes: Lifetimes | None = None,
         models: Models | None = None,
         blobs: BlobStore | None = None,
         lines: Lines | None = None,
@@ -80,7 +83,7 @@ class Gate:
         self._visits = Rate(limits.direct_burst, limits.direct_per_second)
         self._pipeline = Pipeline(
             vocabulary, database, egress, vault, clock, limits, mailer, self._keeping,
-            draft_lifetime, models or NoModels(), blobs or Nowhere(), owner_mail,
+            lifetimes or Lifetimes(), models or NoModels(), blobs or Nowhere(), owner_mail,
             lines,
         )  # fmt: skip
 
@@ -260,6 +263,19 @@ class Gate:
     ) -> Sequence[tuple[int, str, Decimal]]:
         """The same for all calls of a try that its step did not make itself."""
         return await made_with_tokens(self._database, workspace_id, run)
+
+    async def came_of(self, workspace_id: UUID, draft_id: UUID) -> CameOf:
+        """What came of a draft that a run waits for."""
+        words = await self._vocabulary.of(workspace_id)
+        inside = Walled(self._database, workspace_id)
+        return await inside.run_retrying(
+            lambda tx: came_of(tx, workspace_id, draft_id, words.capabilities)
+        )
+
+    async def withdraw(self, workspace_id: UUID, run_id: UUID) -> None:
+        """Discards the drafts that a run waited for and that nobody has answered."""
+        inside = Walled(self._database, workspace_id)
+        await inside.run_retrying(lambda tx: withdraw(tx, workspace_id, run_id))
 
     async def aclose(self) -> None:
         """Writes the records that are still to be written."""

@@ -7,7 +7,7 @@ of a line is named, all of it is looked at: what has left, or may have, is not r
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
@@ -16,7 +16,7 @@ from mainspring.contracts.errors import Clash, Denied
 from mainspring.contracts.ids import new_id
 from mainspring.gate.drafting.approving import authors_of, check_words
 from mainspring.gate.drafting.attachments import copy_files
-from mainspring.gate.drafts import OUTCOME, STATUS, no_draft
+from mainspring.gate.drafts import OUTCOME, STATUS, Lifetimes, is_held_by_run, no_draft
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
@@ -42,7 +42,7 @@ _LINE = """
 """
 _HOLD = f"""
     SELECT workspace_id, id, {STATUS} AS stands, {OUTCOME} AS came_to, run_id, actor_id,
-        automation_id, version, revision, answered_by, bound_hash
+        automation_id, version, revision, answered_by, bound_hash, capability
     FROM drafts WHERE workspace_id = $1 AND id = ANY($2) ORDER BY id FOR UPDATE
 """
 _REPEAT = """
@@ -51,7 +51,8 @@ _REPEAT = """
         bound_hash, batch_id, notify, source, action, connection, redraft_of)
     SELECT workspace_id, $3, run_id, step, item, capability, arguments, arguments_hash, preview,
         $4::timestamptz + make_interval(secs => coalesce(
-            (SELECT draft_seconds FROM workspaces WHERE workspace_id = $1), $5::float8)),
+            (SELECT CASE WHEN $6 THEN held_seconds ELSE draft_seconds END
+             FROM workspaces WHERE workspace_id = $1), $5::float8)),
         actor_kind, actor_id, secrets, automation_id, version, bound_hash, batch_id, notify,
         source, action, connection, id
     FROM drafts WHERE workspace_id = $1 AND id = $2
@@ -67,7 +68,7 @@ _WORDS = """
 
 
 async def draft_again(
-    tx: Transaction, actor: Actor, draft_id: UUID, now: datetime, lifetime: timedelta
+    tx: Transaction, actor: Actor, draft_id: UUID, now: datetime, lifetimes: Lifetimes
 ) -> tuple[UUID, bool]:
     """The draft that repeats another, and whether it is new; asked twice, it is the same one."""
     space = actor.workspace_id
@@ -81,7 +82,9 @@ async def draft_again(
         _check_over(one)
     await _check_let_go(tx, actor, newest)
     made = new_id()
-    await tx.execute(_REPEAT, space, newest["id"], made, now, lifetime.total_seconds())
+    by_run = is_held_by_run(newest["capability"], newest["run_id"] is not None)
+    lasting = lifetimes.held if by_run else lifetimes.draft
+    await tx.execute(_REPEAT, space, newest["id"], made, now, lasting.total_seconds(), by_run)
     await tx.execute(_WORDS, space, newest["id"], made, newest["revision"])
     await copy_files(tx, space, newest["id"], made)
     return made, True

@@ -7,7 +7,6 @@ only, which is judged where the draft is sent.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
@@ -20,7 +19,7 @@ from mainspring.definition.pointers import under
 from mainspring.gate import draft_schemas as shapes
 from mainspring.gate.context import Confirm, GateContext
 from mainspring.gate.draft_again import draft_again
-from mainspring.gate.drafts import discard, drafts_of, hold_all, one_draft
+from mainspring.gate.drafts import Lifetimes, discard, drafts_of, hold_all, one_draft
 from mainspring.gate.sending import CONFIRM_ACTION, CONFIRM_ACTIONS, EDIT_ACTION
 from mainspring.store.audit import append_audit, entry_by
 from mainspring.workspace.approval_policy import GET_APPROVAL_POLICY, SET_APPROVAL_POLICY
@@ -28,11 +27,11 @@ from mainspring.workspace.inbox_decisions import ACK_INBOX_ACTION
 
 
 def draft_capabilities(
-    known: Mapping[str, Capability], lifetime: timedelta = timedelta(hours=1)
+    known: Mapping[str, Capability], lifetimes: Lifetimes | None = None
 ) -> tuple[Capability, ...]:
     """Everything that answers drafts of these capabilities."""
     return (
-        _confirm(), _confirm_all(), _edit(), _discard(), _discard_all(), _again(known, lifetime),
+        _confirm(), _confirm_all(), _edit(), _discard(), _discard_all(), _again(known, lifetimes),
         _list(known), ACK_INBOX_ACTION, GET_APPROVAL_POLICY, SET_APPROVAL_POLICY,
     )  # fmt: skip
 
@@ -218,10 +217,12 @@ def _deciding(subject: Any = None) -> Annotations:
     )  # fmt: skip
 
 
-def _again(known: Mapping[str, Capability], lifetime: timedelta) -> Capability:
+def _again(known: Mapping[str, Capability], lifetimes: Lifetimes | None) -> Capability:
+    lasting = lifetimes or Lifetimes()
+
     async def repeated(ctx: CallContext, arguments: Mapping[str, Any]) -> Any:
         old = UUID(arguments["draft_id"])
-        made, news = await draft_again(ctx.tx, ctx.actor, old, ctx.clock.now(), lifetime)
+        made, news = await draft_again(ctx.tx, ctx.actor, old, ctx.clock.now(), lasting)
         answer = _entry(await one_draft(ctx.tx, ctx.actor.workspace_id, known, made, ctx.actor))
         return answer if news else Unchanged(answer)
 

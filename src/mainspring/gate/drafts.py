@@ -6,6 +6,7 @@ What waits can be read here, and let go of. Sending it stands in ``sending``.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final, Literal
 from uuid import UUID
@@ -21,19 +22,22 @@ from mainspring.gate.bound import binding, places_of
 from mainspring.gate.drafting.approving import check_discards, reads_all
 from mainspring.gate.drafting.attachments import keep_files, set_aside
 from mainspring.gate.drafting.envelopes import envelope_of
+from mainspring.gate.drafting.waking import LOST_AFTER, lock_runs, wake_run
 from mainspring.gate.standing.rules import unlearn
 
 DraftStatus = Literal["pending", "expired", "sending", "confirmed", "failed", "discarded"]
+ACT_ON_INTEGRATION: Final = "act_on_integration"
 _SOON: Final = 2.0
 
 _INSERT = """
     INSERT INTO drafts (workspace_id, id, run_id, step, item, capability, arguments,
         arguments_hash, preview, expires_at, actor_kind, actor_id, secrets, automation_id, version,
-        bound_hash, batch_id, notify, source, action, connection)
+        bound_hash, batch_id, notify, source, action, connection, awaited, send_retries)
     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9,
-        $10::timestamptz + make_interval(secs => coalesce(
-            (SELECT draft_seconds FROM workspaces WHERE workspace_id = $1), $11::float8)),
-        $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22)
+        $10::timestamptz + make_interval(secs => coalesce($23::float8,
+            (SELECT CASE WHEN $24 THEN held_seconds ELSE draft_seconds END
+             FROM workspaces WHERE workspace_id = $1), $11::float8)),
+        $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $25, $26)
     RETURNING expires_at
 """
 _UNDER = """
@@ -44,7 +48,8 @@ _UNDER = """
     WHERE r.workspace_id = $1 AND r.id = $2
 """
 # Nothing that is under way lasts so long: whoever sent it was lost in between.
-_LOST = "(status = 'sending' AND answered_at <= statement_timestamp() - interval '6 minutes')"
+_LOST = f"""(status = 'sending'
+        AND answered_at <= statement_timestamp() - interval '{LOST_AFTER}')"""
 # Nobody has to come by for a draft to run out, or to be in doubt.
 STATUS = f"""CASE WHEN status = 'pending' AND expires_at <= statement_timestamp() THEN 'expired'
         WHEN {_LOST} THEN 'failed' ELSE status END"""
@@ -85,18 +90,32 @@ _DISCARD = """
 """
 
 
+@dataclass(frozen=True, slots=True)
+class Lifetimes:
+    """How long drafts wait where neither a step nor the workspace says so."""
+
+    draft: timedelta = timedelta(hours=1)
+    # Of a write that a run holds.
+    held: timedelta = timedelta(hours=72)
+
+
+def is_held_by_run(capability: str, has_run: bool) -> bool:
+    """Whether a draft lives as long as the writes of runs do: acting on integrations does not."""
+    return has_run and capability != ACT_ON_INTEGRATION
+
+
 async def hold(
     tx: Transaction,
     ask: Ask,
     capability: Capability,
     arguments: Mapping[str, Any],
     now: datetime,
-    lifetime: timedelta,
+    lifetimes: Lifetimes,
     connection: Mapping[str, Any] | None = None,
 ) -> Held:
     """Keeps the exact arguments and what a person will be shown; nothing leaves.
 
-    It waits as long as its workspace says, or else for the lifetime of drafts here.
+    It waits as long as its step or its workspace says, or else as is usual here.
     """
     if capability.write is None:
         raise Fault(f"{capability.id} has nothing to hold.")
@@ -108,11 +127,14 @@ async def hold(
     pinned = capability.annotations.pin
     bound = binding(capability.id, kept, places, preview, under, pinned, connection)
     draft_id, pin = new_id(), digest(spelled(kept))
+    by_run = is_held_by_run(capability.id, run is not None)
+    lasting = lifetimes.held if by_run else lifetimes.draft
     row = await tx.fetchrow(
         _INSERT, space, draft_id, run and run.id, run and run.step, run.item if run else "",
-        capability.id, kept, pin, preview, now, lifetime.total_seconds(), ask.actor.kind,
+        capability.id, kept, pin, preview, now, lasting.total_seconds(), ask.actor.kind,
         ask.actor.id, places, under and under["automation_id"], under and under["version"], bound,
-        told.batch_id, list(told.notify), told.source, told.action, connection,
+        told.batch_id, list(told.notify), told.source, told.action, connection, ask.terms.seconds,
+        by_run, ask.terms.awaited, ask.terms.retries,
     )  # fmt: skip
     await keep_files(tx, space, draft_id, files)
     payload = ask.known.masked(dict(veiled(kept, capability)))
@@ -164,11 +186,13 @@ async def one_draft(
 
 async def hold_all(tx: Transaction, workspace_id: UUID, draft_ids: Sequence[UUID]) -> None:
     """Holds several drafts at once, in one order, so that nobody waits for another in a circle."""
+    await lock_runs(tx, workspace_id, draft_ids)
     await tx.fetch(_HOLD_ALL, workspace_id, list(draft_ids))
 
 
 async def discard(tx: Transaction, actor: Actor, draft_id: UUID, reason: str | None) -> bool:
     """Somebody does not want it sent; whether this was news."""
+    await lock_runs(tx, actor.workspace_id, [draft_id])
     row = await tx.fetchrow(_HELD, actor.workspace_id, draft_id)
     if row is None:
         raise no_draft()
@@ -178,6 +202,7 @@ async def discard(tx: Transaction, actor: Actor, draft_id: UUID, reason: str | N
     if row["status"] != "pending":
         raise not_waiting(row["status"])
     await tx.execute(_DISCARD, actor.workspace_id, draft_id, actor.kind, actor.id, reason)
+    await wake_run(tx, actor.workspace_id, draft_id)
     await unlearn(tx, row, "rejected")
     return True
 

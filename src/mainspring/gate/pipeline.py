@@ -47,7 +47,7 @@ from mainspring.gate.connected.lines import Lines
 from mainspring.gate.connected.visit import Visit, bound_to
 from mainspring.gate.context import Confirm, GateContext
 from mainspring.gate.drafting.envelopes import route_of
-from mainspring.gate.drafts import hold
+from mainspring.gate.drafts import Lifetimes, hold
 from mainspring.gate.egress import Egress
 from mainspring.gate.fence import hold_run
 from mainspring.gate.keeping import Keeping
@@ -91,7 +91,7 @@ class Pipeline:
     limits: Limits
     mailer: Mailer
     keeping: Keeping
-    draft_lifetime: timedelta
+    lifetimes: Lifetimes
     models: Models
     blobs: BlobStore
     # Where the first person is reached while they have no address of their own.
@@ -270,7 +270,7 @@ class Pipeline:
             await hold_run(tx, ask)
             await hold_pass(tx, ask)
             going = await take_agreed(
-                tx, passage, self.clock.now(), self.draft_lifetime, by_step=agreed
+                tx, passage, self.clock.now(), self.lifetimes, by_step=agreed
             )
         if going is None:
             return None
@@ -513,7 +513,7 @@ class Pipeline:
         if held:
             draft = await hold(
                 tx, passage.ask, passage.capability, passage.shown, self.clock.now(),
-                self.draft_lifetime, passage.connection,
+                self.lifetimes, passage.connection,
             )  # fmt: skip
             value, outcome = passage.noted(draft.as_value()), "held"
         else:

@@ -43,6 +43,7 @@ from mainspring.gate.drafting.approving import (
 )
 from mainspring.gate.drafting.attachments import Files, files_of, put_back
 from mainspring.gate.drafting.envelopes import envelope_of
+from mainspring.gate.drafting.waking import lock_runs, look_again_soon, run_ended, wake_run
 from mainspring.gate.drafting.wording import (
     Wish,
     Wording,
@@ -76,6 +77,9 @@ EDIT_ACTION: Final = "edit_action"
 ANSWERING: Final = frozenset({CONFIRM_ACTION, CONFIRM_ACTIONS, EDIT_ACTION})
 # A handler has bounds of its own; this one is below the time after which a draft is in doubt.
 _SECONDS: Final = 300.0
+# Between two tries at one send, for which a person waits.
+_FIRST_PAUSE: Final = 0.25
+_LONGEST_PAUSE: Final = 5.0
 # Nobody was reached, or a mail server has said that it did not take the mail.
 _REFUSED: Final = frozenset(
     {
@@ -203,7 +207,7 @@ class Sending:
         ends: list[_End] = []
 
         async def work() -> None:
-            ends.append(await self._sent(taken.made, taken.doing, draft_id))
+            ends.append(await self._sent(taken, draft_id))
 
         # Whoever asked may go away meanwhile; what was begun is brought to its end.
         await finished(work())
@@ -224,6 +228,7 @@ class Sending:
     ) -> _Taken | Unchanged | dict[str, Any]:  # fmt: skip
         """The call that is to be made now and by nobody else, or what came of it before."""
         await hold_run(tx, ask)
+        under_way = await lock_runs(tx, ask.actor.workspace_id, [draft_id])
         await tx.execute(_HOLD, ask.actor.workspace_id, draft_id)
         found = await tx.fetchrow(_TAKE, ask.actor.workspace_id, draft_id)
         if found is None:
@@ -237,8 +242,8 @@ class Sending:
             return Unchanged(_told(row, _ended(row)))
         # Who finds it taken by this very call has only lost sight of their own commit.
         ours = row["stands"] == "sending" and row["call_id"] == call_id
-        if row["stands"] != "pending" and not ours:
-            raise not_waiting(row["stands"])
+        if not ours:
+            _check_waits(row, under_way=under_way)
         held = _known(words, row["capability"])
         _check_intact(row, under, held, outside=held.id not in self.vocabulary.capabilities)
         files = await files_of(tx, ask.actor.workspace_id, draft_id)
@@ -264,6 +269,7 @@ class Sending:
         await tx.execute(
             _BEGIN, actor.workspace_id, draft_id, actor.kind, actor.id, call_id, needed
         )
+        await look_again_soon(tx, actor.workspace_id, draft_id)
         return _Taken({**row, "approved_hash": row["bound_hash"]}, made, doing)
 
     async def _edited(
@@ -299,8 +305,22 @@ class Sending:
             late = TimedOut("It took longer than a write may take.", code="draft_late")
             return replace(self.turned_away(made, called, late), begun=True)
 
-    async def _sent(self, made: Ask, called: Capability, draft_id: UUID) -> _End:
+    async def _repeated(self, taken: _Taken) -> Answer:
+        """Performs a call, and again as its step allows, while nothing has left for certain."""
+        made, called = taken.made, taken.doing
         answer = await self._performed(made, called)
+        for attempt in range(taken.row["send_retries"]):
+            pause = _pause_after(answer, attempt)
+            if pause is None or made.agreed is None:
+                break
+            await asyncio.sleep(pause)
+            made = replace(made, agreed=replace(made.agreed, repeated=True))
+            answer = await self._performed(made, called)
+        return answer
+
+    async def _sent(self, taken: _Taken, draft_id: UUID) -> _End:
+        made, called = taken.made, taken.doing
+        answer = await self._repeated(taken)
         end, problem = _end_of(answer, called), answer.error
         again = problem is not None and _waits_on(problem, begun=answer.begun)
         inside = Walled(self.database, made.actor.workspace_id)
@@ -331,6 +351,7 @@ class Sending:
     ) -> None:  # fmt: skip
         """Writes what came of it, with the record of the call; both are there or neither is."""
         place = (made.actor.workspace_id, draft_id, made.id)
+        await lock_runs(tx, made.actor.workspace_id, [draft_id])
         if end is None:
             why = None if answer.error is None else answer.error.as_dict()
             row = await tx.fetchrow(_GIVE_BACK, *place, dumps(why))
@@ -339,6 +360,7 @@ class Sending:
             row = await tx.fetchrow(_END, *place, end.status, end.outcome, result, error)
             if row is not None and end.outcome == "sent" and row["capability"] == called.id:
                 await learn(tx, row, called)
+            await wake_run(tx, made.actor.workspace_id, draft_id)
         if row is None or answer.record is None:
             return
         if made.run is None:
@@ -347,6 +369,14 @@ class Sending:
         else:
             # The run has the record of its call of confirm_action, and the draft tells the rest.
             await append_audit(tx, answer.record.audit)
+
+
+def _check_waits(row: Mapping[str, Any], *, under_way: bool) -> None:
+    """Refuses a draft that was answered before, or whose run waited for it and has ended."""
+    if row["stands"] != "pending":
+        raise not_waiting(row["stands"])
+    if not under_way:
+        raise run_ended()
 
 
 def _known(words: Vocabulary, name: str) -> Capability:
@@ -467,6 +497,15 @@ def _waits_on(problem: Problem, *, begun: bool) -> bool:
         # Its connection is not let in: once somebody has connected it again, it can leave.
         return True
     return not begun and (isinstance(problem, Exhausted) or problem.retryable)
+
+
+def _pause_after(answer: Answer, attempt: int) -> float | None:
+    """Seconds until a failed send is repeated; None where it is not."""
+    problem = answer.error
+    if problem is None or not problem.retryable or (answer.begun and _in_doubt(problem)):
+        return None
+    pause = max(_FIRST_PAUSE * 2**attempt, problem.retry_after or 0.0)
+    return pause if pause <= _LONGEST_PAUSE else None
 
 
 def _end_of(answer: Answer, called: Capability) -> _End:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from mainspring.contracts.errors import Clash, Missing
+from mainspring.gate.drafting.waking import withdraw
 from mainspring.runs.events import run_event
 from mainspring.runs.lanes import Lane, lock_lanes, occupied, release_lanes
 from mainspring.runs.rows import FINAL, End
@@ -65,6 +66,7 @@ class Control:
                 await tx.execute(_CANCEL_SOON, workspace_id, run_id)
                 return "cancelling"
             await tx.execute(_CANCEL_NOW, workspace_id, run_id)
+            await withdraw(tx, workspace_id, run_id, "The run was cancelled.")
             end = End("cancelled", "cancelled", "failed")
             event = run_event(
                 workspace_id, run_id, row["automation_id"], row["name"], end, row["mode"]

@@ -14,6 +14,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any, Literal, NoReturn
+from uuid import UUID
 
 from mainspring.contracts.context import Actor, RunRef
 from mainspring.contracts.errors import Exhausted, Problem, TimedOut, from_dict
@@ -21,12 +22,14 @@ from mainspring.contracts.outcome import Wait
 from mainspring.contracts.whereabouts import STEP
 from mainspring.definition.program import ProgramStep
 from mainspring.definition.templates import RunFailure, Scope, build_run_context
+from mainspring.gate.awaited import CameOf, is_draft
 from mainspring.gate.budget import Purse, StepBound
 from mainspring.gate.known import Known
 from mainspring.gate.memory import Memory, StepThen, within_day
 from mainspring.gate.policy import Posture
 from mainspring.runs.admission import Allowance
 from mainspring.runs.engine import Engine, LoadedVersion
+from mainspring.runs.interruptions import DraftWait, HandBack, Held, Overrun, Sleep, StepFailed
 from mainspring.runs.journal import RecordedStep, RunJournal
 from mainspring.runs.outcome import ITEMS_FAILED, Tally, broke_off, reached_end
 from mainspring.runs.retry import may_retry, pause_before
@@ -41,35 +44,6 @@ Interrupt = Literal["cancel", "hand_back", "lost"]
 LONGEST_NAP = 5.0
 # What on_failure gets when the plan has used up the run's time.
 _LAST_WORDS = 60.0
-
-
-class Sleep(BaseException):
-    """The run has nothing to do until a moment."""
-
-    def __init__(self, until: datetime) -> None:
-        super().__init__(until)
-        self.until = until
-
-
-class HandBack(BaseException):
-    """The worker is stopping: the run goes back to the queue between two steps."""
-
-
-class Overrun(BaseException):
-    """The run has grown beyond what may be kept; no step can catch this."""
-
-    def __init__(self, problem: Problem) -> None:
-        super().__init__(problem.detail)
-        self.problem = problem
-
-
-class StepFailed(Exception):
-    """A step has failed for good."""
-
-    def __init__(self, step: str, problem: Problem) -> None:
-        super().__init__(step)
-        self.step = step
-        self.problem = problem
 
 
 class Execution:
@@ -134,7 +108,7 @@ class Execution:
         self._tell("run_resumed" if self.run.resumed else "run_started", detail=self)
         try:
             await self._end(await self._walked())
-        except Sleep as sleep:
+        except (Sleep, DraftWait) as sleep:
             await self._leave("waiting", due_at=sleep.until)
         except HandBack:
             await self._leave("pending", due_at=self.engine.clock.now())
@@ -243,7 +217,7 @@ class Execution:
         if self._after and before is not None and before.run_attempt != self.run.attempt:
             before = RecordedStep("failed", before.attempt, before.run_attempt)
         if before is not None:
-            settled = await self._settled(step, item, before)
+            settled = await self._settled(step, scope, item, before)
             if settled is not None:
                 return settled
         try:
@@ -277,19 +251,23 @@ class Execution:
             self.purse.bounds[:] = known.bounds
 
     async def _settled(
-        self, step: ProgramStep, item: str, before: RecordedStep
+        self, step: ProgramStep, scope: Scope, item: str, before: RecordedStep
     ) -> tuple[bool, Any] | None:
         """What the record already says about a step; None when it has to be tried."""
         if before.status == "succeeded":
             self.tally.answers += _answers(step, before.output)
             self.tally.failed_items += _failed_items(step, before.output)
+            self._count_answered(step, item, before.attempt, "confirmed")
             return True, before.output
         if before.status == "skipped":
             return False, None
         if before.status == "failed" and before.run_attempt == self.run.attempt:
+            self._count_answered(step, item, before.attempt, "discarded")
             raise StepFailed(step.step_id, from_dict(before.error or {}))
         if before.status == "waiting":
             assert before.until is not None
+            if is_draft(before.output):
+                return await self._approved(step, scope, item, before)
             if step.action is not None and step.action.asks:
                 return True, await self._answered(step, item, before)
             if before.until > self.engine.clock.now():
@@ -311,6 +289,35 @@ class Execution:
             raise Sleep(came.until)
         self._succeed(step, item, before.attempt, 0, came.value)
         return came.value
+
+    async def _approved(
+        self, step: ProgramStep, scope: Scope, item: str, before: RecordedStep
+    ) -> tuple[bool, Any] | None:
+        """What came of a held write; the run waits on while nobody has answered in time."""
+        draft_id = UUID(before.output["draft_id"])
+        came = await self.engine.gate.came_of(self.run.workspace_id, draft_id)
+        if came.until is not None:
+            raise DraftWait(came.until)
+        if came.problem is not None:
+            if before.run_attempt != self.run.attempt:
+                # A person retried the run: the write is held once more.
+                return None
+            self._count_answered(step, item, before.attempt, "discarded")
+            self._fail(step, item, before.attempt, 0, came.problem)
+        began = self.engine.clock.monotonic()
+        try:
+            value = await self._try(step, scope, item, before.attempt, began, came)
+        except Exception as error:
+            problem = self.known.hide_in(logged_problem(error))
+            self._fail(step, item, before.attempt, self._since(began), problem)
+        self._count_answered(step, item, before.attempt, "confirmed")
+        return True, value
+
+    def _count_answered(self, step: ProgramStep, item: str, attempt: int, came_to: str) -> None:
+        """A held write that was answered is no draft any more, whatever its call says."""
+        call = self.journal.calls.get((step.step_id, item, attempt, 1))
+        if step.hold.waits and call is not None and call.outcome == "held":
+            self.tally.count(came_to)
 
     async def _attempts(
         self, step: ProgramStep, scope: Scope, item: str, before: RecordedStep | None
@@ -342,22 +349,29 @@ class Execution:
             raise gone
 
     async def _try(
-        self, step: ProgramStep, scope: Scope, item: str, number: int, began: float
-    ) -> Any:
+        self, step: ProgramStep, scope: Scope, item: str, number: int, began: float,
+        came: CameOf | None = None,
+    ) -> Any:  # fmt: skip
         ref = RunRef(self.run.id, self.run.automation_id, step.step_id, item, number)
-        attempt = Attempt(self, step, scope, self._actor, ref)
+        attempt = Attempt(self, step, scope, self._actor, ref, came_of=came)
         config = rendered(step, scope.names)
         try:
             returned = await performed(attempt, config, self._seconds(step))
+        except Held as held:
+            until = datetime.fromisoformat(held.draft["expires_at"])
+            self._record(step, item, number, "waiting", output=held.draft, until=until)
+            raise DraftWait(until) from None
         finally:
             await attempt.over()
+        if attempt.look_again is not None:
+            raise DraftWait(attempt.look_again)
         if attempt.begun is not None:
             await self._look_at_bounds(step, item)
         over = self.purse.step_crossed()
         if over is not None:
             raise over
         value, text = checked(attempt, returned)
-        then = self._answered_then(step, item)
+        then = self._answered_then(step, item, value)
         if then is not None:
             value, text = then.output, None
         if isinstance(value, Wait):
@@ -365,9 +379,10 @@ class Execution:
         self._succeed(step, item, number, self._since(began), value, text)
         return value
 
-    def _answered_then(self, step: ProgramStep, item: str) -> StepThen | None:
+    def _answered_then(self, step: ProgramStep, item: str, value: Any) -> StepThen | None:
         """What a person answered in the run that is rehearsed; nobody is asked again."""
-        if self.memory is None or step.action is None or not step.action.asks:
+        asks = step.action is not None and step.action.asks
+        if self.memory is None or not (asks or (step.hold.waits and is_draft(value))):
             return None
         then = self.memory.steps.get((step.step_id, item))
         if then is not None and then.error is not None:
@@ -504,6 +519,8 @@ class Execution:
             self.unit = Unit(self.run, end=end, automation=self.version.name)
             await self._commit()
         self._tell("run_ended", status=end.status, detail=end)
+        if end.final and self.journal.awaits_draft:
+            await self.engine.gate.withdraw(self.run.workspace_id, self.run.id)
 
     async def _leave(self, status: RunStatus, *, due_at: datetime) -> None:
         self.asleep = status == "waiting"

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from mainspring.gate.awaited import is_draft
 from mainspring.gate.record import Journal as Calls
 from mainspring.gate.record import read_calls
 from mainspring.gate.usage import Used, used_so_far
@@ -40,6 +41,12 @@ class RunJournal:
     steps: dict[tuple[str, str], RecordedStep] = field(default_factory=dict)
     calls: Calls = field(default_factory=dict)
     used: Used = field(default_factory=Used)
+
+    @property
+    def awaits_draft(self) -> bool:
+        """Whether a step waits for the answer to a held write."""
+        steps = self.steps.values()
+        return any(one.status == "waiting" and is_draft(one.output) for one in steps)
 
 
 async def read_journal(tx: Transaction, run: ClaimedRun) -> RunJournal:

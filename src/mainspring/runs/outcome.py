@@ -57,6 +57,8 @@ class Tally:
             # A draft of the run itself: it waits no longer.
             self.effects += 1
             self.drafts -= 1
+        elif call_outcome == "discarded":
+            self.drafts -= 1
 
 
 def reached_end(tally: Tally) -> OutcomeWord:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from decimal import Decimal
 from typing import Any, Final, Protocol
 
@@ -33,7 +34,9 @@ from mainspring.contracts.secret import SpeltSecrets
 from mainspring.definition.json_text import check_value
 from mainspring.definition.program import ProgramStep
 from mainspring.definition.templates import Scope
-from mainspring.gate.ask import Answer, Ask, plain
+from mainspring.definition.validate.holding import SENT
+from mainspring.gate.ask import Answer, Ask, HoldTerms, plain
+from mainspring.gate.awaited import CameOf
 from mainspring.gate.budget import Purse
 from mainspring.gate.fence import LEASE_LOST
 from mainspring.gate.known import Known
@@ -44,6 +47,7 @@ from mainspring.gate.run_tokens import FIRST_NUMBER
 from mainspring.gate.usage_report import Reporter
 from mainspring.runs.engine import Engine
 from mainspring.runs.in_time import in_time
+from mainspring.runs.interruptions import DraftWait, Held
 from mainspring.runs.journal import RunJournal
 from mainspring.runs.outcome import Tally
 from mainspring.runs.output import Piece
@@ -54,6 +58,8 @@ from mainspring.store.outage import logged_problem
 # Calls with the run's token are numbered from there on.
 MOST_CALLS: Final = FIRST_NUMBER - 1
 _NO_SECRETS: Final = SpeltSecrets()
+# The outcomes of a write that did leave, or was pretended to.
+_LEFT: Final = frozenset({"sent", "kept", "pretended", "recorded"})
 
 
 class LostRun(BaseException):
@@ -97,6 +103,10 @@ class Attempt:
     begun: Start | None = None
     # Whether it has let an agent work, whose calls are on record beside its own.
     agents: bool = False
+    # What came of its held write, for a step that goes on after an approval.
+    came_of: CameOf | None = None
+    # When to look again at the first of the drafts that items of it wait for.
+    look_again: datetime | None = None
     # What earlier tries have on record; looked up when the first call is made.
     recalled: asyncio.Future[Recall] | None = None
 
@@ -120,17 +130,29 @@ class Attempt:
     async def call(self, capability: str, arguments: Mapping[str, Any]) -> Any:
         """Through the gate; the record of the call is committed with the step."""
         self.calls += 1
-        execution = self.execution
+        execution, hold = self.execution, self.step.hold
+        if self.came_of is not None and self.calls == 1:
+            return with_sent(self.came_of.result, self.came_of.sent)
         place = (self.run.step, self.run.item, self.run.attempt, self.calls)
         ask = Ask(
             capability, arguments, self.actor, self.run, self.calls, execution.posture,
             execution.purse, execution.run.fence, execution.journal.calls.get(place),
-            known=execution.known, say=self._tell, memory=execution.memory,
+            known=execution.known, say=self._tell, memory=execution.memory, terms=self._terms(),
         )  # fmt: skip
         answer = await self._asked(ask)
         if answer.error is not None:
             raise answer.error
-        return answer.value
+        if answer.outcome == "held" and hold.waits:
+            raise Held(answer.value)
+        sent = hold.reads_sent and answer.outcome in _LEFT
+        return with_sent(answer.value, plain(arguments)) if sent else answer.value
+
+    def _terms(self) -> HoldTerms:
+        """What the step says about a write of it that is held."""
+        step = self.step
+        if not step.hold.waits:
+            return HoldTerms(seconds=step.hold_seconds)
+        return HoldTerms(True, step.hold_seconds, step.max_retries)
 
     async def called(
         self,
@@ -278,9 +300,20 @@ class Attempt:
         path = f"{self.run.item}.{item}" if self.run.item else str(item)
         try:
             return await self.execution.walk_item(self.step.nested, self.scope.push(names), path)
+        except DraftWait as wait:
+            # The next items are drafted meanwhile, so that a person sees all of them at once.
+            self.look_again = min(self.look_again or wait.until, wait.until)
+            return {}
         except Problem as problem:
             problem.retryable = False
             raise
+
+
+def with_sent(value: Any, sent: Mapping[str, Any] | None) -> Any:
+    """The result of a write together with its arguments as they left."""
+    if not isinstance(value, Mapping) or SENT in value or sent is None:
+        return value
+    return {**value, SENT: dict(sent)}
 
 
 def wanted(step: ProgramStep, context: Mapping[str, Any]) -> bool:

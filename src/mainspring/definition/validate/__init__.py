@@ -8,6 +8,7 @@ passes over a tolerant outline of the document, so that one mistake hides no oth
 - ``names``: step ids, outputs, trigger ids;
 - ``inputs``, ``triggers``: schemas, defaults, schedules, mappings, filters, loops;
 - ``steps``: actions, configs, conditions and templates, in the order they run;
+- ``holding``: which steps wait while a write of theirs is held for a person;
 - ``permissions``: grants cover what the plan will call;
 - ``approval``: approval modes stand at steps that write outside, and automatic ones are bounded;
 - ``placeholders``: secrets stand only where they are put in;
@@ -33,6 +34,7 @@ from mainspring.definition.traits import traits_of
 from mainspring.definition.upgrade import Note, upgrade
 from mainspring.definition.validate.approval import check_approval
 from mainspring.definition.validate.bounds import check_bounds, check_execution
+from mainspring.definition.validate.holding import Hold, check_holding, holds_of
 from mainspring.definition.validate.inputs import check_inputs
 from mainspring.definition.validate.loops import Own
 from mainspring.definition.validate.names import check_names
@@ -44,7 +46,9 @@ from mainspring.definition.validate.shape import check_shape, shape_findings
 from mainspring.definition.validate.steps import check_steps, condition, template_schema
 from mainspring.definition.validate.triggers import Place, check_triggers
 
-__all__ = ["Report", "condition", "read_definition", "template_schema", "validate"]
+__all__ = [
+    "Hold", "Report", "condition", "holds_in", "read_definition", "template_schema", "validate",
+]  # fmt: skip
 
 
 def validate(
@@ -96,6 +100,13 @@ def read_definition(document: Any) -> Definition:
         ) from None
 
 
+def holds_in(
+    document: Mapping[str, Any], vocabulary: Vocabulary, limits: Limits
+) -> dict[str, Hold]:
+    """What each step of a document does while a write of it is held, by the step's id."""
+    return holds_of(read_outline(document, vocabulary), limits)
+
+
 def _judge(
     document: Mapping[str, Any],
     vocabulary: Vocabulary,
@@ -114,6 +125,7 @@ def _judge(
     schema = check_inputs(outline, limits, sheet)
     check_triggers(outline, Place(vocabulary, limits, own, schema), sheet)
     check_steps(outline, schema, vocabulary, limits, sheet)
+    check_holding(outline, limits, sheet)
     check_grants(outline, vocabulary, sheet)
     check_approval(outline, vocabulary, sheet)
     check_placeholders(document, sheet)

@@ -36,6 +36,9 @@ class StepOutline:
     nested: tuple[StepOutline, ...] = ()
     # As it is written, of whatever shape.
     approval: Any = None
+    # What the run does while a write of the step waits for a person, and for how long it waits.
+    on_hold: str | None = None
+    hold_expires_after: str | None = None
 
     @property
     def output_name(self) -> str | None:
@@ -191,6 +194,8 @@ def _step(
         capability=capability,
         nested=nested,
         approval=entry.get("approval"),
+        on_hold=_text(entry.get("on_hold")),
+        hold_expires_after=_text(entry.get("hold_expires_after")),
     )
 
 

@@ -24,7 +24,7 @@ RUN_FIELDS: Final = frozenset(
 FAILURE_FIELDS: Final = frozenset({"failed_step_id", "error"})
 # What stands in place of a step's own answer when it was held, asked back or had nothing to do.
 OUTCOME_KEYS: Final = frozenset(
-    {"kind", "draft_id", "preview", "payload", "expires_at", "question", "reason"}
+    {"kind", "draft_id", "preview", "payload", "expires_at", "question", "reason", "sent"}
 )
 _SECRET_NAME: Final = re.compile(r"[a-z0-9_]{1,64}")
 _OPEN_KEYWORDS: Final = frozenset({"$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "if"})

@@ -1,0 +1,180 @@
+"""Which steps wait while an outside write of theirs is held for a person.
+
+A step says so with ``on_hold``. Where it says nothing, it waits if another step reads the result
+of the write: a draft has no message id. A step whose draft is read, such as its ``draft_id``,
+goes on, because the plan itself handles the draft.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from mainspring.contracts.agency import AGENT_RUN, AGENT_TASK
+from mainspring.contracts.errors import Problem
+from mainspring.contracts.limits import Limits
+from mainspring.definition.pointers import under
+from mainspring.definition.templates import Reference, compile_config
+from mainspring.definition.validate.outline import Outline, StepOutline, walk
+from mainspring.definition.validate.report import Sheet
+from mainspring.definition.validate.steps import condition, template_schema
+
+# The arguments of the write as they left, edits included; part of the output of such a step.
+SENT: Final = "sent"
+# The fields of a draft, which is the output of a step that does not wait.
+_DRAFT: Final = frozenset(
+    {"kind", "draft_id", "action", "preview", "payload", "expires_at", "hash", "account"}
+)
+_PROGRAMS: Final = frozenset({AGENT_RUN, AGENT_TASK, "script"})
+
+
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """What a run does with a step whose write is held."""
+
+    waits: bool = False
+    # Whether a template reads the arguments as they left.
+    reads_sent: bool = False
+
+
+@dataclass(slots=True)
+class _Use:
+    """What other steps read of one step."""
+
+    result: bool = False
+    draft: bool = False
+    sent: bool = False
+
+
+def can_hold(step: StepOutline) -> bool:
+    """Whether a call of this step itself may be held for a person."""
+    if step.known is not None:
+        return step.known.holds
+    found = step.capability
+    return found is not None and (found.write is not None or found.annotations.reach is not None)
+
+
+def holds_of(outline: Outline, limits: Limits) -> dict[str, Hold]:
+    """What each step that may hold a write does then, by the id of the step."""
+    uses = _uses(outline, limits)
+    found = {}
+    for step in outline.steps():
+        if step.step_id is None or not can_hold(step):
+            continue
+        use = uses[step.step_id]
+        waits = use.result and not use.draft
+        if step.on_hold in ("wait", "continue"):
+            waits = step.on_hold == "wait"
+        found[step.step_id] = Hold(waits, use.sent)
+    return found
+
+
+def check_holding(outline: Outline, limits: Limits, sheet: Sheet) -> None:
+    """The options of held writes stand where a write can be held, and fit what is read."""
+    uses: Mapping[str, _Use] | None = None
+    for step in outline.steps():
+        given = [
+            name
+            for name, value in (
+                ("on_hold", step.on_hold), ("hold_expires_after", step.hold_expires_after)
+            )
+            if value is not None
+        ]  # fmt: skip
+        if not given or (step.known is None and step.capability is None):
+            continue
+        if not can_hold(step):
+            for name in given:
+                sheet.wrong(under(step.pointer, name), *_nothing_held(step, name))
+        elif step.step_id is not None and step.on_hold is not None:
+            uses = _uses(outline, limits) if uses is None else uses
+            _check_use(step, uses[step.step_id], sheet)
+
+
+def _nothing_held(step: StepOutline, name: str) -> tuple[str, str, str]:
+    why = "This step makes no outside write, so nothing of it can be held."
+    if step.action in _PROGRAMS:
+        why = (
+            "A held call of an agent or a script answers at once that it is held, so the run "
+            f"cannot wait for it: {name} does not apply here."
+        )
+    elif step.nested:
+        why = f"Set {name} on the steps inside the loop that write outside."
+    return why, "not_held", f"Remove {name}."
+
+
+def _check_use(step: StepOutline, use: _Use, sheet: Sheet) -> None:
+    at = under(step.pointer, "on_hold")
+    if step.on_hold == "continue" and use.result:
+        sheet.doubtful(
+            at,
+            f"Another step reads the result of {step.step_id!r}, and with on_hold: continue that "
+            "result is only the draft.",
+            "held_result",
+            "Write on_hold: wait, or read what a draft has, such as draft_id.",
+        )
+    if step.on_hold == "wait" and use.draft:
+        sheet.doubtful(
+            at,
+            f"Another step reads the draft of {step.step_id!r}, and with on_hold: wait the output "
+            "is the result of the write instead.",
+            "held_result",
+            "Write on_hold: continue, or read what the write answers.",
+        )
+
+
+def _uses(outline: Outline, limits: Limits) -> dict[str, _Use]:
+    """What is read of each step, anywhere in the definition."""
+    named = [step for step in outline.steps() if step.step_id is not None]
+    uses = {step.step_id: _Use() for step in named if step.step_id is not None}
+    references = [one for step in outline.steps() for one in _references(step, limits)]
+    for step in named:
+        assert step.step_id is not None
+        for field in _fields(step, references):
+            _count(uses[step.step_id], step, field)
+    for loop in named:
+        # What a loop answers contains the results of the steps inside it.
+        if loop.nested and any(field != "count" for field in _fields(loop, references)):
+            for inner in walk(loop.nested):
+                if inner.step_id is not None:
+                    uses[inner.step_id].result = True
+    return uses
+
+
+def _references(step: StepOutline, limits: Limits) -> Iterator[Reference]:
+    """What the condition and the config of a step read; what cannot be read is judged elsewhere."""
+    if step.when:
+        with contextlib.suppress(Problem):
+            yield from condition(step.when, limits).references
+    if step.config is not None:
+        schema = template_schema(step.known, step.capability)
+        for _, template in compile_config(step.config, schema, limits).templates:
+            yield from template.references
+
+
+def _fields(step: StepOutline, references: Iterable[Reference]) -> Iterator[str | None]:
+    """The fields of a step's output that are read; None stands for all of them."""
+    for reference in references:
+        path = reference.path
+        if path[0] == "steps":
+            if len(path) == 1:
+                yield None
+            elif path[1] in (step.output_name, step.step_id):
+                yield path[2] if len(path) > 2 else None
+        elif path[0] == step.output_name:
+            yield path[1] if len(path) > 1 else None
+
+
+def _count(use: _Use, step: StepOutline, field: str | None) -> None:
+    if field in _DRAFT and _is_of_draft(step, str(field)):
+        use.draft = True
+        return
+    use.result = True
+    use.sent = use.sent or field == SENT
+
+
+def _is_of_draft(step: StepOutline, field: str) -> bool:
+    """Whether a field is the draft's and not one that the write itself answers with."""
+    known = (step.output_schema or {}).get("properties", {})
+    return field not in known or "draft_id" in known

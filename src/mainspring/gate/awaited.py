@@ -1,0 +1,88 @@
+"""What came of a draft that a run waits for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID
+
+from mainspring.contracts.capability import Capability
+from mainspring.contracts.errors import Denied, Expired, Missing, Problem, Upstream, from_dict
+from mainspring.gate.ask import veiled
+from mainspring.gate.by_rule import LOOK_THERE
+from mainspring.gate.drafting.waking import LOST_AFTER
+from mainspring.gate.drafts import OUTCOME, STATUS
+
+if TYPE_CHECKING:
+    from mainspring.contracts.context import Transaction
+
+DECLINED: Final = "declined"
+EXPIRED: Final = "expired"
+
+# Whoever answers at this moment is waited for: an answer in time is never overlooked.
+_READ = f"""
+    SELECT {STATUS} AS status, {OUTCOME} AS outcome, capability, arguments, result, error, reason,
+        preview, answered_kind,
+        CASE WHEN status = 'sending' THEN answered_at + interval '{LOST_AFTER} 1 second'
+            ELSE expires_at END AS until
+    FROM drafts WHERE workspace_id = $1 AND id = $2 FOR SHARE
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class CameOf:
+    """The end of a draft: a result, a problem, or the moment to look again."""
+
+    # When to look again; None: the draft has been answered or its time is over.
+    until: datetime | None = None
+    problem: Problem | None = None
+    result: Any = None
+    # The arguments as they left, edits included; a secret stands in them by its name.
+    sent: Mapping[str, Any] | None = None
+
+
+def is_draft(value: Any) -> bool:
+    """Whether the output of a step is the draft of a held write."""
+    return isinstance(value, Mapping) and value.get("kind") == "draft" and "draft_id" in value
+
+
+async def came_of(
+    tx: Transaction, workspace_id: UUID, draft_id: UUID, known: Mapping[str, Capability]
+) -> CameOf:
+    """What came of a draft."""
+    row = await tx.fetchrow(_READ, workspace_id, draft_id)
+    if row is None:
+        return CameOf(
+            problem=Missing("The draft that this step waited for is gone.", code="no_draft")
+        )
+    if row["status"] in ("pending", "sending"):
+        return CameOf(until=row["until"])
+    if row["status"] != "confirmed":
+        return CameOf(problem=_problem(row))
+    held = known.get(row["capability"])
+    sent = row["arguments"] if held is None else veiled(row["arguments"], held)
+    return CameOf(result=row["result"], sent=dict(sent))
+
+
+def _problem(row: Mapping[str, Any]) -> Problem:
+    if row["status"] == "discarded":
+        why = f" {row['reason']}" if row["reason"] else ""
+        return Denied(f"A person declined this write: {row['preview']}{why}"[:1_000], code=DECLINED)
+    if row["status"] == "expired":
+        return Expired(
+            f"Nobody approved this write in time: {row['preview']}"[:1_000],
+            code=EXPIRED,
+            suggestion="Run it again, or give it more time with hold_expires_after.",
+        )
+    if row["error"] is None:
+        return Upstream(
+            "The process that sent this was lost, so nobody knows whether it has left.",
+            code="send_in_doubt",
+            suggestion=LOOK_THERE,
+            retryable=False,
+        )
+    problem = from_dict(row["error"])
+    problem.retryable = False
+    return problem
