@@ -37,6 +37,7 @@ from mainspring.gate.prompting.telling import Chats, Telling
 from mainspring.gate.providers.desk import ProviderModels
 from mainspring.gate.providers.embedder import OpenAIEmbedder
 from mainspring.gate.providers.from_settings import take_in
+from mainspring.gate.reminders import Reminders
 from mainspring.gate.telemetry import TelemetryLine, check_telemetry
 from mainspring.runs.control import Control
 from mainspring.runs.dispatch import Dispatcher
@@ -335,6 +336,7 @@ async def keep_watch_over(house: House, stop: asyncio.Event) -> None:
         "alerts": alerts.run,
         "tools": Harvester(database, house.outside, house.clock, limits).run,
         "order": Housekeeper(database, house.blobs, house.clock, limits).run,
+        "reminders": Reminders(database).run,
     }
     if house.lines is not None:
         chats = Chats(house.lines, house.clock)

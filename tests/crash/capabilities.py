@@ -10,7 +10,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from mainspring.contracts.capability import Annotations, Capability, CapabilityHandler, Effect
+from mainspring.contracts.capability import (
+    Annotations,
+    Capability,
+    CapabilityHandler,
+    Effect,
+    Write,
+)
 from mainspring.contracts.context import CallContext
 from mainspring.contracts.errors import Invalid
 from tests.crash.ledger import Ledger
@@ -43,6 +49,7 @@ class Stunts:
             _capability("crash.freeze", self.freeze, effect=Effect.KEEP, transactional=True),
             _capability("crash.hang", self.hang, effect=Effect.SEND),
             _capability("crash.stumble", self.stumble),
+            _held("ledger.post", self.post),
         )
 
     async def apply(self, ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -51,6 +58,12 @@ class Stunts:
         await asyncio.sleep(random.uniform(self.least_ms, self.most_ms) / 1000)
         self.ledger.note(ctx.key, "end")
         return {"applied": True, **arguments}
+
+    async def post(self, ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """A message that leaves once a person has agreed to it."""
+        self.ledger.note(ctx.key, "begin")
+        self.ledger.note(ctx.key, "end")
+        return {"ts": "1503435956.000001", "said": arguments["text"]}
 
     async def keep(self, ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """A write to our own tables, which has to happen exactly once."""
@@ -89,6 +102,12 @@ class Stunts:
         if random.random() * 100 < arguments["percent"]:
             raise Invalid("This time it does not work.", code="stumbled")
         return {}
+
+
+def _held(name: str, handler: CapabilityHandler) -> Capability:
+    write = Write(preview=lambda given: f"Post: {given['text']}", editable=("text",))
+    hints = Annotations(effect=Effect.SEND, seconds=0.01)
+    return Capability(name, name, ANYTHING, ANYTHING, handler, write, hints)
 
 
 async def _count(ctx: CallContext) -> None:

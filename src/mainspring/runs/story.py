@@ -5,10 +5,11 @@ Every surface tells the same story, because they all ask here.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from mainspring.contracts.agency import AGENT_RUN
+from mainspring.gate.awaited import is_draft
 from mainspring.runs.outcome import ITEMS_FAILED, sentence
 from mainspring.runs.rows import FINAL
 
@@ -57,7 +58,30 @@ def tell(run: Mapping[str, Any]) -> dict[str, Any]:
     step = broken_step(run)
     if step is not None:
         story["step"] = step
+    waits = waits_for(run)
+    if waits:
+        story["waits_for"] = waits
     return story
+
+
+def waits_for(run: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The drafts and questions that a run waits for, each with the page where it is answered."""
+    if run["status"] in FINAL:
+        return []
+    latest = {(row["step"], row["item"]): row for row in run.get("steps", ())}
+    found = []
+    for row in latest.values():
+        output = row["output"] if isinstance(row["output"], Mapping) else {}
+        at = {"step": row["step"], "item": row["item"], "until": row["until"]}
+        if row["status"] != "waiting":
+            continue
+        if is_draft(output):
+            seen = {"text": output.get("preview", ""), "page": f"/inbox?draft={output['draft_id']}"}
+            found.append({"kind": "draft", "id": output["draft_id"], **seen, **at})
+        elif "approval_id" in output:
+            seen = {"text": "", "page": f"/inbox?item={output['approval_id']}"}
+            found.append({"kind": "approval", "id": output["approval_id"], **seen, **at})
+    return found
 
 
 def trial_sentence(run: Mapping[str, Any]) -> str | None:
@@ -99,6 +123,8 @@ def _headline(run: Mapping[str, Any]) -> str:
     if run.get("halted") is not None and run["status"] not in FINAL:
         return "It is held, and goes on when the halt is released."
     title = _TITLES[run["status"]]
+    if run["status"] == "waiting":
+        title = _waiting_title(waits_for(run))
     # A run behind another one of its automation is not due before that is over.
     if run["status"] == "pending" and run.get("due_at", run) is None:
         title = "It waits until an earlier run of this automation is over"
@@ -106,6 +132,16 @@ def _headline(run: Mapping[str, Any]) -> str:
         title = f"{title}, but {_failed_items(run)} failed"
     came_to = sentence(run["outcome"], run.get("output"))
     return f"{title}. {came_to}" if run["status"] == "succeeded" and came_to else f"{title}."
+
+
+def _waiting_title(waits: Sequence[Mapping[str, Any]]) -> str:
+    drafts = sum(one["kind"] == "draft" for one in waits)
+    if not waits:
+        return _TITLES["waiting"]
+    if not drafts:
+        return "It waits for a person to answer a question"
+    writes = "a write" if drafts == 1 else f"{drafts} writes"
+    return f"It waits for a person to approve {writes}"
 
 
 def _failed_items(run: Mapping[str, Any]) -> str:

@@ -23,12 +23,16 @@ if TYPE_CHECKING:
 
 MOST_APPROVERS: Final = 5
 SHORTEST, LONGEST = 60, 2_592_000
+_TIMES: Final = ("draft_seconds", "held_seconds")
 DECIDERS: Final = tuple(role for role in Role if role.may(Permission.DECIDE))
 
-_READ = "SELECT approval_policy, draft_seconds FROM workspaces WHERE workspace_id = $1"
+_READ = """
+    SELECT approval_policy, draft_seconds, held_seconds FROM workspaces WHERE workspace_id = $1
+"""
 _HOLD = f"{_READ} FOR UPDATE"
 _WRITE = """
-    UPDATE workspaces SET approval_policy = $2, draft_seconds = $3 WHERE workspace_id = $1
+    UPDATE workspaces SET approval_policy = $2, draft_seconds = $3, held_seconds = $4
+    WHERE workspace_id = $1
 """
 _PEOPLE = """
     SELECT m.role FROM members m JOIN users u ON u.id = m.user_id
@@ -116,17 +120,18 @@ async def _set(ctx: CallContext, arguments: Mapping[str, Any]) -> Any:
             findings=[Finding("/approvers", reason, "policy_locks_out")],
             suggestion="Ask for fewer people or more roles, or invite somebody first.",
         )
-    after = {**policy.as_dict(), "draft_seconds": wanted["draft_seconds"]}
+    times = {name: wanted[name] for name in _TIMES}
+    after = {**policy.as_dict(), **times}
     if after == before:
         return Unchanged(after)
-    await ctx.tx.execute(_WRITE, space, policy.as_dict(), wanted["draft_seconds"])
+    await ctx.tx.execute(_WRITE, space, policy.as_dict(), *times.values())
     return after
 
 
 def _told(row: Any) -> dict[str, Any]:
     kept = {} if row is None else row["approval_policy"]
-    seconds = None if row is None else row["draft_seconds"]
-    return {**policy_from(kept).as_dict(), "draft_seconds": seconds}
+    times = {name: None if row is None else row[name] for name in _TIMES}
+    return {**policy_from(kept).as_dict(), **times}
 
 
 _FIELDS: Final[dict[str, Any]] = {
@@ -149,15 +154,23 @@ _FIELDS: Final[dict[str, Any]] = {
     },
     "draft_seconds": {
         "type": ["integer", "null"],
-        "description": "How long a draft waits; null: as the installation says.",
+        "description": "How long a draft of a person or a client waits; null: as the installation "
+        "says.",
+        "minimum": SHORTEST,
+        "maximum": LONGEST,
+    },
+    "held_seconds": {
+        "type": ["integer", "null"],
+        "description": "How long a write that a run holds waits, where its step does not say; "
+        "null: as the installation says, which is 72 hours unless it was changed.",
         "minimum": SHORTEST,
         "maximum": LONGEST,
     },
 }
-_USUAL: Final = {**ApprovalPolicy().as_dict(), "draft_seconds": None}
+_USUAL: Final = {**ApprovalPolicy().as_dict(), "draft_seconds": None, "held_seconds": None}
 _STRICT: Final = {
     "approvers": 2, "roles": ["admin", "owner"], "author_may_approve": False,
-    "draft_seconds": 28_800,
+    "draft_seconds": 28_800, "held_seconds": 259_200,
 }  # fmt: skip
 _OUTPUT: Final = object_schema(
     _FIELDS, tuple(_FIELDS), [_USUAL, _STRICT], [({"approvers": 1}, "the whole policy is told")]
@@ -189,6 +202,7 @@ SET_APPROVAL_POLICY: Final = Capability(
             ({"approvers": MOST_APPROVERS + 1}, "more than can be asked for"),
             ({"roles": ["viewer"]}, "a viewer may not answer the inbox"),
             ({"draft_seconds": 5}, "nobody reads it in five seconds"),
+            ({"held_seconds": 31_536_000}, "more than 30 days"),
             ({"author": False}, "it is called author_may_approve"),
         ],
     ),

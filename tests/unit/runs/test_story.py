@@ -52,6 +52,27 @@ def test_a_run_that_a_halt_holds_says_so_and_one_that_ended_does_not() -> None:
     assert "because" not in tell(run("succeeded", halted="The list is wrong."))
 
 
+def test_a_run_that_waits_for_a_person_says_for_what_and_where() -> None:
+    draft = {"kind": "draft", "draft_id": "01a1", "preview": "Post to C1: Hi"}
+    rows = [
+        {"step": "old", "item": "", "status": "succeeded", "output": draft, "until": None},
+        {"step": "tell", "item": "0", "status": "waiting", "output": draft, "until": None},
+    ]
+    story = tell(run("waiting", steps=rows))
+    assert story["headline"] == "It waits for a person to approve a write."
+    assert story["waits_for"] == [
+        {"kind": "draft", "id": "01a1", "text": "Post to C1: Hi", "page": "/inbox?draft=01a1",
+         "step": "tell", "item": "0", "until": None}
+    ]  # fmt: skip
+    asked = {**rows[1], "output": {"approval_id": "01a2"}}
+    story = tell(run("waiting", steps=[asked]))
+    assert story["headline"] == "It waits for a person to answer a question."
+    assert story["waits_for"][0]["page"] == "/inbox?item=01a2"
+    slept = {**rows[1], "output": {"waited_until": "2026-11-17T00:00:00Z"}}
+    assert "waits_for" not in tell(run("waiting", steps=[slept]))
+    assert "waits_for" not in tell(run("cancelled", steps=rows))
+
+
 def test_a_run_behind_another_one_does_not_wait_for_a_worker() -> None:
     assert tell(run("pending"))["headline"] == "It waits for a worker."
     due = datetime(2026, 11, 17, tzinfo=UTC)

@@ -48,7 +48,21 @@ def verdict(run: Mapping[str, Any], screen: Screen) -> list[Text]:
         took = (run["finished_at"] - run["started_at"]).total_seconds()
         head.append(f" in {duration(took)}")
     head.append(f". {_sentence(run)}")
-    return [head]
+    return [head, *_waiting_lines(run)]
+
+
+def _waiting_lines(run: Mapping[str, Any]) -> list[Text]:
+    """What a run waits for, and where a person answers it."""
+    from rich.text import Text
+
+    from mainspring.runs.story import waits_for
+
+    lines = []
+    for one in waits_for(run):
+        way = hint("drafts", "show", one["id"]) if one["kind"] == "draft" else hint("approvals")
+        lines.append(Text(f"  {one['step']} waits for a person: {one['text'] or 'a question'}"))
+        lines.append(Text(f"  {way}", style="bright_black"))
+    return lines
 
 
 def _sentence(run: Mapping[str, Any]) -> str:

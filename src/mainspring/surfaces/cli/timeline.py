@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from mainspring.contracts.errors import Problem
 from mainspring.surfaces.cli.screen import Screen, as_json, one_line
-from mainspring.surfaces.cli.words import clock_time, duration
+from mainspring.surfaces.cli.words import clock_time, duration, hint
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -92,7 +92,8 @@ class Timeline:
         if moment.status == "waiting":
             self.going.pop(place, None)
             self.sleeper = place
-            return None
+            words = _approval(moment.detail)
+            return Line("waiting", *place, words) if words else None
         words = _attempt(moment)
         if moment.status == "retrying":
             reason = _reason(moment.detail)
@@ -130,7 +131,9 @@ def step_line(row: Mapping[str, Any]) -> Line:
     at = clock_time(row["finished_at"])
     match row["status"]:
         case "waiting":
-            words = f"{at}  waiting until {clock_time(row['until'])}"
+            words = (
+                f"{at}  {_approval(row['output']) or 'waiting'} until {clock_time(row['until'])}"
+            )
         case "skipped":
             words = f"{at}  skipped"
         case "succeeded":
@@ -141,6 +144,13 @@ def step_line(row: Mapping[str, Any]) -> Line:
             words = f"{at}  attempt {row['attempt']} failed after "
             words += f"{duration(row['ms'] / 1000)}: {reason}"
     return Line(row["status"], row["step"], row["item"], words, row["output"])
+
+
+def _approval(output: Any) -> str:
+    """Whom a step with a held write waits for, and how they answer; empty for any other step."""
+    if not isinstance(output, Mapping) or output.get("kind") != "draft":
+        return ""
+    return f"waiting for approval ({hint('drafts', 'show', output['draft_id'])})"
 
 
 def _attempt(moment: Moment) -> str:

@@ -157,6 +157,20 @@ class Suppressed(_Shape):
     arguments: Any
 
 
+class WaitsFor(_Shape):
+    """What a waiting run needs of a person."""
+
+    kind: Literal["draft", "approval"] = Field(
+        description="A held write that somebody approves, or a question that somebody answers."
+    )
+    id: UUID = Field(description="The id of the draft or of the question.")
+    text: str = Field(description="What would be sent; empty for a question.")
+    page: str = Field(description="Where it is answered, as a path of the web page.")
+    step: str
+    item: str
+    until: datetime | None = Field(description="After this the step fails as expired.")
+
+
 class Story(_Shape):
     """The run in a few sentences."""
 
@@ -166,6 +180,9 @@ class Story(_Shape):
     trial: str | None = Field(None, description="What a dry run or verify mode did not do.")
     suppressed: list[Suppressed] | None = None
     next: list[str] = Field(description="What can be asked of this run now.")
+    waits_for: list[WaitsFor] | None = Field(
+        None, description="The drafts and questions that it waits for."
+    )
 
 
 class RunDetail(RunSummary):

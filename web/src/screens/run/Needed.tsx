@@ -29,23 +29,39 @@ export function questionOf(run: Followed): string | null {
   return ids.find(Boolean) ?? null;
 }
 
+/** The drafts that it waits for: it goes on once somebody has approved or discarded them. */
+export function awaitedOf(run: Followed): string[] {
+  if (isOver(run.status)) return [];
+  return run.steps.filter((one) => one.status === "waiting")
+    .map((one) => (one.output as { draft_id?: string } | null)?.draft_id)
+    .filter((id): id is string => Boolean(id));
+}
+
+function draftWords(awaited: number, drafts: number): string {
+  if (awaited) {
+    return `It waits for a person to approve ${count(awaited, "draft")}, and goes on after that.`;
+  }
+  return `${count(drafts, "draft")} of it ${
+    drafts > 1 ? "wait" : "waits"
+  } for a person. Nothing leaves before somebody has agreed.`;
+}
+
 /** Where a person is needed before it goes on, or before what it wrote leaves. */
 export function Needed({ run }: { run: Followed }) {
   const question = questionOf(run);
   const drafts = useWaitingDrafts(run.calls.flatMap((call) => draftOf(call) ?? []));
+  const awaited = awaitedOf(run).filter((one) => drafts.includes(one));
   if (!question && !drafts.length) return null;
   const words = question
     ? "Once somebody has answered, it goes on by itself."
-    : `${count(drafts.length, "draft")} of it ${
-      drafts.length > 1 ? "wait" : "waits"
-    } for a person. Nothing leaves before somebody has agreed.`;
+    : draftWords(awaited.length, drafts.length);
   return (
     <Alert mb="md" color="yellow" variant="light" icon={<Hourglass size={16} />}>
       <Group justify="space-between">
         <Text size="sm">{words}</Text>
         <Button
           component={Link}
-          to={question ? `/inbox?item=${question}` : `/inbox?draft=${drafts[0]}`}
+          to={question ? `/inbox?item=${question}` : `/inbox?draft=${awaited[0] ?? drafts[0]}`}
           size="compact-md"
           variant="default"
         >

@@ -1,0 +1,103 @@
+"""Workers killed around a held write: one draft, one message, and the run uses its result."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from mainspring.contracts.context import Actor
+from mainspring.contracts.roles import Role
+from mainspring.gate.direct import Visitor
+from mainspring.store.database import Connection
+from mainspring.store.embedded import EmbeddedServer
+from mainspring.workspace.automations import FIRST_MEMBER
+from tests.crash.arena import Arena, arena_on
+from tests.crash.nursery import Nursery
+
+PLAN: dict[str, Any] = {
+    "schema_version": "1.1",
+    "name": "a held write",
+    "goal": "Send one message after an approval, whatever happens to the workers.",
+    "plan": [
+        {"step_id": "post", "action": "ledger.post", "config": {"text": "Hello"}},
+        {
+            "step_id": "after",
+            "action": "ledger.keep",
+            "config": {"mark": "{{ steps.post.ts }} {{ steps.post.sent.text }}"},
+        },
+    ],
+}
+
+
+async def _fetch(arena: Arena, query: str) -> Sequence[Any]:
+    async def read(connection: Connection) -> Sequence[Any]:
+        return await connection.fetch(query)
+
+    found: Sequence[Any] = await arena.ask(read)
+    return found
+
+
+async def _status(arena: Arena) -> str:
+    return (await arena.statuses(arena.runs))[arena.runs[0]]
+
+
+async def _die_at(arena: Arena, point: str, nth: int = 1) -> None:
+    """A worker works until it reaches a commit point, and is killed there."""
+    doomed = arena.crew.start(point=point, nth=nth, lease=600)
+
+    async def dead() -> bool:
+        return not doomed.alive
+
+    await arena.until(dead, 40, f"the worker was killed at {point}")
+    await arena.let_leases_run_out()
+
+
+async def _kill_while_it_waits(arena: Arena) -> None:
+    worker = arena.crew.start()
+
+    async def waits() -> bool:
+        return await _status(arena) == "waiting"
+
+    await arena.until(waits, 40, "the run waits")
+    worker.kill()
+    await arena.let_leases_run_out()
+
+
+async def _confirm(arena: Arena, **more: Any) -> Any:
+    [draft] = await _fetch(arena, "SELECT id FROM drafts")
+    person = Visitor(Actor(arena.house.workspace_id, "member", FIRST_MEMBER, role=Role.OWNER))
+    given = {"draft_id": str(draft["id"]), **more}
+    return await arena.house.gate.direct(person, "confirm_action", given)
+
+
+async def test_a_run_that_waits_for_a_draft_survives_the_death_of_its_workers(
+    durable_server: EmbeddedServer, nursery: Nursery, folder: Path
+) -> None:
+    async with arena_on(
+        # The witness writes from triggers, which a person who confirms is not allowed to.
+        durable_server, nursery, folder, lease=5.0, poll=0.2, watched=False
+    ) as arena:  # fmt: skip
+        await arena.dispatch(await arena.save(PLAN), 1)
+        # The draft is there, and the record that the run waits for it is not.
+        await _die_at(arena, "end.before")
+        await _kill_while_it_waits(arena)
+        answer = await _confirm(arena, edits={"text": "Good morning"})
+        # The message has left, and the step that sent it is not recorded.
+        await _die_at(arena, "step.before")
+        again = await _confirm(arena)
+        arena.crew.start()
+        await arena.until_final(40)
+        status = await _status(arena)
+        steps = await _fetch(arena, "SELECT step, status, output FROM steps ORDER BY finished_at")
+        drafts = await _fetch(arena, "SELECT status, outcome FROM drafts")
+        sent = [one for one in arena.ledger.entries() if one.key.startswith("draft/")]
+
+    assert status == "succeeded"
+    assert again == answer
+    assert [(one["status"], one["outcome"]) for one in drafts] == [("confirmed", "sent")]
+    assert [one.phase for one in sent] == ["begin", "end"]
+    outputs = {one["step"]: one["output"] for one in steps}
+    assert outputs["post"]["said"] == "Good morning"
+    assert outputs["after"]["mark"] == "1503435956.000001 Good morning"
+    assert [one["status"] for one in steps] == ["succeeded", "succeeded"]
