@@ -312,6 +312,7 @@ async def test_as_many_people_agree_as_the_workspace_wants_to_the_same_words(
     set_ = await box.ask("set_approval_policy", two)
     assert await box.ask("get_approval_policy", {}, editor) == set_ == {
         "approvers": 2, "roles": [], "author_may_approve": False, "draft_seconds": None,
+        "held_seconds": None,
     }  # fmt: skip
     draft = await box.draft("Careful")
     own = await _refused(Denied, box.confirm(draft))

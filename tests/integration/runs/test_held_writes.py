@@ -11,6 +11,8 @@ import pytest
 import pytest_asyncio
 
 from mainspring.contracts.errors import Clash, Problem
+from mainspring.gate.installs import install_id_of
+from mainspring.gate.reminders import Reminders
 from mainspring.runs.replay import replay
 from tests.kit.drafts import INPUTS, POST, Office, office
 from tests.kit.house import Bench, document, step
@@ -315,4 +317,79 @@ async def test_a_loop_that_fails_takes_its_other_drafts_with_it(here: Office) ->
     for left in drafts[1:]:
         with pytest.raises(Problem):
             await here.confirm(left)
+    assert here.slack.messages == []
+
+
+async def _lasts(here: Office, draft_id: str) -> float:
+    row = await here.row(draft_id)
+    return float((row["expires_at"] - row["created_at"]).total_seconds())
+
+
+async def test_a_write_of_a_run_waits_for_72_hours_or_as_was_said(here: Office) -> None:
+    (draft,) = await here.posts("Ada")
+    assert await _lasts(here, draft) == pytest.approx(259_200, abs=60)
+    assert await _lasts(here, await here.nudge()) == pytest.approx(3_600, abs=60)
+
+    kept = await here.ask("set_approval_policy", {"held_seconds": 7_200})
+    assert (kept["held_seconds"], kept["draft_seconds"]) == (7_200, None)
+    (draft,) = await here.posts("Bob")
+    assert await _lasts(here, draft) == pytest.approx(7_200, abs=60)
+    assert await _lasts(here, await here.nudge()) == pytest.approx(3_600, abs=60)
+
+    run = await _waiting(here, _plan(NOTE, tell={"hold_expires_after": "3d"}))
+    assert await _lasts(here, _draft_of(run)) == pytest.approx(259_200, abs=60)
+
+    await here.change(draft, "expires_at = now()")
+    again = await here.ask("redraft_action", {"draft_id": draft})
+    assert await _lasts(here, again["draft_id"]) == pytest.approx(7_200, abs=60)
+
+
+async def test_acting_on_an_integration_waits_for_an_hour_in_a_run_too(here: Office) -> None:
+    acting = {
+        "install_id": str(install_id_of("slack")), "action_name": "slack_post",
+        "input": {"channel": "C0123", "text": "Hi"},
+    }  # fmt: skip
+    plan = document(
+        step("act", "act_on_integration", acting, on_hold="wait"),
+        step("note", "notification", {"title": "{{ steps.act.ts }}"}),
+    )
+    made = await here.bench.dispatch(plan)
+    async with here.bench.worker():
+        run = await here.bench.until(made.run_id, "waiting")
+    assert await _lasts(here, _draft_of(run)) == pytest.approx(3_600, abs=60)
+    await here.confirm(_draft_of(run))
+    run = await _ended(here, run)
+
+    assert run["status"] == "succeeded", run["error"]
+    assert run["steps"][0]["output"]["ts"] == "1503435956.000001"
+
+
+async def test_people_are_reminded_once_before_a_held_write_expires(here: Office) -> None:
+    run = await _waiting(here, _plan(NOTE))
+    draft = _draft_of(run)
+    database = here.bench.house.database
+    reminders = Reminders(database)
+    assert await reminders.once() == 0
+
+    await here.change(draft, "created_at = now() - interval '55 hours', "
+                             "expires_at = now() + interval '17 hours'")  # fmt: skip
+    assert await reminders.once() == 1
+    assert await reminders.once() == 0
+    (told,) = await database.fetch("SELECT title, message, run_id FROM notifications")
+    assert told["title"] == "A held write expires soon"
+    assert "Hello Ada" in told["message"]
+    assert told["run_id"] == run["id"]
+
+
+async def test_what_a_run_waited_for_ends_with_it_whatever_ended_it(here: Office) -> None:
+    run = await _waiting(here, _plan(NOTE))
+    draft = _draft_of(run)
+    await here.bench.house.database.execute(
+        "UPDATE runs SET status = 'dead', finished_at = now() WHERE id = $1", run["id"]
+    )
+    with pytest.raises(Clash) as ended:
+        await here.confirm(draft)
+    assert ended.value.code == "run_ended"
+    await Reminders(here.bench.house.database).once()
+    assert (await here.row(draft))["status"] == "discarded"
     assert here.slack.messages == []

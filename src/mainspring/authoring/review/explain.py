@@ -15,7 +15,13 @@ from mainspring.authoring.review.grants import (
 )
 from mainspring.authoring.review.loops import items_of, one_of_each
 from mainspring.authoring.review.moments import STILL_OPEN, when_it_runs
-from mainspring.authoring.review.reading import ReadStep, listing, read_all_steps, read_all_triggers
+from mainspring.authoring.review.reading import (
+    MOST_STEPS,
+    ReadStep,
+    listing,
+    read_all_steps,
+    read_all_triggers,
+)
 from mainspring.authoring.review.values import Names, condition, names_of, said
 from mainspring.authoring.review.wording import (
     LONGEST_STEP,
@@ -26,8 +32,10 @@ from mainspring.authoring.review.wording import (
     sentence,
 )
 from mainspring.contracts.capability import Effect
+from mainspring.contracts.limits import Limits
 from mainspring.contracts.registry import Vocabulary
 from mainspring.definition.approval import AUTOMATIC
+from mainspring.definition.validate import holds_in
 
 MOST_LINES: Final = 120
 _AFTER: Final = " after a person agrees"
@@ -62,6 +70,7 @@ def explain(
     when = STILL_OPEN if asked and not woken else when_it_runs(triggers, names)
     lines = [f"{when} it {_summary(plan, names, alone)}"]
     lines += _plan(plan, names, alone)
+    lines += _waits(document, steps, words, alone)
     lines += _failure(document, [step for step in steps if step.after_failure], names, alone)
     lines += _inputs(document)
     lines += _bounds(document)
@@ -101,6 +110,21 @@ def _plan(plan: Sequence[ReadStep], names: Names, alone: bool) -> Iterator[str]:
             yield _loop(step, inside[0], plan, names, alone)
         else:
             yield _line(step, names, alone)
+
+
+def _waits(
+    document: Mapping[str, Any], steps: Sequence[ReadStep], words: Vocabulary, alone: bool
+) -> Iterator[str]:
+    """The steps at which a run waits until a person has approved a write."""
+    held = [step for step in steps if waits_for_person(step.capability, safe_go=alone)]
+    if not held or len(steps) >= MOST_STEPS:
+        return
+    holds = holds_in(document, words, Limits())
+    for step in held:
+        if step.id in holds and holds[step.id].waits:
+            time = step.whole.get("hold_expires_after")
+            most = f", for at most {plain(time, 10)}" if isinstance(time, str) else ""
+            yield f"At step {step.number} the run waits for the approval before it goes on{most}"
 
 
 def _loop(

@@ -65,6 +65,18 @@ def test_a_loop_around_one_step_is_one_sentence() -> None:
     assert _lines(find, with_own_condition)[3].startswith("2.1. It reads a page")
 
 
+def test_a_step_whose_result_is_read_is_said_to_wait_for_the_approval() -> None:
+    tell = step("notification", {"title": "{{ steps.say.ts }}"}, "tell")
+    posting = {**slack(), "step_id": "say", "hold_expires_after": "24h"}
+    waits = "At step 1 the run waits for the approval before it goes on"
+    assert f"{waits}, for at most 24h." in _lines(posting, tell)
+    del posting["hold_expires_after"]
+    assert f"{waits}." in _lines(posting, tell)
+    assert f"{waits}." in _lines({**posting, "on_hold": "wait"})
+    for quiet in (_lines(posting), _lines({**posting, "on_hold": "continue"}, tell)):
+        assert not any("waits for the approval" in line for line in quiet)
+
+
 def test_while_it_is_asked_when_it_runs_nobody_is_said_to_start_it() -> None:
     made = document(triggers=[])
     asked = explain(made, WORDS, open_places=["/plan/0/config/prompt", "/triggers/0"])

@@ -22,7 +22,9 @@ import { count, span } from "../../kit/words";
 type Kept = Answer<"get_approval_policy">;
 const ROLES = ["operator", "editor", "admin", "owner"] as const;
 const MINUTE = 60;
-const MOST_MINUTES = 2592000 / MINUTE;
+const HOUR = 3600;
+const MOST_SECONDS = 2592000;
+const MOST_MINUTES = MOST_SECONDS / MINUTE;
 
 export function policyWords(policy: Kept): string {
   const whom = policy.roles.length ? policy.roles.join(" or ") : "operator or more";
@@ -35,7 +37,10 @@ export function policyWords(policy: Kept): string {
   const time = policy.draft_seconds
     ? `It waits for ${span(policy.draft_seconds)}.`
     : "It waits as long as the installation says.";
-  return `A draft leaves when ${who} agreed to the same words. ${author} ${time}`;
+  const held = policy.held_seconds
+    ? `A write of a run waits for ${span(policy.held_seconds)}.`
+    : "A write of a run waits for 72 hours, unless its step or the installation says otherwise.";
+  return `A draft leaves when ${who} agreed to the same words. ${author} ${time} ${held}`;
 }
 
 export function Policy() {
@@ -139,6 +144,17 @@ function PolicyForm({ policy, onDone }: { policy: Kept; onDone: () => void }) {
           onChange={(value) =>
             put({
               draft_seconds: value === "" ? null : Math.round(Number(value) * MINUTE),
+            })}
+        />
+        <NumberInput
+          label="Hours that a write of a run waits"
+          description="Empty: as the installation says, which is 72 hours unless it was changed."
+          min={1}
+          max={MOST_SECONDS / HOUR}
+          value={asked.held_seconds ? asked.held_seconds / HOUR : ""}
+          onChange={(value) =>
+            put({
+              held_seconds: value === "" ? null : Math.round(Number(value) * HOUR),
             })}
         />
         {problem ? <ProblemNote problem={problem} /> : null}
