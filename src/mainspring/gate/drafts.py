@@ -59,7 +59,7 @@ _COLUMNS = f"""id, {STATUS} AS status, capability, preview, arguments, run_id, s
         (SELECT n.name FROM automations n WHERE n.workspace_id = drafts.workspace_id
             AND n.id = drafts.automation_id) AS automation, {OUTCOME} AS outcome,
         answered_kind, answered_by, answered_at, reason, result, error, revision, batch_id, notify,
-        source, coalesce(action, capability) AS action, redraft_of,
+        source, coalesce(action, capability) AS action, redraft_of, awaited,
         connection ->> 'account' AS account,
         encode(bound_hash, 'hex') AS hash, encode(approved_hash, 'hex') AS approved_hash,
         (SELECT count(*) FROM draft_approvals a WHERE a.workspace_id = drafts.workspace_id

@@ -322,6 +322,30 @@ async def test_nobody_waits_in_a_rehearsal_and_people_are_not_asked_again(bench:
     assert await database.fetchval("SELECT count(*) FROM approvals") == 1
 
 
+async def test_a_held_write_that_was_approved_then_is_answered_with_its_result(
+    bench: Bench,
+) -> None:
+    desk, database = Desk(bench), bench.house.database
+    saved = await bench.save(document(
+        step("mail", "test.mail", {"mark": "one"}),
+        step("note", "notification", {"title": "{{ mail.noted }} {{ mail.sent.mark }}"}),
+    ))  # fmt: skip
+    async with bench.worker():
+        made = await bench.house.dispatcher.dispatch(Request(desk.space, saved.automation_id))
+        await bench.until(made.run_id, "waiting")
+        draft = await database.fetchval("SELECT id FROM drafts")
+        edits = {"draft_id": str(draft), "edits": {"mark": "two"}}
+        await desk.call("confirm_action", edits)
+        assert (await bench.until(made.run_id))["status"] == "succeeded"
+        told = await desk.call("rehearse_automation", {"automation_id": str(saved.automation_id)})
+
+    assert (told["done"], told["otherwise"]) == (True, 0), told["firings"]
+    note = told["firings"][0]["now"]["deeds"][-1]
+    assert note["arguments"]["title"] == "true two"
+    assert await database.fetchval("SELECT count(*) FROM drafts") == 1
+    assert bench.outside.order == ["two"]
+
+
 async def test_turns_of_agents_and_calls_of_scripts_are_answered_from_the_record(
     bench: Bench,
 ) -> None:

@@ -28,11 +28,12 @@ from mainspring.surfaces.cli.drafts import (
     show_drafts,
 )
 from mainspring.surfaces.cli.inbox_prompts import show_prompts
+from mainspring.surfaces.cli.reading import show_logs
 from mainspring.surfaces.cli.screen import Screen
 from mainspring.surfaces.rooms import Rooms
 from mainspring.wiring import build_registry, rooms_of
 from mainspring.workspace.automations import FIRST_MEMBER
-from tests.kit.house import Bench
+from tests.kit.house import Bench, document, step
 from tests.kit.letters import letter_box
 from tests.kit.sending import outside_bench
 from tests.kit.terminals import no, yes
@@ -44,6 +45,20 @@ MAIL = {"to": ["ada@example.com"], "subject": "Hello", "text": "Hi."}
 async def _held(bench: Bench, capability: str, arguments: dict[str, Any]) -> str:
     owner = Visitor(Actor(bench.house.workspace_id, "member", FIRST_MEMBER, role=Role.OWNER))
     return str((await bench.house.gate.direct(owner, capability, arguments))["draft_id"])
+
+
+async def test_a_run_that_waits_for_a_draft_says_so_and_how_to_answer(
+    bench: Bench, desk: Desk, capsys: pytest.CaptureFixture[str]
+) -> None:
+    note = step("note", "notification", {"title": "{{ steps.mail.noted }}"})
+    async with bench.worker():
+        made = await bench.dispatch(document(step("mail", "test.mail", {"mark": "yes"}), note))
+        await bench.until(made.run_id, "waiting")
+    draft = await bench.house.database.fetchval("SELECT id FROM drafts")
+    await show_logs(desk, Screen(for_programs=False), str(made.run_id), follow=False, calls=False)
+    said = capsys.readouterr().out
+    assert "mail waits for a person: Send yes." in said
+    assert f"drafts show {draft}" in said
 
 
 async def test_a_person_confirms_and_discards_by_command(

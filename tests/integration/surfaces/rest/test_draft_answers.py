@@ -3,10 +3,36 @@
 from __future__ import annotations
 
 from tests.kit.api import served
-from tests.kit.drafts import office
-from tests.kit.house import Bench
+from tests.kit.drafts import INPUTS, POST, office
+from tests.kit.house import Bench, document, step
 
 AN_ID = "01900000-0000-7000-8000-0000000000ff"
+
+
+async def test_a_run_says_which_draft_it_waits_for_and_goes_on_once_it_is_confirmed(
+    bench: Bench,
+) -> None:
+    note = step("note", "notification", {"title": "{{ steps.tell.ts }}"})
+    plan = document(step("tell", "slack_post", POST), note, inputs=INPUTS)
+    async with office(bench) as here, served(here.bench.house) as api, here.bench.worker():
+        made = await here.bench.dispatch(plan, inputs={"who": "Ada"})
+        await here.bench.until(made.run_id, "waiting")
+        run = (await api.client.get(f"/api/v1/runs/{made.run_id}")).json()
+
+        assert run["story"]["headline"] == "It waits for a person to approve a write."
+        (waits,) = run["story"]["waits_for"]
+        assert (waits["kind"], waits["step"], waits["page"]) == (
+            "draft", "tell", f"/inbox?draft={waits['id']}",
+        )  # fmt: skip
+        assert "Hello Ada" in waits["text"]
+        draft = (await api.client.get(f"/api/v1/drafts/{waits['id']}")).json()
+        assert (draft["awaited"], draft["run_id"]) == (True, run["id"])
+        assert draft["expires_at"][:19] == waits["until"][:19]
+
+        await here.confirm(waits["id"])
+        await here.bench.until(made.run_id, "succeeded")
+        run = (await api.client.get(f"/api/v1/runs/{made.run_id}")).json()
+        assert "waits_for" not in run["story"]
 
 
 async def test_a_draft_is_confirmed_and_discarded_by_post_alone(bench: Bench) -> None:

@@ -117,6 +117,9 @@ export function Origin({ draft }: { draft: Draft }) {
     ...(waits
       ? [{ name: "runs out", value: <Until at={draft.expires_at} over="its time is over" /> }]
       : []),
+    ...(waits && draft.awaited
+      ? [{ name: "its run", value: text("waits for your answer, and goes on after it") }]
+      : []),
     ...(draft.redraft_of
       ? [{
         name: "repeats",

@@ -72,6 +72,7 @@ class DraftShape(BaseModel):
     source: str | None = Field(description="The integration, where it is one.")
     action: str
     redraft_of: UUID | None = Field(description="The draft that it repeats.")
+    awaited: bool = Field(description="Its run waits for the answer and goes on after it.")
     account: str | None = Field(description="The account that it leaves over, if it does so.")
     family: str = Field(description="What it is like where it arrives, such as email; or empty.")
     within: str = Field(description="The argument whose fields may be edited; empty: all of them.")
