@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 DECLINED: Final = "declined"
 EXPIRED: Final = "expired"
+# How much of the write's own words a problem repeats.
+_SHOWN: Final = 500
 
 # Whoever answers at this moment is waited for: an answer in time is never overlooked.
 _READ = f"""
@@ -55,7 +57,7 @@ async def came_of(
     row = await tx.fetchrow(_READ, workspace_id, draft_id)
     if row is None:
         return CameOf(
-            problem=Missing("The draft that this step waited for is gone.", code="no_draft")
+            problem=Missing("The draft that this step waited for is gone.", code="draft_gone")
         )
     if row["status"] in ("pending", "sending"):
         return CameOf(until=row["until"])
@@ -67,12 +69,13 @@ async def came_of(
 
 
 def _problem(row: Mapping[str, Any]) -> Problem:
+    what = row["preview"][:_SHOWN]
     if row["status"] == "discarded":
         why = f" {row['reason']}" if row["reason"] else ""
-        return Denied(f"A person declined this write: {row['preview']}{why}"[:1_000], code=DECLINED)
+        return Denied(f"A person declined this write: {what}{why}", code=DECLINED)
     if row["status"] == "expired":
         return Expired(
-            f"Nobody approved this write in time: {row['preview']}"[:1_000],
+            f"Nobody approved this write in time: {what}",
             code=EXPIRED,
             suggestion="Run it again, or give it more time with hold_expires_after.",
         )

@@ -70,7 +70,7 @@ class Execution:
         self._bounds = execution
         self.posture = Posture(
             version.grants, execution.write_policy, run.mode, version.created_by, execution.model,
-            version.program.approvals,
+            approvals=version.program.approvals,
         )  # fmt: skip
         self.purse = Purse(
             Decimal(execution.budget_cap_usd),

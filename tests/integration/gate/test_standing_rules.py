@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
@@ -17,6 +16,7 @@ from mainspring.gate.ask import Ask
 from mainspring.gate.budget import ENDLESS, Purse
 from mainspring.gate.by_rule import take_agreed
 from mainspring.gate.direct import Visitor
+from mainspring.gate.drafts import Lifetimes
 from mainspring.gate.passage import Passage
 from mainspring.gate.policy import Posture
 from mainspring.gate.standing.patterns import ENOUGH
@@ -240,4 +240,4 @@ async def _taken_again(world: World, run_id: UUID, text: str, attempt: int) -> l
     ask = Ask("slack_post", given, actor, run, 1, Posture(()), Purse(ENDLESS))
     passage = Passage(ask, house.registry.capabilities["slack_post"], given, b"", 0.0)
     async with house.database.transaction() as tx:
-        return [await take_agreed(tx, passage, house.clock.now(), timedelta(hours=1))]
+        return [await take_agreed(tx, passage, house.clock.now(), Lifetimes())]

@@ -30,7 +30,7 @@ export function questionOf(run: Followed): string | null {
 }
 
 /** The drafts that it waits for: it goes on once somebody has approved or discarded them. */
-export function awaitedOf(run: Followed): string[] {
+export function awaitedOf(run: Pick<Followed, "status" | "steps">): string[] {
   if (isOver(run.status)) return [];
   return run.steps.filter((one) => one.status === "waiting")
     .map((one) => (one.output as { draft_id?: string } | null)?.draft_id)

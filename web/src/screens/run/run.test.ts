@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import { runStatus, toneOf } from "../../kit/words";
 import { type Detail, merged, NO_NEWS, withHeard } from "./following";
 import { keyOf, readKey, readLine, writeLine } from "./keys";
+import { awaitedOf } from "./Needed";
 import { planOf } from "./plan";
 import { type Edited, replayOf } from "./replaying";
 import { lastedOf, queueOf, rowsOf, scaleOf, type Timed, tookOf, type Try } from "./rows";
@@ -265,5 +266,16 @@ describe("one time for one thing", () => {
     const steps = [tried("fetch", 600, 100), tried("rest", 5_600, 2)];
     const rows = rowsOf(timed("succeeded", steps), PLAN, T0 + 6_000, () => true);
     expect(lastedOf(rows.find((row) => row.key === "rest")!)).toBe(5);
+  });
+});
+
+describe("what a run waits for", () => {
+  const draft = { status: "waiting", output: { kind: "draft", draft_id: "d1" } };
+  const asked = tried("ask", 900, 0, { status: "waiting", output: { approval_id: "q1" } });
+
+  it("names the drafts of its waiting steps, and none once it is over", () => {
+    const steps = [tried("tell", 900, 0, draft), asked, tried("done", 900, 5)];
+    expect(awaitedOf(timed("waiting", steps))).toEqual(["d1"]);
+    expect(awaitedOf(timed("cancelled", steps))).toEqual([]);
   });
 });
