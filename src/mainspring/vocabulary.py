@@ -62,6 +62,7 @@ from mainspring.runs.capabilities import capabilities as run_capabilities
 from mainspring.runs.events import EVENTS
 from mainspring.runs.halt_capabilities import halt_capabilities
 from mainspring.runs.question_capabilities import question_capabilities
+from mainspring.runs.resuming import RunResumer
 from mainspring.settings import Settings
 from mainspring.shelf import build_shelf
 from mainspring.triggers import event, presets, schedule, webhook
@@ -248,7 +249,7 @@ def _codex(
 def _with_drafts(known: tuple[Capability, ...], settings: Settings) -> tuple[Capability, ...]:
     """Everything, and what answers the drafts of that which leaves the house."""
     lasting = lifetimes_of(settings)
-    return (*known, *draft_capabilities({one.id: one for one in known}, lasting))
+    return (*known, *draft_capabilities({one.id: one for one in known}, lasting, RunResumer()))
 
 
 def lifetimes_of(settings: Settings) -> Lifetimes:

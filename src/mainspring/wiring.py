@@ -44,6 +44,7 @@ from mainspring.runs.dispatch import Dispatcher
 from mainspring.runs.engine import Engine
 from mainspring.runs.questions import Questions
 from mainspring.runs.record import Recorder
+from mainspring.runs.resuming import RunResumer
 from mainspring.runs.telemetry import HouseTelemetry, RunTelemetry, both, watch_pool
 from mainspring.runs.transport.broker import broker_of
 from mainspring.runs.transport.consumer import Consumer
@@ -194,7 +195,7 @@ def build_house(
     gate = Gate(
         words, database, egress, vault, clock, limits, mailer=mailer,
         owner_mail=settings.owner_mail, models=models or providers, blobs=blobs, lines=lines,
-        lifetimes=lifetimes_of(settings), preflight=preflight,
+        lifetimes=lifetimes_of(settings), preflight=preflight, resumer=RunResumer(),
     )  # fmt: skip
     versions = Versions(database, words, limits)
     waker = Waker(database)

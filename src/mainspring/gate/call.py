@@ -31,7 +31,7 @@ from mainspring.gate.awaited import CameOf, came_of
 from mainspring.gate.budget import ENDLESS, Purse
 from mainspring.gate.connected.lines import Lines
 from mainspring.gate.direct import Visitor
-from mainspring.gate.drafting.waking import withdraw
+from mainspring.gate.drafting.waking import NoRuns, Resumer, withdraw
 from mainspring.gate.drafts import Lifetimes
 from mainspring.gate.egress import Egress
 from mainspring.gate.keeping import Keeping
@@ -72,6 +72,7 @@ class Gate:
         blobs: BlobStore | None = None,
         lines: Lines | None = None,
         preflight: Preflight | None = None,
+        resumer: Resumer | None = None,
     ) -> None:
         # What a definition counts on is compared with what is here.
         self.preflight: Preflight = preflight or NoPreflight()
@@ -84,7 +85,7 @@ class Gate:
         self._pipeline = Pipeline(
             vocabulary, database, egress, vault, clock, limits, mailer, self._keeping,
             lifetimes or Lifetimes(), models or NoModels(), blobs or Nowhere(), owner_mail,
-            lines,
+            lines, resumer or NoRuns(),
         )  # fmt: skip
 
     @property

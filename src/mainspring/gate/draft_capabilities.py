@@ -7,6 +7,7 @@ only, which is judged where the draft is sent.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -19,6 +20,7 @@ from mainspring.definition.pointers import under
 from mainspring.gate import draft_schemas as shapes
 from mainspring.gate.context import Confirm, GateContext
 from mainspring.gate.draft_again import draft_again
+from mainspring.gate.drafting.waking import NoRuns, Resumer
 from mainspring.gate.drafts import Lifetimes, discard, drafts_of, hold_all, one_draft
 from mainspring.gate.sending import CONFIRM_ACTION, CONFIRM_ACTIONS, EDIT_ACTION
 from mainspring.store.audit import append_audit, entry_by
@@ -27,12 +29,16 @@ from mainspring.workspace.inbox_decisions import ACK_INBOX_ACTION
 
 
 def draft_capabilities(
-    known: Mapping[str, Capability], lifetimes: Lifetimes | None = None
+    known: Mapping[str, Capability],
+    lifetimes: Lifetimes | None = None,
+    resumer: Resumer | None = None,
 ) -> tuple[Capability, ...]:
     """Everything that answers drafts of these capabilities."""
+    wakes = resumer or NoRuns()
     return (
-        _confirm(), _confirm_all(), _edit(), _discard(), _discard_all(), _again(known, lifetimes),
-        _list(known), ACK_INBOX_ACTION, GET_APPROVAL_POLICY, SET_APPROVAL_POLICY,
+        _confirm(), _confirm_all(), _edit(), _discard(wakes), _discard_all(wakes),
+        _again(known, lifetimes), _list(known),
+        ACK_INBOX_ACTION, GET_APPROVAL_POLICY, SET_APPROVAL_POLICY,
     )  # fmt: skip
 
 
@@ -161,7 +167,7 @@ async def _edited(ctx: CallContext, arguments: Mapping[str, Any]) -> Any:
     )  # fmt: skip
 
 
-def _discard() -> Capability:
+def _discard(resumer: Resumer) -> Capability:
     return Capability(
         id="discard_action",
         description="Discard a draft\n\n"
@@ -169,38 +175,40 @@ def _discard() -> Capability:
         "nothing.",
         input_schema=shapes.DISCARD_INPUT,
         output_schema=shapes.DISCARD_OUTPUT,
-        handler=_discarded,
+        handler=partial(_discarded, resumer),
         annotations=_deciding(),
     )
 
 
-async def _discarded(ctx: CallContext, arguments: Mapping[str, Any]) -> Any:
+async def _discarded(resumer: Resumer, ctx: CallContext, arguments: Mapping[str, Any]) -> Any:
     draft_id = UUID(arguments["draft_id"])
-    news = await discard(ctx.tx, ctx.actor, draft_id, arguments.get("reason"))
+    news = await discard(ctx.tx, ctx.actor, draft_id, arguments.get("reason"), resumer)
     answer = {"ok": True, "draft_id": str(draft_id), "status": "discarded"}
     return answer if news else Unchanged(answer)
 
 
-def _discard_all() -> Capability:
+def _discard_all(resumer: Resumer) -> Capability:
     return Capability(
         id="discard_actions",
         description="Discard several drafts\n\n"
         "Nothing of them is sent. One that cannot be discarded does not stop the others.",
         input_schema=shapes.DISCARD_ALL_INPUT,
         output_schema=shapes.DISCARD_ALL_OUTPUT,
-        handler=_discarded_all,
+        handler=partial(_discarded_all, resumer),
         annotations=_deciding(_first),
     )
 
 
-async def _discarded_all(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
+async def _discarded_all(
+    resumer: Resumer, ctx: CallContext, arguments: Mapping[str, Any]
+) -> dict[str, Any]:
     drafts = [UUID(draft) for draft in arguments["draft_ids"]]
     await hold_all(ctx.tx, ctx.actor.workspace_id, drafts)
     results, told = [], []
     for draft in drafts:
         one: dict[str, Any] = {"draft_id": str(draft), "status": "discarded"}
         try:
-            await discard(ctx.tx, ctx.actor, draft, arguments.get("reason"))
+            await discard(ctx.tx, ctx.actor, draft, arguments.get("reason"), resumer)
             told.append(entry_by(ctx.actor, "draft.discarded", draft))
         except Problem as problem:
             one |= {"status": "failed", "error": problem.as_dict()}

@@ -22,7 +22,7 @@ from mainspring.gate.bound import binding, places_of
 from mainspring.gate.drafting.approving import check_discards, reads_all
 from mainspring.gate.drafting.attachments import keep_files, set_aside
 from mainspring.gate.drafting.envelopes import envelope_of
-from mainspring.gate.drafting.waking import LOST_AFTER, lock_runs, wake_run
+from mainspring.gate.drafting.waking import LOST_AFTER, Resumer, lock_runs, wake_run
 from mainspring.gate.standing.rules import unlearn
 
 DraftStatus = Literal["pending", "expired", "sending", "confirmed", "failed", "discarded"]
@@ -190,7 +190,9 @@ async def hold_all(tx: Transaction, workspace_id: UUID, draft_ids: Sequence[UUID
     await tx.fetch(_HOLD_ALL, workspace_id, list(draft_ids))
 
 
-async def discard(tx: Transaction, actor: Actor, draft_id: UUID, reason: str | None) -> bool:
+async def discard(
+    tx: Transaction, actor: Actor, draft_id: UUID, reason: str | None, resumer: Resumer
+) -> bool:
     """Somebody does not want it sent; whether this was news."""
     await lock_runs(tx, actor.workspace_id, [draft_id])
     row = await tx.fetchrow(_HELD, actor.workspace_id, draft_id)
@@ -202,7 +204,7 @@ async def discard(tx: Transaction, actor: Actor, draft_id: UUID, reason: str | N
     if row["status"] != "pending":
         raise not_waiting(row["status"])
     await tx.execute(_DISCARD, actor.workspace_id, draft_id, actor.kind, actor.id, reason)
-    await wake_run(tx, actor.workspace_id, draft_id)
+    await wake_run(tx, actor.workspace_id, draft_id, resumer)
     await unlearn(tx, row, "rejected")
     return True
 

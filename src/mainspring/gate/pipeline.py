@@ -47,6 +47,7 @@ from mainspring.gate.connected.lines import Lines
 from mainspring.gate.connected.visit import Visit, bound_to
 from mainspring.gate.context import Confirm, GateContext
 from mainspring.gate.drafting.envelopes import route_of
+from mainspring.gate.drafting.waking import NoRuns, Resumer
 from mainspring.gate.drafts import Lifetimes, hold
 from mainspring.gate.egress import Egress
 from mainspring.gate.fence import hold_run
@@ -98,6 +99,8 @@ class Pipeline:
     owner_mail: str | None = None
     # The ways over members' connections; none where no integration is at hand.
     lines: Lines | None = None
+    # Resumes runs that wait for a draft.
+    resumer: Resumer = field(default_factory=NoRuns)
     _validators: Validators = field(init=False)
 
     def __post_init__(self) -> None:
@@ -446,7 +449,13 @@ class Pipeline:
 
     def _sending(self) -> Sending:
         return Sending(
-            self.vocabulary, self.database, self.keeping, self.call, self.turned_away, self._judged
+            self.vocabulary,
+            self.database,
+            self.keeping,
+            self.call,
+            self.turned_away,
+            self._judged,
+            self.resumer,
         )
 
     def _judged(self, ask: Ask, capability: Capability, shown: Mapping[str, Any]) -> list[Finding]:

@@ -43,7 +43,7 @@ from mainspring.gate.drafting.approving import (
 )
 from mainspring.gate.drafting.attachments import Files, files_of, put_back
 from mainspring.gate.drafting.envelopes import envelope_of
-from mainspring.gate.drafting.waking import lock_runs, look_again_soon, run_ended, wake_run
+from mainspring.gate.drafting.waking import Resumer, lock_runs, look_again_soon, run_ended, wake_run
 from mainspring.gate.drafting.wording import (
     Wish,
     Wording,
@@ -167,6 +167,7 @@ class Sending:
     call: Callable[[Ask], Awaitable[Answer]]
     turned_away: Callable[[Ask, Capability, Problem], Answer]
     judged: Callable[[Ask, Capability, Mapping[str, Any]], Sequence[Finding]]
+    resumer: Resumer
 
     async def confirm(
         self,
@@ -269,7 +270,7 @@ class Sending:
         await tx.execute(
             _BEGIN, actor.workspace_id, draft_id, actor.kind, actor.id, call_id, needed
         )
-        await look_again_soon(tx, actor.workspace_id, draft_id)
+        await look_again_soon(tx, actor.workspace_id, draft_id, self.resumer)
         return _Taken({**row, "approved_hash": row["bound_hash"]}, made, doing)
 
     async def _edited(
@@ -360,7 +361,7 @@ class Sending:
             row = await tx.fetchrow(_END, *place, end.status, end.outcome, result, error)
             if row is not None and end.outcome == "sent" and row["capability"] == called.id:
                 await learn(tx, row, called)
-            await wake_run(tx, made.actor.workspace_id, draft_id)
+            await wake_run(tx, made.actor.workspace_id, draft_id, self.resumer)
         if row is None or answer.record is None:
             return
         if made.run is None:

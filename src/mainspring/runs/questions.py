@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
 from mainspring.contracts.errors import Clash, Denied, Expired, Fault, Missing
+from mainspring.runs.resuming import RunResumer
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Actor, Transaction
@@ -62,13 +63,6 @@ _ANSWER = """
     UPDATE approvals SET status = $3, answer = $4, answered_by = $5, answered_at = now()
     WHERE workspace_id = $1 AND id = $2
 """
-_WAKE = """
-    UPDATE runs SET due_at = CASE WHEN status = 'waiting' THEN now() ELSE due_at END,
-        nudged_at = CASE WHEN status = 'waiting' THEN nudged_at ELSE now() END
-    WHERE workspace_id = $1 AND id = $2
-"""
-# A hint to the workers of every machine; without it they look once a second.
-_HINT = "SELECT pg_notify('mainspring_runs', '')"
 _UNDER_WAY: Final = frozenset({"pending", "running", "waiting"})
 
 
@@ -173,8 +167,7 @@ async def answer(tx: Transaction, actor: Actor, row: Any, *, approved: bool, ans
     space = actor.workspace_id
     status = "approved" if approved else "declined"
     await tx.execute(_ANSWER, space, row["id"], status, {"value": answer}, actor.id)
-    await tx.execute(_WAKE, space, row["run_id"])
-    await tx.fetchrow(_HINT)
+    await RunResumer().wake(tx, space, row["run_id"])
 
 
 def _value(row: Any) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from tests.kit.members import member
 from tests.kit.neighbours import NEIGHBOUR, add_workspace
 
 WRONG = "ab" * 32
+UNSET = {"draft_seconds": None, "held_seconds": None}
 
 
 @pytest_asyncio.fixture
@@ -311,8 +312,7 @@ async def test_as_many_people_agree_as_the_workspace_wants_to_the_same_words(
     two = {"approvers": 2, "author_may_approve": False}
     set_ = await box.ask("set_approval_policy", two)
     assert await box.ask("get_approval_policy", {}, editor) == set_ == {
-        "approvers": 2, "roles": [], "author_may_approve": False, "draft_seconds": None,
-        "held_seconds": None,
+        "approvers": 2, "roles": [], "author_may_approve": False, **UNSET,
     }  # fmt: skip
     draft = await box.draft("Careful")
     own = await _refused(Denied, box.confirm(draft))

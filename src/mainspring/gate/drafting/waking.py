@@ -7,7 +7,7 @@ the run at the same moment never wait for each other in a circle.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 from uuid import UUID
 
 from mainspring.contracts.errors import Clash
@@ -26,22 +26,11 @@ _LOCK = """
         WHERE d.workspace_id = $1 AND d.id = ANY($2::uuid[]) AND d.awaited)
     ORDER BY r.id FOR NO KEY UPDATE
 """
-# A run that is still on its way to sleep notices it by nudged_at.
-_WAKE = """
-    UPDATE runs r SET due_at = CASE WHEN r.status = 'waiting' THEN now() ELSE r.due_at END,
-        nudged_at = CASE WHEN r.status = 'waiting' THEN r.nudged_at ELSE now() END
-    FROM drafts d
+_AWAITING = """
+    SELECT d.run_id FROM drafts d JOIN runs r ON r.workspace_id = d.workspace_id AND r.id = d.run_id
     WHERE d.workspace_id = $1 AND d.id = $2 AND d.awaited
-      AND r.workspace_id = d.workspace_id AND r.id = d.run_id
       AND r.status IN ('pending', 'running', 'waiting')
 """
-_LOOK_AGAIN = f"""
-    UPDATE runs r SET due_at = least(r.due_at, now() + interval '{LOST_AFTER} 5 seconds')
-    FROM drafts d
-    WHERE d.workspace_id = $1 AND d.id = $2 AND d.awaited
-      AND r.workspace_id = d.workspace_id AND r.id = d.run_id AND r.status = 'waiting'
-"""
-_HINT = "SELECT pg_notify('mainspring_runs', '')"
 _WITHDRAW = """
     UPDATE drafts SET status = 'discarded', outcome = 'not_sent', answered_kind = 'run',
         answered_at = now(), reason = $3
@@ -56,6 +45,24 @@ _WITHDRAW_ENDED = """
       AND r.workspace_id = d.workspace_id AND r.id = d.run_id AND r.finished_at IS NOT NULL
 """
 _ENDED: Final = "The run that waited for this has ended."
+
+
+class Resumer(Protocol):
+    """What changes the runs that wait for a draft; the runs themselves bring it."""
+
+    async def wake(self, tx: Transaction, workspace_id: UUID, run_id: UUID) -> None: ...
+
+    async def look_again(self, tx: Transaction, workspace_id: UUID, run_id: UUID) -> None: ...
+
+
+class NoRuns:
+    """For a gate that no run waits behind."""
+
+    async def wake(self, tx: Transaction, workspace_id: UUID, run_id: UUID) -> None:
+        """Nothing waits."""
+
+    async def look_again(self, tx: Transaction, workspace_id: UUID, run_id: UUID) -> None:
+        """Nothing waits."""
 
 
 async def lock_runs(tx: Transaction, workspace_id: UUID, drafts: Sequence[UUID]) -> bool:
@@ -73,16 +80,20 @@ def run_ended() -> Clash:
     )
 
 
-async def wake_run(tx: Transaction, workspace_id: UUID, draft_id: UUID) -> None:
+async def wake_run(tx: Transaction, workspace_id: UUID, draft_id: UUID, resumer: Resumer) -> None:
     """Resumes the run that waits for a draft, if one does."""
-    status: Any = await tx.execute(_WAKE, workspace_id, draft_id)
-    if not str(status).endswith(" 0"):
-        await tx.fetchrow(_HINT)
+    row = await tx.fetchrow(_AWAITING, workspace_id, draft_id)
+    if row is not None:
+        await resumer.wake(tx, workspace_id, row["run_id"])
 
 
-async def look_again_soon(tx: Transaction, workspace_id: UUID, draft_id: UUID) -> None:
-    """A send begins: if its process is lost, the run that waits still learns of it."""
-    await tx.execute(_LOOK_AGAIN, workspace_id, draft_id)
+async def look_again_soon(
+    tx: Transaction, workspace_id: UUID, draft_id: UUID, resumer: Resumer
+) -> None:
+    """A send begins: the run that waits looks again when it counts as lost."""
+    row = await tx.fetchrow(_AWAITING, workspace_id, draft_id)
+    if row is not None:
+        await resumer.look_again(tx, workspace_id, row["run_id"])
 
 
 async def withdraw(tx: Transaction, workspace_id: UUID, run_id: UUID, reason: str = _ENDED) -> None:
