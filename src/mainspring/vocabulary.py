@@ -175,9 +175,9 @@ def build_registry(
         *page_capabilities.capabilities(limits, embedder, Discovery(installs.pages())),
         *board_capabilities(limits),
         *run_capabilities(),
-        *question_capabilities(limits),
+        *question_capabilities(limits, given.address),
         *halt_capabilities(database),
-        *standing_capabilities(),
+        *standing_capabilities(given.address),
         link_capability(),
         *authoring_capabilities(studio),
         *secret_capabilities(vault),
@@ -249,7 +249,8 @@ def _codex(
 def _with_drafts(known: tuple[Capability, ...], settings: Settings) -> tuple[Capability, ...]:
     """Everything, and what answers the drafts of that which leaves the house."""
     lasting = lifetimes_of(settings)
-    return (*known, *draft_capabilities({one.id: one for one in known}, lasting, RunResumer()))
+    ids = {one.id: one for one in known}
+    return (*known, *draft_capabilities(ids, lasting, RunResumer(), settings.address))
 
 
 def lifetimes_of(settings: Settings) -> Lifetimes:

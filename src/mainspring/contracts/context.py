@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
@@ -214,6 +215,9 @@ class ClientWait:
     seconds: float
     # Takes a sentence; None: the client asked for no progress.
     report: Callable[[str], Awaitable[None]] | None = None
+    # Set: the client was asked to open the page where a person answers, so the call may wait for
+    # that answer. The event tells that the client does not open it.
+    dismissed: asyncio.Event | None = None
 
 
 class CallContext(Protocol):

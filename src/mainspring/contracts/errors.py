@@ -142,6 +142,23 @@ class Denied(Problem):
     status, title, kind = 403, "Not allowed", "denied"
 
 
+class PersonNeeded(Denied):
+    """Only a person can do this; ``url`` is the page where they do it."""
+
+    def __init__(self, detail: str, *, url: str) -> None:
+        super().__init__(detail, code="person_needed", suggestion=f"A person answers at {url}.")
+        self.url = url
+
+    def locate(self, address: str) -> None:
+        """Makes the path of the page an address under that of the server."""
+        if self.url.startswith("/"):
+            self.url = address.rstrip("/") + self.url
+            self.suggestion = f"A person answers at {self.url}."
+
+    def as_dict(self) -> dict[str, Any]:
+        return {**super().as_dict(), "url": self.url}
+
+
 class ReconnectNeeded(Denied):
     """A connection is not let in any more, until a person connects it again.
 

@@ -1,7 +1,7 @@
 """What waits for a person, as capabilities: list it, edit it, confirm it, discard it, repeat it.
 
-Confirming is for people and for clients with a person's own token. A run may do it in one case
-only, which is judged where the draft is sent.
+Confirming is for people. A program that confirms is answered with the page where a person does it.
+A run may confirm in one case only, which is decided where the draft is sent.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from uuid import UUID
 
 from mainspring.contracts.capability import Annotations, Audience, Capability, Effect
 from mainspring.contracts.context import CallContext
-from mainspring.contracts.errors import Fault, Finding, Problem
+from mainspring.contracts.errors import Fault, Finding, PersonNeeded, Problem
 from mainspring.contracts.outcome import Unchanged
 from mainspring.contracts.roles import Permission
 from mainspring.definition.pointers import under
@@ -32,17 +32,29 @@ def draft_capabilities(
     known: Mapping[str, Capability],
     lifetimes: Lifetimes | None = None,
     resumer: Resumer | None = None,
+    address: str = "",
 ) -> tuple[Capability, ...]:
-    """Everything that answers drafts of these capabilities."""
+    """Everything that answers drafts of these capabilities; ``address`` is the server's own."""
     wakes = resumer or NoRuns()
     return (
-        _confirm(), _confirm_all(), _edit(), _discard(wakes), _discard_all(wakes),
+        _confirm(address), _confirm_all(address), _edit(), _discard(wakes), _discard_all(wakes),
         _again(known, lifetimes), _list(known),
         ACK_INBOX_ACTION, GET_APPROVAL_POLICY, SET_APPROVAL_POLICY,
     )  # fmt: skip
 
 
-def _confirm() -> Capability:
+def _confirm(address: str) -> Capability:
+    async def confirmed(ctx: CallContext, given: Mapping[str, Any]) -> Any:
+        draft, edits, seen = UUID(given["draft_id"]), given.get("edits"), given.get("hash")
+        try:
+            answer = await _way(ctx)(draft, edits=edits, seen=seen)
+        except PersonNeeded as problem:
+            problem.locate(address)
+            raise
+        if isinstance(answer, Unchanged) and answer.value["status"] == "pending":
+            return Unchanged({**answer.value, "url": address.rstrip("/") + answer.value["url"]})
+        return answer
+
     return Capability(
         id=CONFIRM_ACTION,
         description="Confirm a draft\n\n"
@@ -50,20 +62,17 @@ def _confirm() -> Capability:
         "sends nothing. edits changes fields that the draft lists as editable; whoever confirms "
         "so agrees to their own words. A draft that was edited before needs the hash of the "
         "wording that was seen. Failed with outcome unknown: it may have left all the same, so "
-        "look at the other side first. For people, after they have seen the preview. A run may "
-        "confirm its own drafts of safe writes under auto_confirm_safe, and nothing else.",
+        "look at the other side first. Only a person agrees: called by a program, it leads to the "
+        "page where a person sees exactly what would be sent. A client that can open that page "
+        "(URL elicitation) waits for the answer, and pending means: call it again later. Any other "
+        "program gets person_needed with the link. A run may confirm its own drafts of safe writes "
+        "under auto_confirm_safe, and nothing else.",
         input_schema=shapes.CONFIRM_INPUT,
         output_schema=shapes.CONFIRM_OUTPUT,
-        handler=_confirmed,
+        handler=confirmed,
         annotations=Annotations(
             effect=Effect.SEND, seconds=2.0, permission=Permission.DECIDE, stub=_pretended
         ),
-    )
-
-
-async def _confirmed(ctx: CallContext, arguments: Mapping[str, Any]) -> Any:
-    return await _way(ctx)(
-        UUID(arguments["draft_id"]), edits=arguments.get("edits"), seen=arguments.get("hash")
     )
 
 
@@ -84,16 +93,19 @@ def _pretended(arguments: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _confirm_all() -> Capability:
+def _confirm_all(address: str) -> Capability:
+    async def confirmed(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        return await _confirmed_all(ctx, arguments, address)
+
     return Capability(
         id=CONFIRM_ACTIONS,
         description="Confirm several drafts\n\n"
         "One after the other, each as confirm_action does it; one that fails does not stop those "
-        "after it. For people, after they have seen each preview. A draft that was edited needs "
-        "its hash in hashes.",
+        "after it. For people, after they have seen each preview; a program sends none of them. A "
+        "draft that was edited needs its hash in hashes.",
         input_schema=shapes.CONFIRM_ALL_INPUT,
         output_schema=shapes.CONFIRM_ALL_OUTPUT,
-        handler=_confirmed_all,
+        handler=confirmed,
         annotations=Annotations(
             effect=Effect.SEND, seconds=5.0, permission=Permission.DECIDE,
             audience=Audience.PEOPLE, subject=_first, judge=_stray_hashes,
@@ -122,13 +134,17 @@ def _read_id(text: str) -> UUID | None:
         return None
 
 
-async def _confirmed_all(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
+async def _confirmed_all(
+    ctx: CallContext, arguments: Mapping[str, Any], address: str
+) -> dict[str, Any]:
     confirm, results = _way(ctx), []
     hashes = {UUID(named): seen for named, seen in arguments.get("hashes", {}).items()}
     for draft in arguments["draft_ids"]:
         try:
             answer = await confirm(UUID(draft), seen=hashes.get(UUID(draft)), noted=True)
         except Problem as problem:
+            if isinstance(problem, PersonNeeded):
+                problem.locate(address)
             results.append({"draft_id": draft, "status": "failed", "error": problem.as_dict()})
         else:
             # What was sent before is told again, and is no news.

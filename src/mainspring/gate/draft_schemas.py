@@ -57,8 +57,10 @@ _IN_DOUBT: Final = {
 _ANSWER: Final[dict[str, Any]] = {
     "draft_id": _ID,
     "status": {
-        "description": "approved: this person agrees, and others have yet to; nothing was sent.",
-        "enum": ["confirmed", "failed", "approved"],
+        "description": "approved: this person agrees, and others have yet to; nothing was sent. "
+        "pending: a person has not answered yet; call it again later. declined: a person has "
+        "discarded it.",
+        "enum": ["confirmed", "failed", "approved", "pending", "declined"],
     },
     "outcome": {
         "description": "unknown: it may have left all the same; it is not sent again.",
@@ -71,6 +73,7 @@ _ANSWER: Final[dict[str, Any]] = {
     "error": {"type": "object", "description": "Why it failed."},
     "approvals": {"type": "integer", "description": "How many have agreed so far."},
     "needed": {"type": "integer", "description": "How many must."},
+    "url": {"type": "string", "description": "Where a person answers, while it is pending."},
 }
 
 CONFIRM_INPUT: Final = {
@@ -106,6 +109,13 @@ CONFIRM_OUTPUT: Final = object_schema(
             "hash": _SEEN,
             "approvals": 1,
             "needed": 2,
+        },
+        {
+            "draft_id": _DRAFT,
+            "status": "pending",
+            "outcome": "not_sent",
+            "action": "send_email",
+            "url": f"https://mainspring.example.com/inbox?draft={_DRAFT}",
         },
     ],
     [({"draft_id": _DRAFT, "status": "confirmed"}, "it must say whether it has left")],

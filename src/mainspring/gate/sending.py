@@ -43,6 +43,7 @@ from mainspring.gate.drafting.approving import (
 )
 from mainspring.gate.drafting.attachments import Files, files_of, put_back
 from mainspring.gate.drafting.envelopes import envelope_of
+from mainspring.gate.drafting.person import page_of, person_needed, wait_for_answer
 from mainspring.gate.drafting.waking import Resumer, lock_runs, look_again_soon, run_ended, wake_run
 from mainspring.gate.drafting.wording import (
     Wish,
@@ -64,6 +65,7 @@ from mainspring.store.audit import Entry, append_audit, entry_by
 from mainspring.store.outage import logged_problem
 from mainspring.store.walls import Walled
 from mainspring.workspace.approval_policy import ApprovalPolicy, approval_policy
+from mainspring.workspace.consents import may_agree
 from mainspring.workspace.halts import check_not_halted
 
 if TYPE_CHECKING:
@@ -158,6 +160,13 @@ class _Taken:
 
 
 @dataclass(frozen=True, slots=True)
+class _PersonAsked:
+    """A draft that a program wants to have sent: a person has to confirm it."""
+
+    row: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
 class Sending:
     """Performs drafts; the pipeline lends it the ways to call and to turn away."""
 
@@ -200,9 +209,14 @@ class Sending:
         inside = Walled(self.database, ask.actor.workspace_id)
         # Asked before the draft is held: nobody waits for locks meanwhile.
         words = await self._words(inside, ask.actor.workspace_id, draft_id)
+        if ask.client_wait is not None and ask.client_wait.dismissed is not None:
+            # Called again to wait for the person: the first call has edited it already.
+            wish = Wish()
         taken = await inside.run_retrying(
             lambda tx: self._taken(tx, ask, draft_id, call_id, words, wish)
         )
+        if isinstance(taken, _PersonAsked):
+            return await _answer_of_person(inside, ask, taken.row)
         if not isinstance(taken, _Taken):
             return taken
         ends: list[_End] = []
@@ -226,7 +240,7 @@ class Sending:
     async def _taken(
         self, tx: Transaction, ask: Ask, draft_id: UUID, call_id: UUID, words: Vocabulary,
         wish: Wish,
-    ) -> _Taken | Unchanged | dict[str, Any]:  # fmt: skip
+    ) -> _Taken | _PersonAsked | Unchanged | dict[str, Any]:  # fmt: skip
         """The call that is to be made now and by nobody else, or what came of it before."""
         await hold_run(tx, ask)
         under_way = await lock_runs(tx, ask.actor.workspace_id, [draft_id])
@@ -248,12 +262,17 @@ class Sending:
         held = _known(words, row["capability"])
         _check_intact(row, under, held, outside=held.id not in self.vocabulary.capabilities)
         files = await files_of(tx, ask.actor.workspace_id, draft_id)
+        by_program = (
+            wish.sends and ask.run is None and not may_agree(ask.actor, row["automation_id"])
+        )
         if not ours:
-            check_seen(row, wish)
+            check_seen(row, replace(wish, sends=wish.sends and not by_program))
             before, row = row, await self._edited(tx, ask, row, under, held, files, wish)
             if row is not before:
                 authors = authors | {ask.actor.id}
         made, doing = _made(words, ask, row, under, call_id, files)
+        if by_program:
+            return _PersonAsked(row)
         if not wish.sends:
             return _reworded(row)
         if row["automation_id"] is not None and not ours:
@@ -378,6 +397,23 @@ def _check_waits(row: Mapping[str, Any], *, under_way: bool) -> None:
         raise not_waiting(row["stands"])
     if not under_way:
         raise run_ended()
+
+
+async def _answer_of_person(inside: Walled, ask: Ask, row: Mapping[str, Any]) -> Unchanged:
+    """What a person answered, where the client of a program has opened the page for them."""
+    wait = ask.client_wait
+    if wait is None or wait.dismissed is None:
+        raise person_needed(row)
+    now = await wait_for_answer(inside, row, wait)
+    if now["stands"] in ("confirmed", "failed"):
+        return Unchanged(_told(now, _ended(now)))
+    if now["stands"] == "discarded":
+        return Unchanged(_named(now, "declined", "not_sent"))
+    if now["stands"] != "pending":
+        raise not_waiting(now["stands"])
+    if wait.dismissed.is_set():
+        raise person_needed(now)
+    return Unchanged({**_named(now, "pending", "not_sent"), "url": page_of(now["id"])})
 
 
 def _known(words: Vocabulary, name: str) -> Capability:

@@ -16,7 +16,7 @@ from mainspring.contracts.capability import (
     capability_of,
 )
 from mainspring.contracts.context import CallContext
-from mainspring.contracts.errors import Denied, Fault, Finding, Invalid
+from mainspring.contracts.errors import Denied, Fault, Finding, Invalid, PersonNeeded
 from mainspring.contracts.ids import new_id
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.roles import Permission
@@ -40,10 +40,15 @@ _TOLD: Final = 2_000
 _TEXTS: Final = ("id", "automation_id", "run_id")
 
 
-def question_capabilities(limits: Limits) -> tuple[Capability, ...]:
-    """All of them."""
+def question_capabilities(limits: Limits, address: str = "") -> tuple[Capability, ...]:
+    """All of them; ``address`` is the server's own."""
 
     async def answered(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
+        if ctx.run is not None or not ctx.actor.is_person:
+            raise PersonNeeded(
+                "A person answers the question of a plan; a program cannot.",
+                url=f"{address.rstrip('/')}/inbox?item={given['approval_id']}",
+            )
         return await _answered(ctx, given, limits)
 
     return (

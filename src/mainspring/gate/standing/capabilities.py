@@ -18,7 +18,7 @@ from mainspring.contracts.capability import (
     capability_of,
 )
 from mainspring.contracts.context import CallContext
-from mainspring.contracts.errors import Denied
+from mainspring.contracts.errors import PersonNeeded
 from mainspring.contracts.outcome import Unchanged
 from mainspring.contracts.roles import Permission
 from mainspring.gate.standing.rules import decide_rule, end_rule, list_rules
@@ -73,8 +73,12 @@ _EXAMPLE: Final[dict[str, Any]] = {
 }
 
 
-def standing_capabilities() -> tuple[Capability, ...]:
-    """All of them."""
+def standing_capabilities(address: str = "") -> tuple[Capability, ...]:
+    """All of them; ``address`` is the server's own."""
+
+    async def decided(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
+        return await _decided(ctx, given, address)
+
     return (
         capability_of(
             "list_standing_rules",
@@ -91,7 +95,7 @@ def standing_capabilities() -> tuple[Capability, ...]:
             "Accept or decline a standing rule",
             "Accepted, drafts of exactly this shape leave without being asked about, until one "
             "like it is changed or rejected, or the rule is withdrawn. For people alone.",
-            _DECIDE_INPUT, _RULE_OUTPUT, _decided, _DECIDING,
+            _DECIDE_INPUT, _RULE_OUTPUT, decided, _DECIDING,
         ),
         capability_of(
             "withdraw_standing_rule",
@@ -111,12 +115,11 @@ async def _listed(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
     return {"rules": [_shown(row) for row in rows]}
 
 
-async def _decided(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
+async def _decided(ctx: CallContext, given: Mapping[str, Any], address: str) -> dict[str, Any]:
     if not ctx.actor.is_person:
-        raise Denied(
-            "Only a person who is signed in can let something go by itself.",
-            code="needs_a_person",
-            suggestion="Open the inbox in a browser and decide there.",
+        raise PersonNeeded(
+            "A person decides about a standing rule; a program cannot.",
+            url=f"{address.rstrip('/')}/inbox?tab=rules",
         )
     accept = given["decision"] == "accept"
     row = await decide_rule(ctx.tx, ctx.actor, UUID(given["rule_id"]), accept=accept)

@@ -41,6 +41,7 @@ PROBLEM: Final = {
         "code": {"type": "string", "description": "The same in one word, for programs."},
         "instance": {"type": "string", "description": "The path of the request."},
         "suggestion": {"type": "string"},
+        "url": {"type": "string", "description": "The page where a person answers."},
         "retry_after": {"type": "number", "description": "Seconds after which to try again."},
         "errors": {"type": "array", "items": {"$ref": "#/components/schemas/Finding"}},
         "consent": {

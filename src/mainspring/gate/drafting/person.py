@@ -1,0 +1,67 @@
+"""The person who answers a draft that a program wants to have sent.
+
+A program cannot agree to a draft. It gets the address of the page where a person sees exactly
+what would be sent. A client that opens that page for its person can wait for the answer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from mainspring.contracts.context import ClientWait
+from mainspring.contracts.errors import PersonNeeded
+from mainspring.gate.drafts import OUTCOME, STATUS
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from mainspring.store.walls import Walled
+
+_FIRST_PAUSE: Final = 0.1
+_LONGEST_PAUSE: Final = 1.0
+_REPORT_SECONDS: Final = 5.0
+_MOST_PREVIEW: Final = 300
+# While it is sent, its result is still to come.
+_OPEN: Final = frozenset({"pending", "sending"})
+_READ = f"""
+    SELECT d.*, {STATUS} AS stands, {OUTCOME} AS came_to FROM drafts d
+    WHERE d.workspace_id = $1 AND d.id = $2
+"""
+
+
+def page_of(draft_id: UUID | str) -> str:
+    """The path of the page where a person answers a draft."""
+    return f"/inbox?draft={draft_id}"
+
+
+def person_needed(row: Mapping[str, Any]) -> PersonNeeded:
+    """Tells a program that a person has to confirm this draft, and where."""
+    preview = " ".join(str(row["preview"]).split())
+    if len(preview) > _MOST_PREVIEW:
+        preview = f"{preview[:_MOST_PREVIEW]}…"
+    return PersonNeeded(
+        f"A person has to confirm this draft; a program cannot. {preview}", url=page_of(row["id"])
+    )
+
+
+async def wait_for_answer(
+    inside: Walled, row: Mapping[str, Any], wait: ClientWait
+) -> Mapping[str, Any]:
+    """The draft once a person has answered it, the client gave up on that, or the time is up."""
+    loop = asyncio.get_running_loop()
+    began, pause = loop.time(), _FIRST_PAUSE
+    deadline, report_at = began + wait.seconds, began
+    while True:
+        async with inside.acquire() as connection:
+            found = dict(await connection.fetchrow(_READ, row["workspace_id"], row["id"]))
+        now = loop.time()
+        is_dismissed = wait.dismissed is not None and wait.dismissed.is_set()
+        if found["stands"] not in _OPEN or now >= deadline or is_dismissed:
+            return found
+        if wait.report is not None and now >= report_at:
+            await wait.report(f"Waiting for a person since {now - began:.0f} s.")
+            report_at = now + _REPORT_SECONDS
+        await asyncio.sleep(min(pause, deadline - now))
+        pause = min(pause * 1.5, _LONGEST_PAUSE)
