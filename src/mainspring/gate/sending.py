@@ -271,10 +271,8 @@ class Sending:
             if row is not before:
                 authors = authors | {ask.actor.id}
         made, doing = _made(words, ask, row, under, call_id, files)
-        if by_program:
-            return _PersonAsked(row)
-        if not wish.sends:
-            return _reworded(row)
+        if by_program or not wish.sends:
+            return _left_waiting(row, by_program=by_program)
         if row["automation_id"] is not None and not ours:
             await check_not_halted(tx, ask.actor.workspace_id, row["automation_id"])
         needed = policy.approvers if ask.run is None else 1
@@ -566,6 +564,11 @@ def _in_doubt(problem: Problem) -> bool:
 
 def _ended(row: Any) -> _End:
     return _End(row["stands"], row["came_to"], row["result"], row["error"])
+
+
+def _left_waiting(row: Any, *, by_program: bool) -> _PersonAsked | dict[str, Any]:
+    """What is answered where nothing is sent: a person is needed, or it was only edited."""
+    return _PersonAsked(row) if by_program else _reworded(row)
 
 
 def _reworded(row: Any) -> dict[str, Any]:

@@ -310,6 +310,7 @@ async def test_only_somebody_of_this_workspace_who_may_decide_confirms(here: Off
         (stranger, draft, Missing, "no_draft"),
         (limited, draft, Missing, "unknown_capability"),
         (operator, own, Denied, "not_your_draft"),
+        (client, draft, Denied, "person_needed"),
     ]
     for visitor, whose, kind, code in refusals:
         with pytest.raises(kind) as refused:
@@ -321,9 +322,9 @@ async def test_only_somebody_of_this_workspace_who_may_decide_confirms(here: Off
     assert (await here.ask("list_pending_actions", {}, stranger))["drafts"] == []
     assert here.slack.requests == here.telegram.requests == []
 
-    assert (await here.confirm(draft, client))["outcome"] == "sent"
+    assert (await here.confirm(draft, operator))["outcome"] == "sent"
     row = await here.row(draft)
-    assert (row["answered_kind"], row["answered_by"]) == ("client", operator.actor.id)
+    assert (row["answered_kind"], row["answered_by"]) == ("member", operator.actor.id)
 
 
 async def test_nobody_whose_words_they_are_approves_where_an_author_may_not(here: Office) -> None:
