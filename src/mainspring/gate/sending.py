@@ -209,7 +209,7 @@ class Sending:
         inside = Walled(self.database, ask.actor.workspace_id)
         # Asked before the draft is held: nobody waits for locks meanwhile.
         words = await self._words(inside, ask.actor.workspace_id, draft_id)
-        if ask.client_wait is not None and ask.client_wait.dismissed is not None:
+        if _awaits_person(ask):
             # Called again to wait for the person: the first call has edited it already.
             wish = Wish()
         taken = await inside.run_retrying(
@@ -257,8 +257,10 @@ class Sending:
             return Unchanged(_told(row, _ended(row)))
         # Who finds it taken by this very call has only lost sight of their own commit.
         ours = row["stands"] == "sending" and row["call_id"] == call_id
-        if not ours:
-            _check_waits(row, under_way=under_way)
+        if row["stands"] != "pending" and not ours:
+            return _answered_before(ask, row)
+        if not ours and not under_way:
+            raise run_ended()
         held = _known(words, row["capability"])
         _check_intact(row, under, held, outside=held.id not in self.vocabulary.capabilities)
         files = await files_of(tx, ask.actor.workspace_id, draft_id)
@@ -389,12 +391,16 @@ class Sending:
             await append_audit(tx, answer.record.audit)
 
 
-def _check_waits(row: Mapping[str, Any], *, under_way: bool) -> None:
-    """Refuses a draft that was answered before, or whose run waited for it and has ended."""
-    if row["stands"] != "pending":
-        raise not_waiting(row["stands"])
-    if not under_way:
-        raise run_ended()
+def _awaits_person(ask: Ask) -> bool:
+    """Whether the client of a program has opened the page where a person answers."""
+    return ask.client_wait is not None and ask.client_wait.dismissed is not None
+
+
+def _answered_before(ask: Ask, row: Mapping[str, Any]) -> _PersonAsked:
+    """For a client that waits: a person may have answered before it began to."""
+    if _awaits_person(ask):
+        return _PersonAsked(row)
+    raise not_waiting(row["stands"])
 
 
 async def _answer_of_person(inside: Walled, ask: Ask, row: Mapping[str, Any]) -> Unchanged:

@@ -116,7 +116,7 @@ def _waits(
     document: Mapping[str, Any], steps: Sequence[ReadStep], words: Vocabulary, alone: bool
 ) -> Iterator[str]:
     """The steps at which a run waits until a person has approved a write."""
-    held = [step for step in steps if waits_for_person(step.capability, safe_go=alone)]
+    held = [step for step in steps if waits_for_person(step.capability, step, safe_go=alone)]
     if not held or len(steps) >= MOST_STEPS:
         return
     holds = holds_in(document, words, Limits())

@@ -34,6 +34,7 @@ _MOST_AT_ONCE: Final = 100
 _ACCEPT: Final = "application/json, text/event-stream"
 _VERSION_IN_META: Final = "io.modelcontextprotocol/protocolVersion"
 _VERSION: Final = "mcp-protocol-version"
+_SESSION: Final = "mcp-session-id"
 _NAMED_BY: Final = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 _PARSE_ERROR: Final = -32700
 _INVALID_REQUEST: Final = -32600
@@ -94,6 +95,8 @@ class _Bridge:
         self._http = http
         self._url = url
         self._version: str | None = None
+        # What the server tells apart this client by, if it does.
+        self._session: str | None = None
         self._writing = anyio.Lock()
         self._room = anyio.Semaphore(_MOST_AT_ONCE)
         # Requests under way, so that the client can cancel them.
@@ -148,6 +151,8 @@ class _Bridge:
             async with self._http.stream(
                 "POST", self._url, content=line.strip(), headers=headers
             ) as response:
+                if message.get("method") == "initialize":
+                    self._session = response.headers.get(_SESSION)
                 async for found in _bodies(response):
                     if "jsonrpc" in found and "id" in found and found["id"] is None and is_request:
                         # An error about the request itself; it is answered under its own id.
@@ -177,8 +182,10 @@ class _Bridge:
         version = meta.get(_VERSION_IN_META) if isinstance(meta, dict) else None
         method = message.get("method")
         if not isinstance(version, str) or not isinstance(method, str):
-            is_first = method == "initialize" or self._version is None
-            return {} if is_first or self._version is None else {_VERSION: self._version}
+            if method == "initialize" or self._version is None:
+                return {}
+            session = {} if self._session is None else {_SESSION: self._session}
+            return {_VERSION: self._version, **session}
         headers = {_VERSION: _encode(version), "mcp-method": _encode(method)}
         name = params.get(_NAMED_BY.get(method, ""))
         if isinstance(name, str):

@@ -2,7 +2,9 @@
 
 A client that asks for progress is answered with a stream as soon as there is any.
 
-Nothing is remembered between two of them, so any process may answer any of them. The
+Nothing is remembered between two of them, so any process may answer any of them: the id of a
+session says by itself that its client opens pages for its person. What the client then says about
+a page is used where it arrives at the process that asked, and is not needed elsewhere. The
 library's own transport starts tasks and queues for each request, which costs more than the
 request itself; here a message about tools is answered at once, and any other one goes
 straight to the library's kernel.
@@ -11,9 +13,10 @@ straight to the library's kernel.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID, uuid4
 
 import anyio
 from mcp.server.connection import Connection
@@ -44,6 +47,14 @@ from pydantic import ValidationError
 from starlette.responses import Response, StreamingResponse
 
 from mainspring.contracts.errors import Invalid, TooLarge, Unsupported
+from mainspring.surfaces.mcp.elicitation import (
+    COMPLETE,
+    METHOD,
+    URL_VERSION,
+    AskPerson,
+    ask_by_request,
+    opens_urls,
+)
 from mainspring.surfaces.mcp.server import (
     METHODS,
     Context,
@@ -66,6 +77,13 @@ if TYPE_CHECKING:
     from mainspring.gate.direct import Visitor
     from mainspring.surfaces.rest.door import Caller
     from mainspring.surfaces.rooms import Rooms
+
+_SESSION: Final = "mcp-session-id"
+# Sessions of clients that open pages (URL mode elicitation).
+_OPENS_URLS: Final = "url-"
+
+# Puts a message into the stream of an answer.
+Emit = Callable[[dict[str, Any]], None]
 
 _TRANSPORT: Final = TransportContext(kind="streamable-http", can_send_request=False)
 
@@ -114,6 +132,8 @@ class Exchange:
         self._limits = message_limits(rooms.limits, rooms.registry)
         # Calls whose clients may have gone; the loop itself holds no task.
         self._serving: set[asyncio.Task[dict[str, Any]]] = set()
+        # What clients were asked, by member and id of the request.
+        self._asked: dict[tuple[UUID, str], asyncio.Future[str]] = {}
 
     async def answer(self, caller: Caller, request: Request) -> Response:
         """The answer to whatever came."""
@@ -131,65 +151,105 @@ class Exchange:
         version = request.headers.get(MCP_PROTOCOL_VERSION_HEADER)
         modern = version is not None and version not in HANDSHAKE_PROTOCOL_VERSIONS
         message_id: RequestId | None = None
+        message: dict[str, Any] = {}
         try:
             message = await _read(request, self._limits)
             if "id" not in message or "method" not in message:
+                self._note_response(caller, message)
                 return _heard(message, version, modern=modern)
             asked = _request(message)
             message_id = asked.id
             sender = _sender(request, message, version, modern=modern)
-            if check_accept_headers(request)[1] and progress_token(asked.params) is not None:
-                return await self._streamed(caller, asked, sender, modern=modern)
+            asks = not modern and _may_ask(request, asked.method)
+            if check_accept_headers(request)[1] and (
+                asks or progress_token(asked.params) is not None
+            ):
+                return await self._streamed(caller, asked, sender, modern=modern, asks=asks)
             told = {"result": await self._served(caller, asked, sender)}
         except _Refused as refused:
             told = {"error": refused.error}
-        return _answered(message_id, told, modern=modern)
+        made = _answered(message_id, told, modern=modern)
+        if _begins_session(message, told):
+            made.headers[_SESSION] = f"{_OPENS_URLS}{uuid4().hex}"
+        return made
+
+    def _note_response(self, caller: Caller, message: Mapping[str, Any]) -> None:
+        """What a client says to a request of ours; another process may have sent it."""
+        asked = self._asked.get((caller.visitor.actor.id, str(message.get("id"))))
+        if asked is not None and not asked.done():
+            result = message.get("result")
+            action = result.get("action") if isinstance(result, dict) else None
+            asked.set_result(str(action))
+
+    def _asking(self, caller: Caller, emit: Emit) -> AskPerson:
+        """How a client is asked in the stream of the answer to its call."""
+
+        async def send(params: dict[str, Any]) -> str:
+            key = (caller.visitor.actor.id, str(uuid4()))
+            self._asked[key] = asyncio.get_running_loop().create_future()
+            emit({"id": key[1], "method": METHOD, "params": params})
+            try:
+                return await self._asked[key]
+            finally:
+                del self._asked[key]
+
+        async def complete(elicitation_id: str) -> None:
+            emit({"method": COMPLETE, "params": {"elicitationId": elicitation_id}})
+
+        return ask_by_request(send, complete)
 
     async def _streamed(
-        self, caller: Caller, asked: JSONRPCRequest, sender: InboundModernRoute, *, modern: bool
-    ) -> Response:
-        """One document for what is answered at once; a stream from the first progress on."""
-        progress: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+        self, caller: Caller, asked: JSONRPCRequest, sender: InboundModernRoute, *, modern: bool,
+        asks: bool,
+    ) -> Response:  # fmt: skip
+        """One document for what is answered at once; a stream from the first message on."""
+        messages: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
         token = progress_token(asked.params)
 
         async def report(seconds: float, message: str) -> None:
             told = {"progressToken": token, "progress": seconds, "message": message}
-            progress.put_nowait(told)
+            messages.put_nowait({"method": "notifications/progress", "params": told})
 
         # A client that goes away does not end the call, whose record is still written.
-        serving = asyncio.create_task(self._told(caller, asked, sender, report))
+        serving = asyncio.create_task(
+            self._told(
+                caller, asked, sender, None if token is None else report,
+                self._asking(caller, messages.put_nowait) if asks else None,
+            )
+        )  # fmt: skip
         self._serving.add(serving)
         serving.add_done_callback(self._serving.discard)
-        first = await _next(progress, serving)
+        first = await _next(messages, serving)
         if first is None:
             return _answered(asked.id, await serving, modern=modern)
 
         async def events() -> AsyncIterator[bytes]:
             told: dict[str, Any] | None = first
             while told is not None:
-                yield _event({"method": "notifications/progress", "params": told})
-                told = await _next(progress, serving)
+                yield _event(told)
+                told = await _next(messages, serving)
             yield _event({"id": asked.id, **await serving})
 
         return StreamingResponse(events(), headers=STREAM_HEADERS, media_type=MEDIA_TYPE)
 
     async def _told(
-        self, caller: Caller, asked: JSONRPCRequest, sender: InboundModernRoute, report: Report
-    ) -> dict[str, Any]:
+        self, caller: Caller, asked: JSONRPCRequest, sender: InboundModernRoute,
+        report: Report | None, ask_person: AskPerson | None,
+    ) -> dict[str, Any]:  # fmt: skip
         try:
-            return {"result": await self._served(caller, asked, sender, report)}
+            return {"result": await self._served(caller, asked, sender, report, ask_person)}
         except _Refused as refused:
             return {"error": refused.error}
 
     async def _served(
         self, caller: Caller, asked: JSONRPCRequest, sender: InboundModernRoute,
-        report: Report | None = None,
+        report: Report | None = None, ask_person: AskPerson | None = None,
     ) -> dict[str, Any]:  # fmt: skip
         version = sender.protocol_version
         try:
             if asked.method in METHODS:
                 return await self._tools.answer(
-                    caller.visitor, asked.method, version, asked.params, report
+                    caller.visitor, asked.method, version, asked.params, report, ask_person
                 )
             connection = Connection.from_envelope(
                 version, sender.client_info, sender.client_capabilities
@@ -204,19 +264,36 @@ class Exchange:
             raise _Refused(told.code, told.message, told.data) from None
 
 
+def _may_ask(request: Request, method: str) -> bool:
+    """Whether the client of this session can be asked to open a page during the call."""
+    is_able = request.headers.get(_SESSION, "").startswith(_OPENS_URLS)
+    version = request.headers.get(MCP_PROTOCOL_VERSION_HEADER)
+    return is_able and version == URL_VERSION and method == "tools/call"
+
+
+def _begins_session(message: Mapping[str, Any], told: Mapping[str, Any]) -> bool:
+    """Whether a client said hello that opens pages, in a version that has this."""
+    if message.get("method") != "initialize" or "result" not in told:
+        return False
+    return (
+        opens_urls(message["params"].get("capabilities"))
+        and told["result"]["protocolVersion"] == URL_VERSION
+    )
+
+
 async def _next(
-    progress: asyncio.Queue[dict[str, Any]], serving: asyncio.Task[dict[str, Any]]
+    messages: asyncio.Queue[dict[str, Any]], serving: asyncio.Task[dict[str, Any]]
 ) -> dict[str, Any] | None:
-    """The next progress; None once the call has its answer and all progress is sent."""
-    if progress.empty():
-        coming = asyncio.ensure_future(progress.get())
+    """The next message; None once the call has its answer and all before it is sent."""
+    if messages.empty():
+        coming = asyncio.ensure_future(messages.get())
         try:
             await asyncio.wait({coming, serving}, return_when=asyncio.FIRST_COMPLETED)
             if coming.done():
                 return coming.result()
         finally:
             coming.cancel()
-    return None if progress.empty() else progress.get_nowait()
+    return None if messages.empty() else messages.get_nowait()
 
 
 def _event(message: Mapping[str, Any]) -> bytes:

@@ -7,6 +7,7 @@ results are made by the toolbox, and each tool was brought into the form of a ve
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from time import monotonic
@@ -30,6 +31,14 @@ from pydantic import ValidationError
 from mainspring import __version__
 from mainspring.contracts.context import ClientWait
 from mainspring.contracts.errors import Fault, Problem
+from mainspring.surfaces.mcp.elicitation import (
+    URL_VERSION,
+    AskPerson,
+    InputRequired,
+    ask_by_request,
+    ask_by_result,
+    has_opened,
+)
 from mainspring.surfaces.mcp.toolbox import Toolbox
 
 if TYPE_CHECKING:
@@ -73,13 +82,15 @@ class Tools:
 
     async def answer(
         self, visitor: Visitor, method: str, version: str, params: Mapping[str, Any] | None,
-        report: Report | None = None,
+        report: Report | None = None, ask_person: AskPerson | None = None,
     ) -> dict[str, Any]:  # fmt: skip
         """The result; errors of the protocol are raised as the library's.
 
-        ``report`` sends progress to the client while the call goes on.
+        ``report`` sends progress to the client while the call goes on, ``ask_person`` a request to
+        open a page.
         """
         given = params or {}
+        is_modern = version in MODERN_PROTOCOL_VERSIONS
         # Raises what the library makes an error for wrong parameters of.
         validate_client_request(method, version, given)
         try:
@@ -87,14 +98,18 @@ class Tools:
                 made = await self._list(visitor, version, given.get("cursor"))
             else:
                 arguments = given.get("arguments") or {}
+                opened = is_modern and has_opened(given)
                 made = await self._toolbox.call(
-                    _waited_for(visitor, report), given["name"], arguments,
-                    structured=version in MODERN_PROTOCOL_VERSIONS,
+                    _waited_for(visitor, report, opened=opened), given["name"], arguments,
+                    structured=is_modern,
+                    ask_person=ask_by_result(given) if is_modern else ask_person,
                 )  # fmt: skip
+        except InputRequired as needed:
+            return {**needed.result, "_meta": dict(self._stamp)}
         except Problem as problem:
             code = INTERNAL_ERROR if isinstance(problem, Fault) else INVALID_PARAMS
             raise MCPError(code, problem.detail, problem.as_dict()) from None
-        if version in MODERN_PROTOCOL_VERSIONS:
+        if is_modern:
             made |= {"resultType": "complete", "_meta": dict(self._stamp)}
         return made
 
@@ -108,8 +123,11 @@ class Tools:
         return made
 
 
-def _waited_for(visitor: Visitor, report: Report | None) -> Visitor:
-    """The visitor as one who waits as long as MCP clients do; a run waits as long as it takes."""
+def _waited_for(visitor: Visitor, report: Report | None, *, opened: bool) -> Visitor:
+    """The visitor as one who waits as long as MCP clients do; a run waits as long as it takes.
+
+    ``opened``: the client has opened the page where a person answers.
+    """
     if visitor.held is not None:
         return visitor
     began, last = monotonic(), 0.0
@@ -122,7 +140,8 @@ def _waited_for(visitor: Visitor, report: Report | None) -> Visitor:
         await report(last, message)
 
     told = None if report is None else tell
-    return replace(visitor, client_wait=ClientWait(CLIENT_SECONDS, told))
+    dismissed = asyncio.Event() if opened else None
+    return replace(visitor, client_wait=ClientWait(CLIENT_SECONDS, told, dismissed))
 
 
 def progress_token(params: Mapping[str, Any] | None) -> str | int | None:
@@ -153,7 +172,9 @@ def build_server(tools: Tools, who: Who) -> Server[Any]:
             await ctx.session.report_progress(seconds, message=message)
 
         visitor = await who(ctx)
-        return await tools.answer(visitor, ctx.method, ctx.protocol_version, ctx.params, report)
+        return await tools.answer(
+            visitor, ctx.method, ctx.protocol_version, ctx.params, report, _asking(ctx)
+        )
 
     made: Server[Any] = Server(
         NAME, version=__version__, title=TITLE, instructions=INSTRUCTIONS,
@@ -164,6 +185,27 @@ def build_server(tools: Tools, who: Who) -> Server[Any]:
     # Nobody is set up to receive the library's telemetry, and it costs every message.
     made.middleware[:] = [answer]
     return made
+
+
+def _asking(ctx: Context) -> AskPerson | None:
+    """How a client is asked to open a page over a connection on which it takes requests."""
+    has = ctx.session.client_capabilities
+    modes = None if has is None else has.elicitation
+    if ctx.protocol_version != URL_VERSION or modes is None or modes.url is None:
+        return None
+
+    async def send(params: dict[str, Any]) -> str:
+        given = (params["message"], params["url"], params["elicitationId"], ctx.request_id)
+        try:
+            return (await ctx.session.elicit_url(*given)).action
+        except MCPError:
+            # The client cannot open it after all.
+            return "cancel"
+
+    async def complete(elicitation_id: str) -> None:
+        await ctx.session.send_elicit_complete(elicitation_id, ctx.request_id)
+
+    return ask_by_request(send, complete)
 
 
 def _spelled(version: str, tool: dict[str, Any]) -> dict[str, Any]:

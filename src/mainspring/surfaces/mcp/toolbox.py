@@ -10,18 +10,29 @@ import base64
 import binascii
 from bisect import bisect_right
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from mainspring.contracts.errors import ConsentNeeded, Finding, Invalid, Missing, Problem
+from mainspring.contracts.errors import (
+    ConsentNeeded,
+    Finding,
+    Invalid,
+    Missing,
+    PersonNeeded,
+    Problem,
+)
 from mainspring.definition.tool_names import aliases
 from mainspring.surfaces.mcp.results import failure_of, result_of
 from mainspring.surfaces.mcp.tool import PAGE, describe, wraps
 
 if TYPE_CHECKING:
+    import asyncio
+
     from mainspring.contracts.capability import Capability
     from mainspring.gate.call import Gate
     from mainspring.gate.direct import Visitor
     from mainspring.gate.pinned import Offer
+    from mainspring.surfaces.mcp.elicitation import AskPerson
 
 # Brings a tool into the form of one version of the protocol.
 Spelling = Callable[[str, dict[str, Any]], dict[str, Any]]
@@ -56,11 +67,13 @@ class Toolbox:
         return tools, _cursor(_name(shown[-1])) if more else None
 
     async def call(
-        self, visitor: Visitor, name: str, arguments: Mapping[str, Any], *, structured: bool
-    ) -> dict[str, Any]:
+        self, visitor: Visitor, name: str, arguments: Mapping[str, Any], *, structured: bool,
+        ask_person: AskPerson | None = None,
+    ) -> dict[str, Any]:  # fmt: skip
         """The result of a call, also when it failed; ``Missing`` for a tool that is not offered.
 
-        ``structured`` says whether an error may have structured content.
+        ``structured`` says whether an error may have structured content. ``ask_person`` is for
+        clients that open pages.
         """
         space = visitor.actor.workspace_id
         capability, found = name, await self._gate.find(space, name)
@@ -68,7 +81,7 @@ class Toolbox:
             capability = aliases(await self._gate.names(space)).get(name, name)
             found = await self._gate.find(space, capability)
         try:
-            value = await self._gate.serve(visitor, capability, arguments)
+            value = await self._served(visitor, capability, arguments, ask_person)
         except Problem as problem:
             if found is None or not visitor.sees(found):
                 raise unknown_tool(name) from None
@@ -78,6 +91,23 @@ class Toolbox:
         # A tool that has come only while it was called is asked for anew.
         found = found or await self._gate.find(space, capability)
         return result_of(value, wrapped=found is None or wraps(found))
+
+    async def _served(
+        self, visitor: Visitor, capability: str, arguments: Mapping[str, Any],
+        ask_person: AskPerson | None,
+    ) -> Any:  # fmt: skip
+        try:
+            return await self._gate.serve(visitor, capability, arguments)
+        except PersonNeeded as problem:
+            wait = visitor.client_wait
+            if ask_person is None or wait is None:
+                raise
+
+            async def again(dismissed: asyncio.Event) -> Any:
+                waiting = replace(visitor, client_wait=replace(wait, dismissed=dismissed))
+                return await self._gate.serve(waiting, capability, arguments)
+
+            return await ask_person(problem, again, wait.seconds)
 
     def _tool(self, name: str, offer: Offer, version: str) -> dict[str, Any]:
         capability = offer.capability

@@ -1,0 +1,272 @@
+"""Confirming over MCP: the client opens the page, and only the person's answer there counts."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import httpx2
+import pytest
+import pytest_asyncio
+from mcp import Client
+from mcp.client.streamable_http import streamable_http_client
+from mcp_types import ElicitRequestURLParams, ElicitResult
+
+from mainspring.contracts.context import Actor
+from mainspring.contracts.roles import Role
+from mainspring.gate.direct import Visitor
+from mainspring.surfaces.mcp import server
+from mainspring.surfaces.mcp.server import Context, Tools, build_server
+from mainspring.wiring import rooms_of
+from mainspring.workspace.automations import FIRST_MEMBER
+from tests.kit.api import Api, served
+from tests.kit.drafts import Office, office
+from tests.kit.house import Bench
+from tests.kit.mcp import OLD, Wire, problem_of
+
+OVER = ["legacy", "auto", "pipes-legacy", "pipes-auto"]
+ACCEPT = ElicitResult(action="accept", content={"confirm": True})
+
+
+@dataclass(slots=True)
+class Opened:
+    """A client that does what it is told with each elicitation, and keeps what it was asked."""
+
+    answer: ElicitResult = field(default_factory=lambda: ACCEPT)
+    then: Callable[[Any], Awaitable[Any]] | None = None
+    asked: list[Any] = field(default_factory=list)
+    later: set[asyncio.Task[Any]] = field(default_factory=set)
+
+    async def __call__(self, ctx: Any, params: Any) -> ElicitResult:
+        self.asked.append(params)
+        if self.then is not None:
+            # The person answers on the page, while the client goes on.
+            self.later.add(asyncio.ensure_future(self.then(params)))
+        return self.answer
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where drafts are made, and the server in front of it."""
+
+    office: Office
+    api: Api
+
+    async def draft(self, client: Client, text: str = "Hello") -> str:
+        made = await client.call_tool("telegram_push", {"text": text})
+        content: Any = made.structured_content
+        return str(content["draft_id"])
+
+    @property
+    def sent(self) -> list[str]:
+        return [one["text"] for one in self.office.telegram.messages]
+
+
+@pytest_asyncio.fixture
+async def place(bench: Bench) -> AsyncIterator[Place]:
+    async with office(bench) as here, served(here.bench.house) as api:
+        yield Place(here, api)
+
+
+def _patience(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
+    monkeypatch.setattr(server, "CLIENT_SECONDS", seconds)
+
+
+@asynccontextmanager
+async def _client(api: Api, over: str, opened: Opened | None) -> AsyncIterator[Client]:
+    """The official client, over HTTP or over a pipe as ``mainspring mcp`` serves it."""
+    way, mode = over.removeprefix("pipes-"), over
+    if way != mode:
+        actor = Actor(
+            api.house.workspace_id, "member", FIRST_MEMBER, role=Role.OWNER, by_program=True
+        )
+
+        async def who(ctx: Context) -> Visitor:
+            return Visitor(actor)
+
+        here = build_server(Tools(rooms_of(api.house)), who)
+        async with Client(here, mode=way, elicitation_callback=opened) as client:
+            yield client
+        return
+    headers = {"Authorization": f"Bearer {api.token}"}
+    async with httpx2.AsyncClient(headers=headers, timeout=30) as http:
+        line = streamable_http_client(f"{api.address}/mcp", http_client=http)
+        async with Client(line, mode=mode, elicitation_callback=opened) as client:
+            yield client
+
+
+@pytest.mark.parametrize("over", OVER)
+async def test_a_client_that_accepts_everything_gets_nothing_sent(
+    place: Place, over: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _patience(monkeypatch, 0.5)
+    opened = Opened()
+    async with _client(place.api, over, opened) as client:
+        draft = await place.draft(client)
+        answer = await client.call_tool("confirm_action", {"draft_id": draft})
+        again = await client.call_tool("confirm_action", {"draft_id": draft})
+
+    for one in (answer, again):
+        told: Any = one.structured_content
+        assert (told["status"], told["outcome"]) == ("pending", "not_sent")
+        assert told["url"].endswith(f"/inbox?draft={draft}")
+    assert place.office.telegram.requests == []
+    assert (await place.office.row(draft))["status"] == "pending"
+    assert len(opened.asked) == 2
+    for params in opened.asked:
+        assert isinstance(params, ElicitRequestURLParams)
+        # No credential is in it: who opens it has to sign in.
+        assert params.url == told["url"]
+        assert "Hello" in params.message
+
+
+@pytest.mark.parametrize("over", OVER)
+async def test_the_call_answers_what_came_of_the_persons_yes(place: Place, over: str) -> None:
+    async def agree(params: Any) -> None:
+        draft = params.url.rpartition("=")[2]
+        await place.office.confirm(draft)
+
+    opened = Opened(then=agree)
+    async with _client(place.api, over, opened) as client:
+        draft = await place.draft(client, "with a yes")
+        answer = await client.call_tool("confirm_action", {"draft_id": draft})
+        again = await client.call_tool("confirm_action", {"draft_id": draft})
+
+    told: Any = answer.structured_content
+    assert (told["status"], told["outcome"]) == ("confirmed", "sent")
+    assert told["result"] == {"message_id": 101}
+    assert again.structured_content == told
+    assert place.sent == ["with a yes"]
+    row = await place.office.row(draft)
+    assert row["answered_kind"] == "member"
+
+
+@pytest.mark.parametrize("over", OVER)
+async def test_the_call_answers_the_persons_no(place: Place, over: str) -> None:
+    async def decline(params: Any) -> None:
+        draft = params.url.rpartition("=")[2]
+        await place.office.ask("discard_action", {"draft_id": draft})
+
+    async with _client(place.api, over, Opened(then=decline)) as client:
+        draft = await place.draft(client)
+        answer = await client.call_tool("confirm_action", {"draft_id": draft})
+
+    told: Any = answer.structured_content
+    assert (told["status"], told["outcome"]) == ("declined", "not_sent")
+    assert place.sent == []
+
+
+@pytest.mark.parametrize("over", OVER)
+@pytest.mark.parametrize("action", ["decline", "cancel"])
+async def test_a_page_that_is_not_opened_is_not_waited_for(
+    place: Place, over: str, action: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The test would not end in time if the call waited.
+    _patience(monkeypatch, 3600.0)
+    opened = Opened(answer=ElicitResult(action=action))
+    async with _client(place.api, over, opened) as client:
+        draft = await place.draft(client)
+        answer = await client.call_tool("confirm_action", {"draft_id": draft})
+
+    assert answer.is_error
+    told = problem_of(answer.model_dump(by_alias=True))
+    assert told["code"] == "person_needed"
+    assert told["url"].endswith(f"/inbox?draft={draft}")
+    assert place.sent == []
+
+
+@pytest.mark.parametrize("over", OVER)
+async def test_a_client_without_elicitation_gets_the_link(place: Place, over: str) -> None:
+    async with _client(place.api, over, None) as client:
+        draft = await place.draft(client)
+        answer = await client.call_tool("confirm_action", {"draft_id": draft})
+
+    assert answer.is_error
+    assert problem_of(answer.model_dump(by_alias=True))["code"] == "person_needed"
+    assert place.sent == []
+
+
+@pytest.mark.parametrize("over", ["legacy", "auto"])
+async def test_what_the_person_writes_on_the_page_is_what_is_sent(place: Place, over: str) -> None:
+    async def rewrite(params: Any) -> None:
+        draft = params.url.rpartition("=")[2]
+        edits = {"text": "the person's words"}
+        shown = await place.office.ask("edit_action", {"draft_id": draft, "edits": edits})
+        given = {"draft_id": draft, "hash": shown["hash"]}
+        await place.office.ask("confirm_action", given)
+
+    async with _client(place.api, over, Opened(then=rewrite)) as client:
+        draft = await place.draft(client)
+        given = {"draft_id": draft, "edits": {"text": "the program's words"}}
+        answer = await client.call_tool("confirm_action", given)
+
+    told: Any = answer.structured_content
+    assert told["outcome"] == "sent"
+    assert place.sent == ["the person's words"]
+
+
+async def test_the_question_of_a_plan_leads_to_its_page_too(place: Place) -> None:
+    opened, asked = Opened(), "01900000-0000-7000-8000-0000000000c7"
+    given = {"approval_id": asked, "decision": "approved"}
+    async with _client(place.api, "legacy", opened) as client:
+        answer = await client.call_tool("answer_approval", given)
+
+    told = problem_of(answer.model_dump(by_alias=True))
+    assert told["code"] == "person_needed"
+    assert [one.url for one in opened.asked] == [told["url"]]
+    assert told["url"].endswith(f"/inbox?item={asked}")
+
+
+async def _hello(wire: Wire, elicitation: dict[str, Any]) -> httpx2.Response:
+    info = {"name": "a client", "version": "1"}
+    params = {"protocolVersion": OLD, "capabilities": {"elicitation": elicitation}}
+    return await wire.send("initialize", {**params, "clientInfo": info})
+
+
+async def test_form_mode_alone_is_no_way_to_a_person(place: Place) -> None:
+    wire = Wire(place.api.stranger, place.api.address, place.api.token)
+    for modes in ({}, {"form": {}}):
+        answer = await _hello(wire, modes)
+        assert answer.status_code == 200
+        assert "mcp-session-id" not in answer.headers
+
+
+async def test_the_stream_of_a_call_asks_the_client_and_tells_that_it_is_done(
+    place: Place,
+) -> None:
+    """Nothing answers the request: another process may get that answer."""
+    wire = Wire(place.api.stranger, place.api.address, place.api.token)
+    session = (await _hello(wire, {"form": {}, "url": {}})).headers["mcp-session-id"]
+    draft = (await wire.call("telegram_push", {"text": "Hi"}))["structuredContent"]["draft_id"]
+    asking = asyncio.create_task(
+        replace(wire).send(
+            "tools/call", {"name": "confirm_action", "arguments": {"draft_id": draft}},
+            mcp_session_id=session,
+        )
+    )  # fmt: skip
+    await _recorded(place, "confirm_action", "denied")
+    await place.office.confirm(draft)
+    answer = await asking
+
+    assert answer.headers["content-type"].startswith("text/event-stream")
+    lines = [one[6:] for one in answer.text.splitlines() if one.startswith("data: ")]
+    create, complete, last = map(json.loads, lines)
+    assert (create["method"], create["params"]["mode"]) == ("elicitation/create", "url")
+    assert complete == {
+        "jsonrpc": "2.0", "method": "notifications/elicitation/complete",
+        "params": {"elicitationId": create["params"]["elicitationId"]},
+    }  # fmt: skip
+    assert last["result"]["structuredContent"]["outcome"] == "sent"
+
+
+async def _recorded(place: Place, capability: str, outcome: str) -> None:
+    """Returns once such a call is on record."""
+    database = place.api.house.database
+    query = "SELECT count(*) FROM direct_calls WHERE capability = $1 AND outcome = $2"
+    async with asyncio.timeout(30):
+        while not await database.fetchval(query, capability, outcome):
+            await asyncio.sleep(0.05)
