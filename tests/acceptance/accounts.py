@@ -18,6 +18,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 import httpx2
 from mcp import Client
+from mcp_types import ElicitResult
 
 from tests.acceptance.commands import PATIENCE, Mainspring, open_folder
 from tests.acceptance.server import OVER, PREFIX, SOON, Json, Started, started
@@ -205,10 +206,19 @@ class Person:
         """Lets a client with their token tell a story."""
 
         async def told() -> None:
-            async with connected(self.server.address, self.token) as client:
+            opens = self._agrees
+            async with connected(self.server.address, self.token, opens=opens) as client:
                 await story(Caller(self, client))
 
         asyncio.run(told())
+
+    async def _agrees(self, ctx: Any, params: Any) -> ElicitResult:
+        """Their client opens the page of a draft; they read it there, and agree."""
+        draft = dict(parse_qsl(urlsplit(params.url).query))["draft"]
+        shown = await asyncio.to_thread(self.ask, "GET", f"/drafts/{draft}")
+        seen = {"hash": shown["hash"]}
+        await asyncio.to_thread(self.ask, "POST", f"/drafts/{draft}/confirm", seen)
+        return ElicitResult(action="accept")
 
     def ran(self, automation_id: str) -> Json:
         """Runs an automation of theirs; the run, once it is over."""

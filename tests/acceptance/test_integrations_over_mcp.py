@@ -5,6 +5,7 @@ The tests tell one story in their order: nothing is connected, then a mailbox is
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 from collections.abc import Iterator
@@ -249,8 +250,13 @@ def test_drafts_of_one_turn_are_answered_as_a_set(mailbox: Person) -> None:
         let_go = (await call("discard_actions", draft_ids=drafts[:1]))["results"]
         assert let_go == [{"draft_id": drafts[0], "status": "discarded"}]
         nobody = str(uuid4())
-        sent = await call("confirm_actions", draft_ids=[drafts[1], nobody, *drafts[2:]])
-        results = sent["results"]
+        several = {"draft_ids": [drafts[1], nobody, *drafts[2:]]}
+        refused = (await call("confirm_actions", **several))["results"]
+        codes = [one["error"]["code"] for one in refused]
+        assert codes == ["person_needed", "no_draft", *["person_needed"] * 2]
+        assert len(gmail.sent) == before, "a program agrees to none of them"
+        path = "/drafts/confirm"
+        results = (await asyncio.to_thread(mailbox.ask, "POST", path, several))["results"]
         assert [one["draft_id"] for one in results] == [drafts[1], nobody, *drafts[2:]]
         assert [one["status"] for one in results] == ["confirmed", "failed", *["confirmed"] * 2]
         assert results[0]["action"] == "send_email"

@@ -9,6 +9,7 @@ from typing import Any
 
 import httpx2
 from mcp import Client
+from mcp.client.session import ElicitationFnT
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types.methods import validate_server_result
 
@@ -97,11 +98,15 @@ def problem_of(result: Mapping[str, Any]) -> Any:
 
 
 @asynccontextmanager
-async def connected(address: str, token: str, mode: str = "auto") -> AsyncIterator[Client]:
-    """The official client over HTTP; the mode ``legacy`` begins with a handshake."""
+async def connected(
+    address: str, token: str, mode: str = "auto", *, opens: ElicitationFnT | None = None
+) -> AsyncIterator[Client]:
+    """The official client over HTTP; the mode ``legacy`` begins with a handshake.
+
+    ``opens`` is called when the server asks the client to open a page for its person.
+    """
     headers = {"Authorization": f"Bearer {token}"}
-    async with (
-        httpx2.AsyncClient(headers=headers, timeout=30) as http,
-        Client(streamable_http_client(f"{address}/mcp", http_client=http), mode=mode) as client,
-    ):
-        yield client
+    async with httpx2.AsyncClient(headers=headers, timeout=30) as http:
+        line = streamable_http_client(f"{address}/mcp", http_client=http)
+        async with Client(line, mode=mode, elicitation_callback=opens) as client:
+            yield client

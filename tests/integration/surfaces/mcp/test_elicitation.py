@@ -13,7 +13,6 @@ import httpx2
 import pytest
 import pytest_asyncio
 from mcp import Client
-from mcp.client.streamable_http import streamable_http_client
 from mcp_types import ElicitRequestURLParams, ElicitResult
 
 from mainspring.contracts.context import Actor
@@ -26,7 +25,7 @@ from mainspring.workspace.automations import FIRST_MEMBER
 from tests.kit.api import Api, served
 from tests.kit.drafts import Office, office
 from tests.kit.house import Bench
-from tests.kit.mcp import OLD, Wire, problem_of
+from tests.kit.mcp import OLD, Wire, connected, problem_of
 
 OVER = ["legacy", "auto", "pipes-legacy", "pipes-auto"]
 ACCEPT = ElicitResult(action="accept", content={"confirm": True})
@@ -92,11 +91,8 @@ async def _client(api: Api, over: str, opened: Opened | None) -> AsyncIterator[C
         async with Client(here, mode=way, elicitation_callback=opened) as client:
             yield client
         return
-    headers = {"Authorization": f"Bearer {api.token}"}
-    async with httpx2.AsyncClient(headers=headers, timeout=30) as http:
-        line = streamable_http_client(f"{api.address}/mcp", http_client=http)
-        async with Client(line, mode=mode, elicitation_callback=opened) as client:
-            yield client
+    async with connected(api.address, api.token, mode, opens=opened) as client:
+        yield client
 
 
 @pytest.mark.parametrize("over", OVER)
