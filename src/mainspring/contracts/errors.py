@@ -143,17 +143,21 @@ class Denied(Problem):
 
 
 class PersonNeeded(Denied):
-    """Only a person can do this; ``url`` is the page where they do it."""
+    """Only a person can do this; ``url`` is the page where they do it, or a command does."""
 
-    def __init__(self, detail: str, *, url: str) -> None:
-        super().__init__(detail, code="person_needed", suggestion=f"A person answers at {url}.")
-        self.url = url
+    def __init__(self, detail: str, *, url: str, command: str) -> None:
+        super().__init__(detail, code="person_needed")
+        self._command = command
+        self._set_url(url)
 
     def locate(self, address: str) -> None:
         """Makes the path of the page an address under that of the server."""
         if self.url.startswith("/"):
-            self.url = address.rstrip("/") + self.url
-            self.suggestion = f"A person answers at {self.url}."
+            self._set_url(address.rstrip("/") + self.url)
+
+    def _set_url(self, url: str) -> None:
+        self.url = url
+        self.suggestion = f"A person answers at {url}, or with `{self._command}` at a terminal."
 
     def as_dict(self) -> dict[str, Any]:
         return {**super().as_dict(), "url": self.url}

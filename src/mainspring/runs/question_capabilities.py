@@ -48,6 +48,7 @@ def question_capabilities(limits: Limits, address: str = "") -> tuple[Capability
             raise PersonNeeded(
                 "A person answers the question of a plan; a program cannot.",
                 url=f"{address.rstrip('/')}/inbox?item={given['approval_id']}",
+                command="mainspring approvals",
             )
         return await _answered(ctx, given, limits)
 

@@ -42,7 +42,9 @@ def person_needed(row: Mapping[str, Any]) -> PersonNeeded:
     if len(preview) > _MOST_PREVIEW:
         preview = f"{preview[:_MOST_PREVIEW]}…"
     return PersonNeeded(
-        f"A person has to confirm this draft; a program cannot. {preview}", url=page_of(row["id"])
+        f"A person has to confirm this draft; a program cannot. {preview}",
+        url=page_of(row["id"]),
+        command=f"mainspring drafts confirm {row['id']}",
     )
 
 

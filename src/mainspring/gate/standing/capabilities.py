@@ -120,6 +120,7 @@ async def _decided(ctx: CallContext, given: Mapping[str, Any], address: str) -> 
         raise PersonNeeded(
             "A person decides about a standing rule; a program cannot.",
             url=f"{address.rstrip('/')}/inbox?tab=rules",
+            command=f"mainspring rules {given['decision']} {given['rule_id']}",
         )
     accept = given["decision"] == "accept"
     row = await decide_rule(ctx.tx, ctx.actor, UUID(given["rule_id"]), accept=accept)

@@ -38,8 +38,17 @@ async def serve_mcp(desk: Desk, url: str | None) -> int:
     async with desk.doors.open(settings) as rooms:
         # Said before the client waits for an answer that cannot come.
         await visitor_here(rooms)
-        await serve_stdio(rooms, lambda: visitor_here(rooms, by_program=True))
+        await serve_stdio(
+            rooms,
+            lambda: visitor_here(rooms, by_program=True),
+            has_page=lambda: _has_page(settings),
+        )
     return exits.DONE
+
+
+def _has_page(settings: Settings) -> bool:
+    """Whether people can answer on a page: a server is up here, or is known to be elsewhere."""
+    return settings.public_url is not None or who_is_up(settings.home) is not None
 
 
 async def _forwarded(settings: Settings) -> bool:

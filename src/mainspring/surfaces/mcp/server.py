@@ -64,7 +64,7 @@ INSTRUCTIONS: Final = (
     "do outside. You see the ones that your token may call. Arguments are checked strictly: an "
     "unknown name or a value out of bounds is an error result that says where and what to do. "
     "A tool that reaches outside may answer with a draft (kind: draft), which a person must "
-    "confirm before anything leaves."
+    "confirm before anything leaves: confirm_action leads them to the page where they do."
 )
 # A list changes seldom: with somebody's role or token, or with what the workspace connects to.
 _LIST_MS: Final = 60_000
@@ -76,7 +76,8 @@ _LEVELS_AROUND: Final = 2
 class Tools:
     """Answers the two methods about tools, in the words of any version."""
 
-    def __init__(self, rooms: Rooms) -> None:
+    def __init__(self, rooms: Rooms, has_page: Callable[[], bool] = lambda: True) -> None:
+        self._has_page = has_page
         self._toolbox = Toolbox(rooms.gate, _spelled, rooms.settings.address)
         self._stamp = {SERVER_INFO_META_KEY: {"name": NAME, "title": TITLE, "version": __version__}}
 
@@ -102,7 +103,7 @@ class Tools:
                 made = await self._toolbox.call(
                     _waited_for(visitor, report, opened=opened), given["name"], arguments,
                     structured=is_modern,
-                    ask_person=ask_by_result(given) if is_modern else ask_person,
+                    ask_person=self._way(ask_by_result(given) if is_modern else ask_person),
                 )  # fmt: skip
         except InputRequired as needed:
             return {**needed.result, "_meta": dict(self._stamp)}
@@ -112,6 +113,10 @@ class Tools:
         if is_modern:
             made |= {"resultType": "complete", "_meta": dict(self._stamp)}
         return made
+
+    def _way(self, ask_person: AskPerson | None) -> AskPerson | None:
+        """No client is asked to open a page that no server shows."""
+        return ask_person if ask_person is not None and self._has_page() else None
 
     async def _list(self, visitor: Visitor, version: str, cursor: str | None) -> dict[str, Any]:
         tools, following = await self._toolbox.page(visitor, version, cursor)

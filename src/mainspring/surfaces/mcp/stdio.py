@@ -38,8 +38,14 @@ if TYPE_CHECKING:
     from mainspring.surfaces.rooms import Rooms
 
 
-async def serve_stdio(rooms: Rooms, visitor: Callable[[], Awaitable[Visitor]]) -> None:
-    """Serves until stdin closes; ``visitor`` is asked again for each message."""
+async def serve_stdio(
+    rooms: Rooms, visitor: Callable[[], Awaitable[Visitor]], *,
+    has_page: Callable[[], bool] = lambda: True,
+) -> None:  # fmt: skip
+    """Serves until stdin closes; ``visitor`` is asked again for each message.
+
+    ``has_page`` tells whether a server is up that shows the page where people answer.
+    """
 
     async def who(ctx: Context) -> Visitor:
         modern = ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
@@ -50,7 +56,7 @@ async def serve_stdio(rooms: Rooms, visitor: Callable[[], Awaitable[Visitor]]) -
         except Problem as problem:
             raise MCPError(INVALID_REQUEST, problem.detail, problem.as_dict()) from None
 
-    server = build_server(Tools(rooms), who)
+    server = build_server(Tools(rooms, has_page), who)
     with _own_stdin() as stdin:
         lines = _Lines(anyio.wrap_file(stdin), message_limits(rooms.limits, rooms.registry))
         # The library does no more with its input than to go through its lines.

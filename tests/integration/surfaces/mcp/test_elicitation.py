@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
@@ -12,7 +14,7 @@ from typing import Any
 import httpx2
 import pytest
 import pytest_asyncio
-from mcp import Client
+from mcp import Client, StdioServerParameters
 from mcp_types import ElicitRequestURLParams, ElicitResult
 
 from mainspring.contracts.context import Actor
@@ -28,6 +30,8 @@ from tests.kit.house import Bench
 from tests.kit.mcp import OLD, Wire, connected, problem_of
 
 OVER = ["legacy", "auto", "pipes-legacy", "pipes-auto"]
+# A child process that forwards to the server, as clients start it that know no HTTP.
+FORWARDED = ["bridge-legacy", "bridge-auto"]
 ACCEPT = ElicitResult(action="accept", content={"confirm": True})
 
 
@@ -77,9 +81,17 @@ def _patience(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
 
 @asynccontextmanager
 async def _client(api: Api, over: str, opened: Opened | None) -> AsyncIterator[Client]:
-    """The official client, over HTTP or over a pipe as ``mainspring mcp`` serves it."""
-    way, mode = over.removeprefix("pipes-"), over
-    if way != mode:
+    """The official client, over HTTP, or over a pipe as ``mainspring mcp`` serves it."""
+    way, _, mode = over.rpartition("-")
+    if way == "bridge":
+        started = StdioServerParameters(
+            command=sys.executable, args=["-m", "mainspring", "mcp", "--url", api.address],
+            env={**os.environ, "MAINSPRING_TOKEN": api.token},
+        )  # fmt: skip
+        async with Client(started, mode=mode, elicitation_callback=opened) as client:
+            yield client
+        return
+    if way == "pipes":
         actor = Actor(
             api.house.workspace_id, "member", FIRST_MEMBER, role=Role.OWNER, by_program=True
         )
@@ -88,7 +100,7 @@ async def _client(api: Api, over: str, opened: Opened | None) -> AsyncIterator[C
             return Visitor(actor)
 
         here = build_server(Tools(rooms_of(api.house)), who)
-        async with Client(here, mode=way, elicitation_callback=opened) as client:
+        async with Client(here, mode=mode, elicitation_callback=opened) as client:
             yield client
         return
     async with connected(api.address, api.token, mode, opens=opened) as client:
@@ -120,7 +132,7 @@ async def test_a_client_that_accepts_everything_gets_nothing_sent(
         assert "Hello" in params.message
 
 
-@pytest.mark.parametrize("over", OVER)
+@pytest.mark.parametrize("over", [*OVER, *FORWARDED])
 async def test_the_call_answers_what_came_of_the_persons_yes(place: Place, over: str) -> None:
     async def agree(params: Any) -> None:
         draft = params.url.rpartition("=")[2]
@@ -266,3 +278,26 @@ async def _recorded(place: Place, capability: str, outcome: str) -> None:
     async with asyncio.timeout(30):
         while not await database.fetchval(query, capability, outcome):
             await asyncio.sleep(0.05)
+
+
+@pytest.mark.parametrize("mode", ["legacy", "auto"])
+async def test_no_client_is_asked_to_open_a_page_that_no_server_shows(
+    place: Place, mode: str
+) -> None:
+    space = place.api.house.workspace_id
+    actor = Actor(space, "member", FIRST_MEMBER, role=Role.OWNER, by_program=True)
+
+    async def who(ctx: Context) -> Visitor:
+        return Visitor(actor)
+
+    opened = Opened()
+    alone = build_server(Tools(rooms_of(place.api.house), lambda: False), who)
+    async with Client(alone, mode=mode, elicitation_callback=opened) as client:
+        draft = await place.draft(client)
+        answer = await client.call_tool("confirm_action", {"draft_id": draft})
+
+    told = problem_of(answer.model_dump(by_alias=True))
+    assert told["code"] == "person_needed"
+    assert f"mainspring drafts confirm {draft}" in told["suggestion"]
+    assert opened.asked == []
+    assert place.sent == []
