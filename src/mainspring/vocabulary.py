@@ -190,7 +190,8 @@ def build_registry(
         *size_capabilities(database, limits, own_disk(given)),
         *chain.from_iterable(entry.capabilities for entry in shelf),
         *_over_connections(shelf, installs, studio, limits, database),
-        *_codex(shelf, automations, studio, limits, database, switchboard),
+        *consent_capabilities(limits, studio.words, ChangedTools(switchboard), given.address),
+        *_codex(shelf, automations, studio, limits, database),
         *capabilities,
     )
     return Words(
@@ -235,10 +236,9 @@ def _over_connections(
 
 def _codex(
     shelf: tuple[Integration, ...], automations: HouseAutomations, studio: Studio, limits: Limits,
-    database: Database | None, switchboard: Switchboard,
+    database: Database | None,
 ) -> Iterator[Capability]:  # fmt: skip
     """What the house keeps for people to put together: linked boards, recipes, workflows."""
-    yield from consent_capabilities(limits, studio.words, ChangedTools(switchboard))
     yield from linked_capabilities(Linkables(shelf, limits), automations, limits, database)
     around = Around(studio, record_overtaken)
     yield from workflow_capabilities(around)

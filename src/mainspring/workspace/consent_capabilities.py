@@ -20,7 +20,7 @@ from mainspring.contracts.capability import (
     Effect,
     capability_of,
 )
-from mainspring.contracts.errors import Denied, Finding, Invalid, Missing, Problem
+from mainspring.contracts.errors import Finding, Invalid, Missing, PersonNeeded, Problem
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.outcome import Unchanged
 from mainspring.contracts.registry import Vocabulary
@@ -65,10 +65,13 @@ class ToolConsents(Protocol):
 
 
 def consent_capabilities(
-    limits: Limits, words: Words, tools: ToolConsents
+    limits: Limits, words: Words, tools: ToolConsents, address: str = ""
 ) -> tuple[Capability, ...]:
-    """All of them; ``words`` judges what is activated together with the answer."""
-    counter = _Counter(limits, words, tools)
+    """All of them; ``words`` judges what is activated together with the answer.
+
+    ``address`` is the server's own.
+    """
+    counter = _Counter(limits, words, tools, address)
     return (
         capability_of(
             "list_consents",
@@ -105,6 +108,7 @@ class _Counter:
     limits: Limits
     words: Words
     tools: ToolConsents
+    address: str
 
     async def list_all(self, ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
         status, about = given.get("status", "waiting"), given.get("automation_id")
@@ -132,7 +136,7 @@ class _Counter:
             return found
 
     async def answer(self, ctx: CallContext, given: Mapping[str, Any]) -> Any:
-        _check_may_answer(ctx)
+        _check_may_answer(ctx, UUID(given["consent_id"]), self.address)
         agree, wanted = given["agree"], UUID(given["consent_id"])
         starts = given.get("activate", False)
         if starts and not agree:
@@ -144,10 +148,10 @@ class _Counter:
             )
         space = ctx.actor.workspace_id
         if await self._of_tools(ctx, wanted) is not None:
-            _check_person(ctx)
+            _check_person(ctx, wanted, self.address)
             shown = await self.tools.answer(ctx, wanted, given["digest"], agree=agree)
             return {"consent": shown, "state": None, "says": _TOOLS_SAY[agree]}
-        await _check_named(ctx, wanted)
+        await _check_named(ctx, wanted, self.address)
         found, news = await answer(
             ctx.tx, space, wanted, given["digest"], ctx.actor.id, agree=agree,
             via=via_of(ctx.actor),
@@ -171,38 +175,43 @@ class _Counter:
         return next((one for one in waiting if one["consent_id"] == str(wanted)), None)
 
 
-def _check_may_answer(ctx: CallContext) -> None:
+def _check_may_answer(ctx: CallContext, consent_id: UUID, address: str) -> None:
     """Refuses whatever could answer no consent at all, before anything is looked up for it."""
     if ctx.run is not None or not (ctx.actor.is_person or ctx.actor.approves):
-        raise _person_needed("A person agrees to what an automation may do; a program cannot.")
+        raise _person_needed(
+            "A person agrees to what an automation may do; a program cannot.", consent_id, address
+        )
 
 
-def _check_person(ctx: CallContext) -> None:
+def _check_person(ctx: CallContext, consent_id: UUID, address: str) -> None:
     if not ctx.actor.is_person:
-        raise _person_needed("A person agrees to the tools of a connection; no token can.")
+        raise _person_needed(
+            "A person agrees to the tools of a connection; no token can.", consent_id, address
+        )
 
 
-async def _check_named(ctx: CallContext, consent_id: UUID) -> None:
+async def _check_named(ctx: CallContext, consent_id: UUID, address: str) -> None:
     """What a token with the permission ``approve`` may answer; a person may answer anything."""
     if ctx.actor.is_person:
         return
     found = await find_consent(ctx.tx, ctx.actor.workspace_id, consent_id)
     if not may_agree(ctx.actor, found.automation_id):
-        raise _person_needed("This token may approve other automations, and not this one.")
+        raise _person_needed(
+            "This token may approve other automations, and not this one.", consent_id, address
+        )
     space, version = ctx.actor.workspace_id, found.version
     if await is_from_words(ctx.tx, space, found.automation_id, version):
         raise _person_needed(
             "This version is a proposal that was written from a request in words. A person "
-            "approves those, always."
-        )
+            "approves those, always.", consent_id, address,
+        )  # fmt: skip
 
 
-def _person_needed(detail: str) -> Denied:
-    return Denied(
+def _person_needed(detail: str, consent_id: UUID, address: str) -> PersonNeeded:
+    return PersonNeeded(
         detail,
-        code="person_needed",
-        suggestion="It can be read and answered on the page of the automation, or with "
-        "`mainspring consents list`.",
+        url=f"{address.rstrip('/')}/inbox?item={consent_id}",
+        command=f"mainspring consents agree {consent_id}",
     )
 
 

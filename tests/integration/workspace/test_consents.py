@@ -190,7 +190,7 @@ async def _check_who_may_answer(desk: Desk, answer: dict[str, Any]) -> None:
     """A person who may edit here, and nobody else; and nobody learns of it elsewhere."""
     database = desk.bench.house.database
     program = await refusal(client(desk), "answer_consent", **answer)
-    assert (program.code, type(program)) == ("person_needed", Denied)
+    assert (program.code, isinstance(program, Denied)) == ("person_needed", True)
     started = Actor(desk.space, "member", FIRST_MEMBER, role=Role.OWNER, by_program=True)
     assistant = await refusal(Desk(desk.bench, Visitor(started)), "answer_consent", **answer)
     assert assistant.code == "person_needed"

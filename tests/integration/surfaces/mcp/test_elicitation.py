@@ -32,6 +32,7 @@ from tests.kit.mcp import OLD, Wire, connected, problem_of
 OVER = ["legacy", "auto", "pipes-legacy", "pipes-auto"]
 # A child process that forwards to the server, as clients start it that know no HTTP.
 FORWARDED = ["bridge-legacy", "bridge-auto"]
+AN_ID = "01900000-0000-7000-8000-0000000000c7"
 ACCEPT = ElicitResult(action="accept", content={"confirm": True})
 
 
@@ -217,16 +218,30 @@ async def test_what_the_person_writes_on_the_page_is_what_is_sent(place: Place, 
     assert place.sent == ["the person's words"]
 
 
-async def test_the_question_of_a_plan_leads_to_its_page_too(place: Place) -> None:
-    opened, asked = Opened(), "01900000-0000-7000-8000-0000000000c7"
-    given = {"approval_id": asked, "decision": "approved"}
+@pytest.mark.parametrize(
+    ("capability", "given", "page"),
+    [
+        ("answer_approval", {"approval_id": AN_ID, "decision": "approved"}, f"item={AN_ID}"),
+        (
+            "answer_consent",
+            {"consent_id": AN_ID, "digest": "a2c4" * 16, "agree": True},
+            f"item={AN_ID}",
+        ),
+        ("decide_standing_rule", {"rule_id": AN_ID, "decision": "accept"}, "tab=rules"),
+    ],
+)
+async def test_every_other_answer_of_a_person_leads_to_its_page_too(
+    place: Place, capability: str, given: dict[str, Any], page: str
+) -> None:
+    opened = Opened()
     async with _client(place.api, "legacy", opened) as client:
-        answer = await client.call_tool("answer_approval", given)
+        answer = await client.call_tool(capability, given)
 
+    assert answer.is_error
     told = problem_of(answer.model_dump(by_alias=True))
     assert told["code"] == "person_needed"
     assert [one.url for one in opened.asked] == [told["url"]]
-    assert told["url"].endswith(f"/inbox?item={asked}")
+    assert told["url"].endswith(f"/inbox?{page}")
 
 
 async def _hello(wire: Wire, elicitation: dict[str, Any]) -> httpx2.Response:

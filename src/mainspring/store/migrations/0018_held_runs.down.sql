@@ -1,4 +1,4 @@
--- The way back from 0016: drafts that wait keep their time; runs that wait for one go on at its end.
+-- The way back from 0018: drafts that wait keep their time; runs that wait for one go on at its end.
 
 DROP INDEX drafts_of_runs_waiting;
 ALTER TABLE drafts DROP COLUMN awaited, DROP COLUMN send_retries, DROP COLUMN reminded_at;

@@ -1,4 +1,4 @@
--- The way back from 0016: terminals are signed out, and no token may agree to anything.
+-- The way back from 0017: terminals are signed out, and no token may agree to anything.
 -- lost: sessions at terminals = SELECT count(*) FROM sessions WHERE kind = 'terminal'
 -- lost: tokens that may approve (they keep their role) = SELECT count(*) FROM access_tokens WHERE approves IS NOT NULL
 
