@@ -42,6 +42,12 @@ def _setting(default: Any, sentence: str, *, shown: bool = True) -> Any:
     return field(default=default, metadata={"sentence": sentence})
 
 
+def config_folder() -> Path:
+    """Where the CLI keeps what belongs to the person and to no data folder."""
+    base = os.environ.get("XDG_CONFIG_HOME") or str(Path.home() / ".config")
+    return Path(base) / "mainspring"
+
+
 def default_home() -> Path:
     """Where data lives when nobody says otherwise.
 

@@ -7,13 +7,13 @@ never shown to another server than the one that gave it.
 from __future__ import annotations
 
 import hashlib
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
 from mainspring.contracts.errors import Fault, Invalid, Unauthenticated
+from mainspring.settings import config_folder
 from mainspring.surfaces.cli.words import hint
 from mainspring.workspace.people.sessions import is_terminal_session
 from mainspring.workspace.private_file import Unguarded, read_private, write_private
@@ -83,9 +83,8 @@ def forget_login(address: str) -> None:
 
 
 def _place(address: str) -> Path:
-    base = os.environ.get("XDG_CONFIG_HOME") or str(Path.home() / ".config")
     name = hashlib.sha256(address.encode()).hexdigest()[:32]
-    return Path(base) / "mainspring" / "logins" / name
+    return config_folder() / "logins" / name
 
 
 def _bad(detail: str) -> Invalid:
