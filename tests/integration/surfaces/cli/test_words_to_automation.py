@@ -246,6 +246,7 @@ async def test_a_program_answers_and_edits_and_a_person_saves_what_they_were_sho
     assert [row["name"] for row in await _automations(rooms)] == ["Bills"]
 
     # A review of it, and of a file that would change it.
+    capsys.readouterr()
     assert await review(desk, screen, "Bills", None, RULES) == exits.DONE
     assert _json(capsys)["review"]["summary"]
 
