@@ -61,7 +61,11 @@ class Going:
 
 
 async def take_agreed(
-    tx: Transaction, passage: Passage, now: datetime, lifetimes: Lifetimes, *,
+    tx: Transaction,
+    passage: Passage,
+    now: datetime,
+    lifetimes: Lifetimes,
+    *,
     by_step: bool = False,
 ) -> Going | None:
     """The draft that a rule or its step's approval agrees to; None where a person has to."""

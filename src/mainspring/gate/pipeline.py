@@ -272,9 +272,7 @@ class Pipeline:
         async with Walled(self.database, ask.actor.workspace_id).transaction() as tx:
             await hold_run(tx, ask)
             await hold_pass(tx, ask)
-            going = await take_agreed(
-                tx, passage, self.clock.now(), self.lifetimes, by_step=agreed
-            )
+            going = await take_agreed(tx, passage, self.clock.now(), self.lifetimes, by_step=agreed)
         if going is None:
             return None
         if going.problem is not None:

@@ -257,10 +257,8 @@ class Sending:
             return Unchanged(_told(row, _ended(row)))
         # Who finds it taken by this very call has only lost sight of their own commit.
         ours = row["stands"] == "sending" and row["call_id"] == call_id
-        if row["stands"] != "pending" and not ours:
+        if not ours and (row["stands"] != "pending" or not under_way):
             return _answered_before(ask, row)
-        if not ours and not under_way:
-            raise run_ended()
         held = _known(words, row["capability"])
         _check_intact(row, under, held, outside=held.id not in self.vocabulary.capabilities)
         files = await files_of(tx, ask.actor.workspace_id, draft_id)
@@ -398,9 +396,9 @@ def _awaits_person(ask: Ask) -> bool:
 
 def _answered_before(ask: Ask, row: Mapping[str, Any]) -> _PersonAsked:
     """For a client that waits: a person may have answered before it began to."""
-    if _awaits_person(ask):
+    if _awaits_person(ask) and row["stands"] != "pending":
         return _PersonAsked(row)
-    raise not_waiting(row["stands"])
+    raise run_ended() if row["stands"] == "pending" else not_waiting(row["stands"])
 
 
 async def _answer_of_person(inside: Walled, ask: Ask, row: Mapping[str, Any]) -> Unchanged:

@@ -94,12 +94,6 @@ def via_of(actor: Actor) -> Via:
     return "terminal" if actor.at_terminal else "page"
 
 
-def may_agree(actor: Actor, automation_id: UUID | None = None) -> bool:
-    """Whether this actor can agree to what an automation may do; None: to a new one."""
-    del automation_id
-    return actor.is_person
-
-
 async def agreed_authority(tx: Transaction, workspace_id: UUID, automation_id: UUID) -> Agreed:
     """What was agreed to last; to be asked before another version is saved.
 
