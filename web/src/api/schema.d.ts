@@ -202,6 +202,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/automations/{automation_id}/reviewed": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Say that you have looked at what an upgrade carried over
+         * @description An automation that was at work before agreement was recorded goes on as it is and is listed for review. For a person alone.
+         */
+        post: operations["mark_automation_reviewed"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/automations/{automation_id}/run": {
         parameters: {
             query?: never;
@@ -2339,6 +2359,74 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/session/terminal": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Ask for a sign-in at a terminal */
+        post: operations["begin_terminal"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/session/terminal/collect": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Collect the session of a terminal once a person has confirmed it */
+        post: operations["collect_terminal"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/session/terminal/look": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Say which terminal has printed a code */
+        post: operations["look_at_terminal"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/session/terminal/answer": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Sign a terminal in, or decline it */
+        post: operations["answer_terminal"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/me": {
         parameters: {
             query?: never;
@@ -3362,6 +3450,25 @@ export interface components {
             at: string;
         };
         /**
+         * AgreedShape
+         * @description What a person's agreement covers.
+         */
+        AgreedShape: {
+            /** Version */
+            version: number;
+            /**
+             * By
+             * @description The member who agreed.
+             */
+            by: string | null;
+            /**
+             * Via
+             * @description upgrade: it was at work before agreement was recorded; look it through.
+             * @enum {string}
+             */
+            via: "page" | "terminal" | "token" | "upgrade";
+        };
+        /**
          * Artifact
          * @description Everything about a file but its bytes.
          */
@@ -3517,6 +3624,8 @@ export interface components {
              * @description The version in force.
              */
             version: number;
+            /** @description What a person has agreed to; null: nobody has, and it starts nothing. */
+            agreed: components["schemas"]["AgreedShape"] | null;
             /**
              * Failures
              * @description Its latest runs by triggers that failed in a row.
@@ -3625,6 +3734,8 @@ export interface components {
              * @description The version in force.
              */
             version: number;
+            /** @description What a person has agreed to; null: nobody has, and it starts nothing. */
+            agreed: components["schemas"]["AgreedShape"] | null;
             /**
              * Failures
              * @description Its latest runs by triggers that failed in a row.
@@ -4146,9 +4257,9 @@ export interface components {
             outcome: ("sent" | "not_sent" | "unknown") | null;
             /**
              * Answered Kind
-             * @description Who confirmed or discarded it; rule: an accepted standing rule.
+             * @description Who confirmed or discarded it; rule: an accepted standing rule; step: its step's approval is automatic.
              */
-            answered_kind: ("member" | "client" | "run" | "rule") | null;
+            answered_kind: ("member" | "client" | "run" | "rule" | "step") | null;
             /** Answered By */
             answered_by: string | null;
             /** Answered At */
@@ -4212,6 +4323,11 @@ export interface components {
              * @description The draft that it repeats.
              */
             redraft_of: string | null;
+            /**
+             * Awaited
+             * @description Its run waits for the answer and goes on after it.
+             */
+            awaited: boolean;
             /**
              * Account
              * @description The account that it leaves over, if it does so.
@@ -5367,7 +5483,7 @@ export interface components {
         };
         /**
          * SessionShape
-         * @description One browser where somebody is signed in.
+         * @description One browser or terminal where somebody is signed in.
          */
         SessionShape: {
             /**
@@ -5381,8 +5497,13 @@ export interface components {
              */
             workspace_id: string;
             /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "browser" | "terminal";
+            /**
              * Label
-             * @description What the browser calls itself.
+             * @description What the browser or the terminal calls itself.
              */
             label: string;
             /**
@@ -5483,6 +5604,11 @@ export interface components {
              * @description What can be asked of this run now.
              */
             next: string[];
+            /**
+             * Waits For
+             * @description The drafts and questions that it waits for.
+             */
+            waits_for?: components["schemas"]["WaitsFor"][] | null;
         };
         /**
          * Suppressed
@@ -5505,6 +5631,86 @@ export interface components {
             filters: components["schemas"]["FilterWord"][];
             /** Tests */
             tests: components["schemas"]["PredicateWord"][];
+        };
+        /**
+         * TerminalAnswer
+         * @description Whether the signed-in person wants that terminal to act for them.
+         */
+        TerminalAnswer: {
+            /** Code */
+            code: string;
+            /** Confirm */
+            confirm: boolean;
+        };
+        /**
+         * TerminalBegun
+         * @description A sign-in that a person confirms on the page.
+         */
+        TerminalBegun: {
+            /**
+             * Device Code
+             * @description The terminal polls with it; nobody else needs it.
+             */
+            device_code: string;
+            /**
+             * Code
+             * @description The person types it on the page.
+             */
+            code: string;
+            /**
+             * Url
+             * @description The page.
+             */
+            url: string;
+            /**
+             * Expires At
+             * Format: date-time
+             */
+            expires_at: string;
+            /**
+             * Interval Seconds
+             * @description How long to wait between two polls.
+             */
+            interval_seconds: number;
+        };
+        /**
+         * TerminalCollected
+         * @description What became of a sign-in; the session is there once, and only for the terminal.
+         */
+        TerminalCollected: {
+            /**
+             * Status
+             * @enum {string}
+             */
+            status: "waiting" | "signed_in";
+            /** Session */
+            session?: string | null;
+            /** Email */
+            email?: string | null;
+            /** Workspace */
+            workspace?: string | null;
+            /** Expires At */
+            expires_at?: string | null;
+        };
+        /**
+         * TerminalLook
+         * @description Which terminal asked, from where and when.
+         */
+        TerminalLook: {
+            /** Label */
+            label: string;
+            /** Address */
+            address: string;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /**
+             * Expires At
+             * Format: date-time
+             */
+            expires_at: string;
         };
         /**
          * TokenList
@@ -5575,6 +5781,16 @@ export interface components {
             last_used_at: string | null;
             /** Revoked At */
             revoked_at: string | null;
+            /**
+             * Approves
+             * @description The automations that it may approve without a person; null: none.
+             */
+            approves: string[] | null;
+            /**
+             * Warning
+             * @description Why to be careful with it; null: a usual token.
+             */
+            warning: string | null;
         };
         /**
          * TranscriptShape
@@ -5931,6 +6147,43 @@ export interface components {
             event_types: components["schemas"]["EventWord"][];
         };
         /**
+         * WaitsFor
+         * @description What a waiting run needs of a person.
+         */
+        WaitsFor: {
+            /**
+             * Kind
+             * @description A held write that somebody approves, or a question that somebody answers.
+             * @enum {string}
+             */
+            kind: "draft" | "approval";
+            /**
+             * Id
+             * Format: uuid
+             * @description The id of the draft or of the question.
+             */
+            id: string;
+            /**
+             * Text
+             * @description What would be sent; empty for a question.
+             */
+            text: string;
+            /**
+             * Page
+             * @description Where it is answered, as a path of the web page.
+             */
+            page: string;
+            /** Step */
+            step: string;
+            /** Item */
+            item: string;
+            /**
+             * Until
+             * @description After this the step fails as expired.
+             */
+            until: string | null;
+        };
+        /**
          * WallsAnswer
          * @description What stands between a script and the machine that answered.
          */
@@ -5994,9 +6247,24 @@ export interface components {
             /** @description The path of the request. */
             instance: string;
             suggestion?: string;
+            /** @description The page where a person answers. */
+            url?: string;
             /** @description Seconds after which to try again. */
             retry_after?: number;
             errors?: components["schemas"]["Finding"][];
+            /** @description With consent_needed: what a person has to agree to, and where. */
+            consent?: {
+                /** Format: uuid */
+                consent_id: string | null;
+                digest: string | null;
+                additions: {
+                    kind: string;
+                    pointer: string;
+                    says: string;
+                }[];
+                /** @description The page where a person answers. */
+                url: string;
+            };
         };
         /** @description One thing that is wrong, and where. */
         Finding: {
@@ -6011,10 +6279,26 @@ export interface components {
             [key: string]: unknown;
         };
         /**
+         * Start
+         * @description What a person was shown before they start something that a program wrote.
+         */
+        Start: {
+            /**
+             * Digest
+             * @description The digest that a 409 consent_needed carried. A person who sends it agrees to exactly that; from a program it counts for nothing.
+             */
+            digest?: string | null;
+        };
+        /**
          * RunNow
          * @description What a run by hand is given.
          */
         RunNow: {
+            /**
+             * Digest
+             * @description The digest that a 409 consent_needed carried. A person who sends it agrees to exactly that; from a program it counts for nothing.
+             */
+            digest?: string | null;
             /** Inputs */
             inputs?: {
                 [key: string]: unknown;
@@ -6210,6 +6494,33 @@ export interface components {
             workspace_id: string;
         };
         /**
+         * TerminalName
+         * @description What a terminal calls itself when it asks for a sign-in.
+         */
+        TerminalName: {
+            /**
+             * Label
+             * @default
+             */
+            label: string;
+        };
+        /**
+         * DeviceCode
+         * @description What a terminal polls with.
+         */
+        DeviceCode: {
+            /** Device Code */
+            device_code: string;
+        };
+        /**
+         * TerminalCode
+         * @description The short code that a terminal has printed.
+         */
+        TerminalCode: {
+            /** Code */
+            code: string;
+        };
+        /**
          * ChangedPerson
          * @description What somebody changes about themselves; what is left out stays.
          */
@@ -6274,6 +6585,11 @@ export interface components {
              * @description Null: it works until revoked.
              */
             expires_at?: string | null;
+            /**
+             * Approves
+             * @description The permission approve: the automations whose consents it may answer without a person. Off by default; only a person can give it, and expires_at is required then.
+             */
+            approves?: string[] | null;
         };
         /**
          * NewWorkspace
@@ -6568,7 +6884,11 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody?: never;
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["Start"];
+            };
+        };
         responses: {
             /** @description Successful Response */
             200: {
@@ -6665,6 +6985,28 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["StateShape"];
+                };
+            };
+        };
+    };
+    mark_automation_reviewed: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                automation_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgreedShape"];
                 };
             };
         };
@@ -7838,10 +8180,10 @@ export interface operations {
                         /** Format: uuid */
                         draft_id: string;
                         /**
-                         * @description approved: this person agrees, and others have yet to; nothing was sent.
+                         * @description approved: this person agrees, and others have yet to; nothing was sent. pending: a person has not answered yet; call it again later. declined: a person has discarded it.
                          * @enum {unknown}
                          */
-                        status: "confirmed" | "failed" | "approved";
+                        status: "confirmed" | "failed" | "approved" | "pending" | "declined";
                         /**
                          * @description unknown: it may have left all the same; it is not sent again.
                          * @enum {unknown}
@@ -7863,6 +8205,8 @@ export interface operations {
                         approvals?: number;
                         /** @description How many must. */
                         needed?: number;
+                        /** @description Where a person answers, while it is pending. */
+                        url?: string;
                     };
                 };
             };
@@ -8055,10 +8399,10 @@ export interface operations {
                             /** Format: uuid */
                             draft_id: string;
                             /**
-                             * @description approved: this person agrees, and others have yet to; nothing was sent.
+                             * @description approved: this person agrees, and others have yet to; nothing was sent. pending: a person has not answered yet; call it again later. declined: a person has discarded it.
                              * @enum {unknown}
                              */
-                            status: "confirmed" | "failed" | "approved";
+                            status: "confirmed" | "failed" | "approved" | "pending" | "declined";
                             /**
                              * @description unknown: it may have left all the same; it is not sent again.
                              * @enum {unknown}
@@ -8080,6 +8424,8 @@ export interface operations {
                             approvals?: number;
                             /** @description How many must. */
                             needed?: number;
+                            /** @description Where a person answers, while it is pending. */
+                            url?: string;
                         }[];
                     };
                 };
@@ -8188,8 +8534,10 @@ export interface operations {
                         roles: ("operator" | "editor" | "admin" | "owner")[];
                         /** @description Whether whoever made the automation, or asked for the write, may agree. */
                         author_may_approve: boolean;
-                        /** @description How long a draft waits; null: as the installation says. */
+                        /** @description How long a draft of a person or a client waits; null: as the installation says. */
                         draft_seconds: number | null;
+                        /** @description How long a write that a run holds waits, where its step does not say; null: as the installation says, which is 72 hours unless it was changed. */
+                        held_seconds: number | null;
                     };
                 };
             };
@@ -8211,8 +8559,10 @@ export interface operations {
                     roles?: ("operator" | "editor" | "admin" | "owner")[];
                     /** @description Whether whoever made the automation, or asked for the write, may agree. */
                     author_may_approve?: boolean;
-                    /** @description How long a draft waits; null: as the installation says. */
+                    /** @description How long a draft of a person or a client waits; null: as the installation says. */
                     draft_seconds?: number | null;
+                    /** @description How long a write that a run holds waits, where its step does not say; null: as the installation says, which is 72 hours unless it was changed. */
+                    held_seconds?: number | null;
                 };
             };
         };
@@ -8230,8 +8580,10 @@ export interface operations {
                         roles: ("operator" | "editor" | "admin" | "owner")[];
                         /** @description Whether whoever made the automation, or asked for the write, may agree. */
                         author_may_approve: boolean;
-                        /** @description How long a draft waits; null: as the installation says. */
+                        /** @description How long a draft of a person or a client waits; null: as the installation says. */
                         draft_seconds: number | null;
+                        /** @description How long a write that a run holds waits, where its step does not say; null: as the installation says, which is 72 hours unless it was changed. */
+                        held_seconds: number | null;
                     };
                 };
             };
@@ -8360,7 +8712,7 @@ export interface operations {
                             /** Format: uuid */
                             automation_id: string;
                             automation?: string;
-                            /** @description Another version earns anew. */
+                            /** @description It holds for later versions too, while they send the same. */
                             version?: number;
                             capability: string;
                             /** @description What must be exactly so; only wording may differ. */
@@ -8418,7 +8770,7 @@ export interface operations {
                         /** Format: uuid */
                         automation_id: string;
                         automation?: string;
-                        /** @description Another version earns anew. */
+                        /** @description It holds for later versions too, while they send the same. */
                         version?: number;
                         capability: string;
                         /** @description What must be exactly so; only wording may differ. */
@@ -8472,7 +8824,7 @@ export interface operations {
                         /** Format: uuid */
                         automation_id: string;
                         automation?: string;
-                        /** @description Another version earns anew. */
+                        /** @description It holds for later versions too, while they send the same. */
                         version?: number;
                         capability: string;
                         /** @description What must be exactly so; only wording may differ. */
@@ -14137,6 +14489,102 @@ export interface operations {
             };
         };
     };
+    begin_terminal: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TerminalName"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TerminalBegun"];
+                };
+            };
+        };
+    };
+    collect_terminal: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["DeviceCode"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TerminalCollected"];
+                };
+            };
+        };
+    };
+    look_at_terminal: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TerminalCode"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TerminalLook"];
+                };
+            };
+        };
+    };
+    answer_terminal: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TerminalAnswer"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TerminalAnswer"];
+                };
+            };
+        };
+    };
     change_person: {
         parameters: {
             query?: never;
@@ -15436,6 +15884,27 @@ export interface operations {
                                     /** @description The steps that need it. */
                                     why: string[];
                                 }[];
+                                /** @description Each outside write, whether a person is asked each time, and the choice. */
+                                writes: {
+                                    /** @description The step that sends it. */
+                                    step: string;
+                                    /** @description What it is sent with. */
+                                    capability: string;
+                                    /** @description What that does, in a few words. */
+                                    label: string;
+                                    /** @enum {unknown} */
+                                    mode: "ask" | "automatic";
+                                    /** @description Where its approval mode is written, as a JSON pointer. */
+                                    pointer: string;
+                                    values: {
+                                        /** @description What is written there so that each one is a draft. */
+                                        ask: unknown;
+                                        /** @description What is written there to send it without asking. */
+                                        automatic: unknown;
+                                    };
+                                    /** @description Why it cannot be sent automatically; null: it can. */
+                                    only_asks_because: string | null;
+                                }[];
                             };
                             /** @description What it will cost in the next thirty days, as a range next to its caps. A month is never above them. */
                             forecast: {
@@ -15705,6 +16174,27 @@ export interface operations {
                                     label: string;
                                     /** @description The steps that need it. */
                                     why: string[];
+                                }[];
+                                /** @description Each outside write, whether a person is asked each time, and the choice. */
+                                writes: {
+                                    /** @description The step that sends it. */
+                                    step: string;
+                                    /** @description What it is sent with. */
+                                    capability: string;
+                                    /** @description What that does, in a few words. */
+                                    label: string;
+                                    /** @enum {unknown} */
+                                    mode: "ask" | "automatic";
+                                    /** @description Where its approval mode is written, as a JSON pointer. */
+                                    pointer: string;
+                                    values: {
+                                        /** @description What is written there so that each one is a draft. */
+                                        ask: unknown;
+                                        /** @description What is written there to send it without asking. */
+                                        automatic: unknown;
+                                    };
+                                    /** @description Why it cannot be sent automatically; null: it can. */
+                                    only_asks_because: string | null;
                                 }[];
                             };
                             /** @description What it will cost in the next thirty days, as a range next to its caps. A month is never above them. */
@@ -16036,6 +16526,27 @@ export interface operations {
                                     /** @description The steps that need it. */
                                     why: string[];
                                 }[];
+                                /** @description Each outside write, whether a person is asked each time, and the choice. */
+                                writes: {
+                                    /** @description The step that sends it. */
+                                    step: string;
+                                    /** @description What it is sent with. */
+                                    capability: string;
+                                    /** @description What that does, in a few words. */
+                                    label: string;
+                                    /** @enum {unknown} */
+                                    mode: "ask" | "automatic";
+                                    /** @description Where its approval mode is written, as a JSON pointer. */
+                                    pointer: string;
+                                    values: {
+                                        /** @description What is written there so that each one is a draft. */
+                                        ask: unknown;
+                                        /** @description What is written there to send it without asking. */
+                                        automatic: unknown;
+                                    };
+                                    /** @description Why it cannot be sent automatically; null: it can. */
+                                    only_asks_because: string | null;
+                                }[];
                             };
                             /** @description What it will cost in the next thirty days, as a range next to its caps. A month is never above them. */
                             forecast: {
@@ -16339,6 +16850,27 @@ export interface operations {
                                     /** @description The steps that need it. */
                                     why: string[];
                                 }[];
+                                /** @description Each outside write, whether a person is asked each time, and the choice. */
+                                writes: {
+                                    /** @description The step that sends it. */
+                                    step: string;
+                                    /** @description What it is sent with. */
+                                    capability: string;
+                                    /** @description What that does, in a few words. */
+                                    label: string;
+                                    /** @enum {unknown} */
+                                    mode: "ask" | "automatic";
+                                    /** @description Where its approval mode is written, as a JSON pointer. */
+                                    pointer: string;
+                                    values: {
+                                        /** @description What is written there so that each one is a draft. */
+                                        ask: unknown;
+                                        /** @description What is written there to send it without asking. */
+                                        automatic: unknown;
+                                    };
+                                    /** @description Why it cannot be sent automatically; null: it can. */
+                                    only_asks_because: string | null;
+                                }[];
                             };
                             /** @description What it will cost in the next thirty days, as a range next to its caps. A month is never above them. */
                             forecast: {
@@ -16566,12 +17098,12 @@ export interface operations {
                             /** @description What a person has agreed to before; null: nothing. */
                             agreed_version?: number | null;
                             /** @enum {unknown} */
-                            origin: "install" | "upgrade" | "import" | "edit" | "tools";
+                            origin: "create" | "install" | "upgrade" | "import" | "edit" | "tools";
                             /** @enum {unknown} */
                             status: "waiting" | "agreed" | "refused" | "overtaken";
                             additions: {
                                 /** @enum {unknown} */
-                                kind: "grant" | "secret" | "account" | "spend" | "start" | "write_policy" | "approval" | "model" | "tool" | "review";
+                                kind: "grant" | "secret" | "account" | "spend" | "start" | "write_policy" | "approval" | "send" | "model" | "tool" | "review";
                                 /** @description Where in the definition it stands. */
                                 pointer: string;
                                 /** @description The sentence for the person. */
@@ -16582,6 +17114,13 @@ export interface operations {
                             asked_at?: string | null;
                             /** Format: date-time */
                             answered_at?: string | null;
+                        }[];
+                        /** @description At work before agreement was recorded; for a person to look at. */
+                        agreed_by_upgrade?: {
+                            /** Format: uuid */
+                            automation_id: string;
+                            name: string;
+                            version: number;
                         }[];
                     };
                 };
@@ -16623,12 +17162,12 @@ export interface operations {
                         /** @description What a person has agreed to before; null: nothing. */
                         agreed_version?: number | null;
                         /** @enum {unknown} */
-                        origin: "install" | "upgrade" | "import" | "edit" | "tools";
+                        origin: "create" | "install" | "upgrade" | "import" | "edit" | "tools";
                         /** @enum {unknown} */
                         status: "waiting" | "agreed" | "refused" | "overtaken";
                         additions: {
                             /** @enum {unknown} */
-                            kind: "grant" | "secret" | "account" | "spend" | "start" | "write_policy" | "approval" | "model" | "tool" | "review";
+                            kind: "grant" | "secret" | "account" | "spend" | "start" | "write_policy" | "approval" | "send" | "model" | "tool" | "review";
                             /** @description Where in the definition it stands. */
                             pointer: string;
                             /** @description The sentence for the person. */
@@ -16694,12 +17233,12 @@ export interface operations {
                             /** @description What a person has agreed to before; null: nothing. */
                             agreed_version?: number | null;
                             /** @enum {unknown} */
-                            origin: "install" | "upgrade" | "import" | "edit" | "tools";
+                            origin: "create" | "install" | "upgrade" | "import" | "edit" | "tools";
                             /** @enum {unknown} */
                             status: "waiting" | "agreed" | "refused" | "overtaken";
                             additions: {
                                 /** @enum {unknown} */
-                                kind: "grant" | "secret" | "account" | "spend" | "start" | "write_policy" | "approval" | "model" | "tool" | "review";
+                                kind: "grant" | "secret" | "account" | "spend" | "start" | "write_policy" | "approval" | "send" | "model" | "tool" | "review";
                                 /** @description Where in the definition it stands. */
                                 pointer: string;
                                 /** @description The sentence for the person. */
