@@ -338,13 +338,13 @@ async def review_agreed(
     tx: Transaction, workspace_id: UUID, automation_id: UUID, actor: Actor
 ) -> None:
     """A person has looked at what an upgrade carried over, and agrees to it as it is."""
+    row = await hold(tx, workspace_id, automation_id)
     if not actor.is_person:
         raise Denied(
             "A person looks at what an automation may do; a program cannot.",
             code="person_needed",
             suggestion="It can be looked at on the page of the automation.",
         )
-    row = await hold(tx, workspace_id, automation_id)
     await check_agreed(tx, workspace_id, automation_id, row["version"])
     await keep_agreed(tx, workspace_id, automation_id, actor.id, via_of(actor))
 
