@@ -190,7 +190,9 @@ def build_registry(
         *size_capabilities(database, limits, own_disk(given)),
         *chain.from_iterable(entry.capabilities for entry in shelf),
         *_over_connections(shelf, installs, studio, limits, database),
-        *consent_capabilities(limits, studio.words, ChangedTools(switchboard), given.address),
+        *consent_capabilities(
+            limits, studio.words, ChangedTools(switchboard), studio.doubts, given.address
+        ),
         *_codex(shelf, automations, studio, limits, database),
         *capabilities,
     )

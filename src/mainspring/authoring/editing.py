@@ -131,10 +131,13 @@ async def _changed(
     if fields.keys() - {"state"}:
         await _ask(studio, ctx, automation_id, agreed, made)
     if "state" in fields and (made.consent is None or fields["state"] == "paused"):
-        made.state = await _set_state(studio, tx, space, row, fields["state"], author)
-        if made.state == "active" and not made.warnings:
-            grants = read_grants(row["grants"])
-            made.warnings = await studio.doubts(space, row["document"], grants, automation_id)
+        now = await hold(tx, space, automation_id)
+        missing: tuple[Finding, ...] = ()
+        if fields["state"] == "active":
+            grants = read_grants(now["grants"])
+            missing = await studio.doubts(space, now["document"], grants, automation_id)
+        made.state = await _set_state(studio, tx, space, now, fields["state"], author, missing)
+        made.warnings = tuple(dict.fromkeys((*made.warnings, *missing)))
     if made.state != row["state"]:
         made.columns.append("state")
     return made
@@ -254,8 +257,9 @@ async def _go_back(
 
 
 async def _set_state(
-    studio: Studio, tx: Transaction, space: UUID, row: Any, state: str, author: Author
-) -> str:
+    studio: Studio, tx: Transaction, space: UUID, row: Any, state: str, author: Author,
+    missing: Sequence[Finding],
+) -> str:  # fmt: skip
     automation_id = row["id"]
     if state == "paused":
         author.check_within(row["document"], read_grants(row["grants"]))
@@ -267,7 +271,7 @@ async def _set_state(
             suggestion=f"It is activated at {studio.admin_url(automation_id)}.",
         )
     words = await studio.words(space, row["document"])
-    return await activate(tx, space, automation_id, words, studio.limits)
+    return await activate(tx, space, automation_id, words, studio.limits, missing)
 
 
 def _told(studio: Studio, automation_id: UUID, made: _Change) -> dict[str, Any]:

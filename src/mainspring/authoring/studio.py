@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import UUID
 
 from mainspring.actions.script.checking import built
-from mainspring.authoring.draft import as_written
+from mainspring.authoring.draft import as_written, is_script
 from mainspring.contracts.embedding import Embedder
 from mainspring.contracts.errors import Fault, Finding
 from mainspring.contracts.grant import Grant
@@ -81,7 +81,8 @@ class Studio:
         words = await self.words(workspace_id, document)
         whose = Whose(workspace_id, automation_id)
         found = await doubts_here(document, grants, words, self._models, self._preflight, whose)
-        return tuple(map(as_written, found))
+        # The author of a plan of steps looks for its own places, that of a script for its columns.
+        return tuple(map(as_written, found)) if is_script(document) else found
 
     async def lacking(
         self, document: Mapping[str, Any], whose: Whose, words: Vocabulary

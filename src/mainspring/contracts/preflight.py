@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
 # Only an operator can fix a finding with this code; until then the step fails in every run.
 REFUSED_ADDRESS: Final = "address_not_public"
+# The egress guard reads no address from such a URL, so no run can call it.
+BAD_URL: Final = "bad_url"
+REFUSED: Final = frozenset({REFUSED_ADDRESS, BAD_URL})
 # With one of these a step fails until somebody sets up what is missing.
 WOULD_FAIL: Final = frozenset(
     {
@@ -22,7 +25,7 @@ WOULD_FAIL: Final = frozenset(
         "not_connected",
         "reconnect",
         "secret_missing",
-        REFUSED_ADDRESS,
+        *REFUSED,
     }
 )
 

@@ -8,15 +8,17 @@ name that leads to a private address is found by the guard when it is called.
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from mainspring.contracts.errors import Denied, Finding, Problem
-from mainspring.contracts.preflight import REFUSED_ADDRESS, Whose
+from mainspring.contracts.errors import Finding, Problem
+from mainspring.contracts.preflight import REFUSED, Whose
 from mainspring.definition.hosts import listed_site, literal_site
 from mainspring.definition.pointers import under
 from mainspring.definition.tool_patterns import fixed_params, tool_name
+from mainspring.gate.connected.token_answers import missing_scopes
 from mainspring.gate.egress.dial import judge_literal, not_public
 from mainspring.gate.egress.url import parse_url
 from mainspring.store.walls import Walled
@@ -36,8 +38,12 @@ if TYPE_CHECKING:
 _TO_OWNER: Final = "email.notify_owner"
 _MAILS: Final = frozenset({_TO_OWNER, "send_email"})
 _MOST_STEPS: Final = 1_000
+_TEMPLATE: Final = re.compile(r"\{[{%#]")
 # Names that lead to this machine or to a cloud's metadata service wherever they are looked up.
 _LOCAL_NAMES: Final = ("localhost", "metadata.google.internal", "metadata.goog")
+# Reserved for private networks (RFC 6762, RFC 8375, ICANN): no public address has such a name.
+_LOCAL_ENDINGS: Final = (".localhost", ".local", ".internal", ".home.arpa")
+_PLAIN_URL: Final = "Write the URL as https://host/path, with a host name or a plain IP address."
 _MAKER: Final = "SELECT created_by FROM automations WHERE workspace_id = $1 AND id = $2"
 _SECRETS: Final = """
     SELECT name FROM secrets
@@ -85,21 +91,20 @@ class InstallationPreflight:
         for pointer, url in _urls(at, config):
             problem = self._refused(url)
             if problem is not None:
-                yield Finding(pointer, problem.detail, REFUSED_ADDRESS, problem.suggestion)
+                way = problem.suggestion or _PLAIN_URL
+                yield Finding(pointer, problem.detail, problem.code, way)
 
     def _refused(self, url: str) -> Problem | None:
-        site = literal_site(url)
-        if site is None:
+        spelt = _without_templates(url)
+        if spelt is None:
             return None
         try:
-            target = parse_url(f"{url.partition(':')[0].strip().lower()}://{site}/")
+            target = parse_url(spelt)
             judge_literal(target, self._allow)
-        except Denied as problem:
-            return problem if problem.code == REFUSED_ADDRESS else None
-        except Problem:
-            return None
-        host = target.host.rstrip(".")
-        local = host in _LOCAL_NAMES or host.endswith(".localhost")
+        except Problem as problem:
+            return problem if problem.code in REFUSED else None
+        host = target.host
+        local = host in _LOCAL_NAMES or host.endswith(_LOCAL_ENDINGS)
         return not_public(host, target.pair) if local and target.pair not in self._allow else None
 
     async def _mail(self, calls: list[Call], whose: Whose) -> list[Finding]:
@@ -178,13 +183,25 @@ def _unconnected(need: _Need, row: rows.AccountRow | None, kept: set[str]) -> Fi
     route, integration = need.route, need.integration
     if row is not None and row.state != "sign_in":
         if row.state != "reconnect":
-            return None
+            return _without_scopes(need, row)
         detail = f"{integration.name} has to be connected again before this step can run."
         return Finding(need.at, detail, "reconnect", _connect(integration.id))
     if route.connection == "used" and route.secrets <= kept:
         return None
     detail = f"{integration.name} is not connected, so this step would fail."
     return Finding(need.at, detail, "not_connected", _connect(integration.id, route.secrets))
+
+
+def _without_scopes(need: _Need, row: rows.AccountRow) -> Finding | None:
+    """A sign-in that lacks scopes which the integration asks for today."""
+    asked = frozenset(need.integration.manifest["auth"].get("scopes", ()))
+    lacking = missing_scopes(asked, row.scopes) if row.auth == "oauth" else frozenset()
+    if not lacking:
+        return None
+    name = need.integration.name
+    detail = f"The connection to {name} lacks a permission ({', '.join(sorted(lacking))})."
+    way = f"Connect {name} again and agree to every permission. {_connect(need.integration.id)}"
+    return Finding(need.at, detail, "scope_missing", way)
 
 
 def _connect(integration: str, secrets: frozenset[str] = frozenset()) -> str:
@@ -226,6 +243,17 @@ def _calls(document: Mapping[str, Any]) -> Iterator[Call]:
                 if name:
                     yield under(at, "config", "tools", number), name, fixed_params(tool)
             waiting.append((under(at, "config", "steps"), config.get("steps")))
+
+
+def _without_templates(url: str) -> str | None:
+    """What the egress guard would read of a URL; None where only a run knows the host."""
+    scheme, found, rest = url.strip().partition("://")
+    if not found or scheme.lower() not in ("http", "https"):
+        return None
+    if _TEMPLATE.search(rest) is None:
+        return f"{scheme}://{rest}"
+    site = literal_site(url.strip())
+    return None if site is None else f"{scheme}://{site}/"
 
 
 def _urls(at: str, config: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

@@ -8,7 +8,7 @@ automations, it expires, and what it does is marked in the audit log.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Protocol
 from uuid import UUID
@@ -21,12 +21,13 @@ from mainspring.contracts.capability import (
     capability_of,
 )
 from mainspring.contracts.errors import Finding, Invalid, Missing, PersonNeeded, Problem
+from mainspring.contracts.grant import Grant
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.outcome import Unchanged
 from mainspring.contracts.registry import Vocabulary
 from mainspring.contracts.roles import Permission
 from mainspring.workspace import consent_schemas as schemas
-from mainspring.workspace.automations import hold
+from mainspring.workspace.automations import hold, read_grants
 from mainspring.workspace.consent_rows import (
     Consent,
     agreed_by_upgrade,
@@ -41,6 +42,10 @@ if TYPE_CHECKING:
     from mainspring.contracts.context import CallContext
 
 Words = Callable[[UUID, Any], Awaitable[Vocabulary]]
+# What a definition needs and would not find: workspace, document, grants, automation.
+MissingParts = Callable[
+    [UUID, Mapping[str, Any], Sequence[Grant], UUID], Awaitable[tuple[Finding, ...]]
+]
 _ANSWERS: Final = Annotations(
     effect=Effect.KEEP, transactional=True, seconds=0.1, audience=Audience.PEOPLE,
     permission=Permission.EDIT, subject=lambda given, _: given.get("consent_id"),
@@ -65,13 +70,13 @@ class ToolConsents(Protocol):
 
 
 def consent_capabilities(
-    limits: Limits, words: Words, tools: ToolConsents, address: str = ""
+    limits: Limits, words: Words, tools: ToolConsents, missing: MissingParts, address: str = ""
 ) -> tuple[Capability, ...]:
     """All of them; ``words`` judges what is activated together with the answer.
 
     ``address`` is the server's own.
     """
-    counter = _Counter(limits, words, tools, address)
+    counter = _Counter(limits, words, tools, missing, address)
     return (
         capability_of(
             "list_consents",
@@ -108,6 +113,7 @@ class _Counter:
     limits: Limits
     words: Words
     tools: ToolConsents
+    missing: MissingParts
     address: str
 
     async def list_all(self, ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -160,8 +166,12 @@ class _Counter:
         state = row["state"]
         if starts and state != "active":
             words = await self.words(space, row["document"])
+            grants = read_grants(row["grants"])
+            missing = await self.missing(space, row["document"], grants, found.automation_id)
             try:
-                state = await activate(ctx.tx, space, found.automation_id, words, self.limits)
+                state = await activate(
+                    ctx.tx, space, found.automation_id, words, self.limits, missing
+                )
             except Problem as reason:
                 if not news:
                     raise

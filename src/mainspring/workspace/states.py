@@ -8,10 +8,11 @@ restored.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 from uuid import UUID
 
-from mainspring.contracts.errors import Clash
+from mainspring.contracts.errors import Clash, Finding
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.registry import Vocabulary
 from mainspring.definition.validate import validate
@@ -25,6 +26,7 @@ from mainspring.workspace.automations import (
 )
 from mainspring.workspace.consents import check_agreed, pause_reason
 from mainspring.workspace.inbox import mark_read_about
+from mainspring.workspace.missing_parts import check_nothing_missing
 from mainspring.workspace.secret_use import check_secrets_there
 from mainspring.workspace.stored_triggers import written_back
 from mainspring.workspace.triggers import list_triggers
@@ -50,11 +52,13 @@ async def activate(
     automation_id: UUID,
     vocabulary: Vocabulary,
     limits: Limits,
+    missing: Sequence[Finding] = (),
 ) -> State:
     """Lets its triggers start runs.
 
     The definition may be older than this installation, so it is judged once more by what is
     known and allowed today. What waits for a person's consent is not activated by anybody.
+    ``missing`` is what ``doubts_here`` found; with some of it no run can succeed.
     """
     row = await hold(tx, workspace_id, automation_id)
     if row["state"] == "active":
@@ -64,6 +68,7 @@ async def activate(
     document = written_back(row["document"], rows)
     await check_usable(document, automation_id, vocabulary, limits)
     await check_secrets_there(tx, workspace_id, row["created_by"], document, limits)
+    check_nothing_missing(document, missing)
     await set_state(tx, workspace_id, automation_id, "active")
     await tx.execute(_FORGET, workspace_id, automation_id)
     return "active"

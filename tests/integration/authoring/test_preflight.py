@@ -11,6 +11,7 @@ from uuid import UUID
 import pytest
 
 from mainspring.contracts.errors import Clash, Invalid
+from mainspring.contracts.ids import new_id
 from mainspring.contracts.preflight import Whose
 from mainspring.gate.preflight import InstallationPreflight
 from mainspring.settings import Settings
@@ -37,6 +38,14 @@ async def _found(bench: Bench, made: dict[str, Any], **more: Any) -> list[tuple[
     return [(one.pointer, one.code) for one in found]
 
 
+async def _blocked(desk: Desk, automation_id: str, code: str) -> None:
+    with pytest.raises(Clash) as refused:
+        await desk.call("update_automation", {"automation_id": automation_id, "state": "active"})
+    assert refused.value.code == "parts_missing"
+    assert [(one.pointer, one.code) for one in refused.value.findings] == [("/plan/0", code)]
+    assert refused.value.findings[0].suggestion
+
+
 def _get(url: str) -> dict[str, Any]:
     return document(step("get", "http_fetch", {"url": url}))
 
@@ -46,17 +55,31 @@ def _get(url: str) -> dict[str, Any]:
     [
         "http://127.0.0.1:9000/x", "https://10.1.2.3/", "http://192.168.0.1/{{ inputs.a }}",
         "http://169.254.169.254/latest/meta-data", "http://[::1]/", "http://localhost:8080/",
-        "http://api.localhost/", "http://metadata.google.internal/",
+        "http://api.localhost/", "http://metadata.google.internal/", "http://[::ffff:127.0.0.1]/",
+        "http://[::ffff:7f00:1]:8080/", "http://nas.local/", "https://db.corp.internal/x?a=1",
+        "http://printer.home.arpa/{{ inputs.a }}",
     ],
 )  # fmt: skip
 async def test_an_address_that_the_guard_refuses_is_found(bench: Bench, url: str) -> None:
     assert await _found(bench, _get(url)) == [("/plan/0/config/url", "address_not_public")]
 
 
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://0x7f000001/", "http://127.1/", "http://2130706433/", "http://0177.0.0.1/x",
+        "http://0x7f.0.0.1/{{ inputs.a }}", "http://[::1%25lo]/", "http://me:pw@example.com/",
+    ],
+)  # fmt: skip
+async def test_a_url_that_the_guard_cannot_read_is_found(bench: Bench, url: str) -> None:
+    assert await _found(bench, _get(url)) == [("/plan/0/config/url", "bad_url")]
+
+
 async def test_a_public_or_an_allowed_address_is_not(bench: Bench) -> None:
     for url in ("https://example.com/", "https://1.1.1.1/", "{{ inputs.url }}"):
         assert await _found(bench, _get(url)) == []
-    allow = frozenset({"127.0.0.1:9000", "localhost:80"})
+    allow = frozenset({"127.0.0.1:9000", "localhost:80", "nas.local:443"})
+    assert await _found(bench, _get("https://nas.local/x"), allow=allow) == []
     assert await _found(bench, _get("http://127.0.0.1:9000/x"), allow=allow) == []
     assert await _found(bench, _get("http://localhost/x"), allow=allow) == []
     assert await _found(bench, _get("http://127.0.0.1:9001/x"), allow=allow) != []
@@ -91,6 +114,27 @@ async def test_a_step_over_an_integration_that_nobody_connected_is_found(bench: 
     assert await _found(bench, document({**post, "config": named})) == []
     await bench.house.vault.set(bench.drawer, "slack_bot_token", "xoxb-1")
     assert await _found(bench, document(post)) == []
+
+
+async def test_a_sign_in_without_a_scope_that_is_asked_for_today_is_found(bench: Bench) -> None:
+    issue = {"owner": "octo", "repo": "hello", "title": "x"}
+    made = document(step("open", "github.open_issue", issue))
+    asked = bench.house.lines
+    assert asked is not None
+    scopes = list(asked.shelf["github"].manifest["auth"]["scopes"])
+    assert scopes
+    insert = """
+        INSERT INTO integration_connections
+            (workspace_id, id, owner_id, integration, label, auth, state, scopes)
+        VALUES ($1, $2, $3, 'github', 'GitHub', 'oauth', 'ready', $4)
+    """
+    known = (bench.house.workspace_id, new_id(), FIRST_MEMBER)
+    await bench.house.database.execute(insert, *known, scopes)
+    assert await _found(bench, made) == []
+    await bench.house.database.execute(
+        "UPDATE integration_connections SET scopes = '{gist}' WHERE id = $1", known[1]
+    )
+    assert await _found(bench, made) == [("/plan/0", "scope_missing")]
 
 
 class _Watched(Database):
@@ -163,7 +207,7 @@ async def test_a_proposal_that_calls_a_refused_address_is_not_ready(bench: Bench
     assert refused.value.findings[0].pointer == problem["pointer"]
 
 
-async def test_mail_without_a_server_is_told_at_proposal_save_and_activation(bench: Bench) -> None:
+async def test_mail_without_a_server_warns_at_save_and_blocks_activation(bench: Bench) -> None:
     assert bench.house.settings.smtp_url is None
     desk = Desk(bench)
     made = await desk.call("propose_automation", {"text": MAIL_ME, "by": "rules"})
@@ -175,13 +219,10 @@ async def test_mail_without_a_server_is_told_at_proposal_save_and_activation(ben
         "save_proposal", {"proposal_id": made["proposal_id"], "digest": made["digest"]}
     )
     assert "mail_not_set_up" in {one["code"] for one in saved["warnings"]}
-    active = await desk.call(
-        "update_automation", {"automation_id": saved["automation_id"], "state": "active"}
-    )
-    assert "mail_not_set_up" in {one["code"] for one in active["warnings"]}
+    await _blocked(desk, saved["automation_id"], "mail_not_set_up")
 
 
-async def test_a_missing_connection_is_told_at_proposal_save_and_activation(bench: Bench) -> None:
+async def test_a_missing_connection_warns_at_save_and_blocks_activation(bench: Bench) -> None:
     desk = Desk(bench)
     made = await desk.call("propose_automation", {"text": MAIL_ME, "by": "rules"})
     post = step("post", "slack_post", {"channel": "#a", "text": "hello"})
@@ -195,10 +236,12 @@ async def test_a_missing_connection_is_told_at_proposal_save_and_activation(benc
         "save_proposal", {"proposal_id": made["proposal_id"], "digest": made["digest"]}
     )
     assert "not_connected" in {one["code"] for one in saved["warnings"]}
+    await _blocked(desk, saved["automation_id"], "not_connected")
+    await bench.house.vault.set(bench.drawer, "slack_bot_token", "xoxb-1")
     active = await desk.call(
         "update_automation", {"automation_id": saved["automation_id"], "state": "active"}
     )
-    assert "not_connected" in {one["code"] for one in active["warnings"]}
+    assert active["state"] == "active"
 
 
 async def test_a_secret_that_is_not_kept_is_told_in_every_review_and_at_save(bench: Bench) -> None:

@@ -23,7 +23,7 @@ from mainspring.authoring.resources import Resources, look_around
 from mainspring.authoring.shapes import Making, Question, Sketch, Wish
 from mainspring.authoring.sketch.sketching import sketch
 from mainspring.contracts.errors import Problem
-from mainspring.contracts.preflight import REFUSED_ADDRESS, Whose
+from mainspring.contracts.preflight import REFUSED, Whose
 from mainspring.contracts.registry import Vocabulary
 from mainspring.definition.validate import Report
 from mainspring.workspace.secret_use import missing_secrets
@@ -132,7 +132,7 @@ async def judged(
         bench.space, document, bench.automation_id, bench.ctx.actor.id
     )
     # What no run gets past is no doubt: such a proposal is not ready.
-    blocked = [one for one in report.warnings if one.code == REFUSED_ADDRESS]
+    blocked = [one for one in report.warnings if one.code in REFUSED]
     doubts = tuple(one for one in report.warnings if one not in blocked)
     bench.report = replace(report, warnings=(*doubts, *await _lacking(bench, document, report)))
     found = still_open(document, (*report.findings, *blocked), asked, bench.around)
@@ -156,5 +156,5 @@ async def _lacking(bench: Bench, document: dict[str, Any], report: Report) -> li
         # a problem of the complete one.
         whose = Whose(space, bench.automation_id, author)
         early = await studio.lacking(document, whose, bench.words)
-        found += [one for one in early if one.code != REFUSED_ADDRESS]
+        found += [one for one in early if one.code not in REFUSED]
     return found

@@ -15,7 +15,7 @@ from mainspring.authoring.proposals.body import Body
 from mainspring.authoring.proposals.telling import digest_of
 from mainspring.authoring.saving import check_name_free
 from mainspring.contracts.errors import Clash, Denied, Finding, Invalid
-from mainspring.contracts.preflight import REFUSED_ADDRESS
+from mainspring.contracts.preflight import REFUSED
 from mainspring.triggers.changing import record_overtaken
 from mainspring.workspace import schedules
 from mainspring.workspace.automations import Saved, create, hold_all, hold_names, update
@@ -96,10 +96,10 @@ def _check_grants(body: Body, report: Report) -> None:
 
 def _check_reached(report: Report) -> None:
     """An address that is refused today is no mistake of the words, and no run gets past it."""
-    refused = [one for one in report.warnings if one.code == REFUSED_ADDRESS]
+    refused = [one for one in report.warnings if one.code in REFUSED]
     if refused:
         raise Invalid(
-            refused[0].detail, code=REFUSED_ADDRESS, findings=refused,
+            refused[0].detail, code=refused[0].code, findings=refused,
             suggestion=refused[0].suggestion,
         )  # fmt: skip
 

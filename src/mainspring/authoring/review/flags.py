@@ -32,9 +32,12 @@ from mainspring.contracts.errors import Finding
 from mainspring.contracts.grant import Grant
 from mainspring.contracts.preflight import WOULD_FAIL
 from mainspring.contracts.registry import Vocabulary
+from mainspring.definition.credential_literals import CODE as CREDENTIAL_LITERAL
 
 MOST_OF_ONE: Final = 8
 MORE_FLAGS: Final = "more_flags"
+# Shown as warnings: a step would fail, or a credential is stored in plain text.
+_WARNED: Final = WOULD_FAIL | {"scope_missing", CREDENTIAL_LITERAL}
 # So many of one family are compared and counted.
 _MOST_COUNTED: Final = 2_000
 _FAMILIES: Final[tuple[Callable[[View], Iterator[Flag]], ...]] = (
@@ -111,7 +114,7 @@ def with_warnings(flags: Iterable[Flag], warnings: Iterable[Finding]) -> tuple[F
             one.pointer,
             one.code or "doubt",
             sentence(one.detail),
-            "warning" if one.code in WOULD_FAIL else "note",
+            "warning" if one.code in _WARNED else "note",
             suggestion=one.suggestion,
         )
         for one in warnings

@@ -21,6 +21,7 @@ from mainspring.authoring.review.suspicious import (
 from mainspring.authoring.review.view import View
 from mainspring.authoring.review.wording import quoted
 from mainspring.authoring.shapes import Flag
+from mainspring.definition.credential_literals import mask_credentials
 
 # An address is meant to be filled in where it is the argument itself.
 _ADDRESSES: Final = frozenset({"url", "query"})
@@ -54,7 +55,9 @@ def flags_of_texts(view: View) -> Iterator[Flag]:
 def _of_text(text: Text) -> Iterator[Flag]:
     yield from _invisible(text.text, text.pointer)
     yield from _orders(text.text, text.pointer, text.key)
-    blob = BLOB.search(text.text) if len(text.text) >= LEAST_BLOB else None
+    # A credential has a warning of its own, which does not quote it.
+    readable = mask_credentials(text.text) if len(text.text) >= LEAST_BLOB else ""
+    blob = BLOB.search(readable)
     if blob is not None and _mixed(blob[0]):
         yield Flag(
             text.pointer,

@@ -12,6 +12,7 @@ passes over a tolerant outline of the document, so that one mistake hides no oth
 - ``permissions``: grants cover what the plan will call;
 - ``approval``: approval modes stand at steps that write outside, and automatic ones are bounded;
 - ``placeholders``: secrets stand only where they are put in;
+- ``credential_literals``: texts that look like a credential;
 - ``bounds``: how large it may be, and bounds that contradict each other.
 """
 
@@ -26,6 +27,7 @@ from pydantic import ValidationError
 from mainspring.contracts.errors import Finding, Invalid
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.registry import Vocabulary
+from mainspring.definition.credential_literals import credential_findings, masked
 from mainspring.definition.grants import effective
 from mainspring.definition.json_text import check_value
 from mainspring.definition.model import Definition
@@ -129,6 +131,8 @@ def _judge(
     check_grants(outline, vocabulary, sheet)
     check_approval(outline, vocabulary, sheet)
     check_placeholders(document, sheet)
+    for finding in credential_findings(document):
+        sheet.doubt(finding)
     if definition is not None:
         check_execution(definition, sheet)
     return definition
@@ -146,7 +150,7 @@ def _in_order(findings: Iterable[Finding], notes: Iterable[Note]) -> tuple[Findi
     moved.sort(key=lambda change: -len(change[0]))
     once = {
         (finding.pointer, finding.code, finding.detail): finding
-        for finding in (_as_written(finding, moved) for finding in findings)
+        for finding in (masked(_as_written(finding, moved)) for finding in findings)
     }
     return tuple(sorted(once.values(), key=_place))
 

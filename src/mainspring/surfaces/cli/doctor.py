@@ -12,6 +12,7 @@ from mainspring.contracts.errors import Fault, Problem, for_log
 from mainspring.surfaces.cli import checks, exits
 from mainspring.surfaces.cli.checks import Check
 from mainspring.surfaces.cli.checks_broker import broker
+from mainspring.surfaces.cli.checks_of_parts import automation_parts
 from mainspring.surfaces.cli.database_checks import (
     Seen,
     database_checks,
@@ -69,6 +70,7 @@ def _checks(desk: Desk, settings: Settings) -> list[tuple[str, Callable[[], Chec
     # What was seen while the database was open; it is opened once.
     opened: list[Condition] = []
     connected: list[Check] = []
+    incomplete: list[Check] = []
     seen: list[Seen] = []
     return [
         ("python", checks.python),
@@ -89,17 +91,21 @@ def _checks(desk: Desk, settings: Settings) -> list[tuple[str, Callable[[], Chec
         ("broker", lambda: broker(settings)),
         ("exposure", lambda: exposure(settings)),
         ("telemetry", lambda: telemetry(settings)),
-        ("database", lambda: finish(_database(desk, settings, opened, connected, seen))),
+        (
+            "database",
+            lambda: finish(_database(desk, settings, opened, connected, seen, incomplete)),
+        ),
         *database_checks(seen, settings),
         ("secrets", lambda: _secrets(opened)),
         ("models", lambda: connected[0] if connected else _unknown("models")),
+        ("automation parts", lambda: incomplete[0] if incomplete else _unknown("automation parts")),
         ("scripts", _scripts),
     ]
 
 
 async def _database(
     desk: Desk, settings: Settings, opened: list[Condition], connected: list[Check],
-    seen: list[Seen],
+    seen: list[Seen], incomplete: list[Check],
 ) -> Check:  # fmt: skip
     """Starts or reaches the database, checks its tables, compares the clocks."""
     # Mail and broker have checks of their own; what is wrong there is no fault of the database.
@@ -110,6 +116,7 @@ async def _database(
         apart = abs((datetime.now(UTC) - told).total_seconds())
         release = await rooms.database.fetchval("SHOW server_version")
         seen.append(await look(rooms.database, settings, rooms.limits))
+        incomplete.append(await automation_parts(rooms))
         with contextlib.suppress(Problem):
             opened.append(await rooms.vault.condition())
             connected.append(await _models(rooms))

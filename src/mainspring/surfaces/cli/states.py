@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
@@ -73,8 +73,10 @@ async def change_state_in(
     if priced is not None and not screen.for_programs:
         screen.say(one_line(priced.sentence, 400))
 
+    missing = await _doubts(before, rooms, words) if act == "activate" else ()
+
     async def work(tx: Transaction) -> dict[str, Any]:
-        await _done(tx, rooms, words, act, found["id"])
+        await _done(tx, rooms, words, act, found["id"], missing)
         return await read_automation(tx, rooms.workspace_id, found["id"])
 
     held = [found["id"]] if act in ("pause", "archive") else ()
@@ -110,10 +112,11 @@ async def _doubts(now: Mapping[str, Any], rooms: Rooms, words: Vocabulary) -> tu
 
 
 async def _done(
-    tx: Transaction, rooms: Rooms, words: Vocabulary, act: str, automation_id: UUID
-) -> None:
+    tx: Transaction, rooms: Rooms, words: Vocabulary, act: str, automation_id: UUID,
+    missing: Sequence[Finding],
+) -> None:  # fmt: skip
     if act == "activate":
-        await states.activate(tx, rooms.workspace_id, automation_id, words, rooms.limits)
+        await states.activate(tx, rooms.workspace_id, automation_id, words, rooms.limits, missing)
     else:
         await _ACTS[act](tx, rooms.workspace_id, automation_id)
 

@@ -9,7 +9,7 @@ rests, is named with the reason and keeps its place in line.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Protocol
@@ -19,7 +19,7 @@ from mainspring.contracts.errors import Clash, Denied, Fault, Finding, Missing, 
 from mainspring.contracts.plain_names import plain_name
 from mainspring.definition.validate import validate
 from mainspring.workspace import schedules
-from mainspring.workspace.automations import create, hold_all, hold_names, ids_of
+from mainspring.workspace.automations import create, hold_all, hold_names, ids_of, read_grants
 from mainspring.workspace.consents import agree_or_ask
 from mainspring.workspace.schedules import Waiting
 from mainspring.workspace.states import activate, archive, pause
@@ -28,6 +28,7 @@ from mainspring.workspace.workflows.templates import document_of
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Actor, Transaction
+    from mainspring.contracts.grant import Grant
     from mainspring.contracts.limits import Limits
     from mainspring.contracts.registry import Vocabulary
     from mainspring.workspace.workflows.keeping import Workflow
@@ -79,7 +80,7 @@ _HOLDERS = """
         AND w.status <> 'active' ORDER BY w.id
 """
 _DOCUMENT = """
-    SELECT d.document FROM automations a
+    SELECT d.document, v.grants FROM automations a
     JOIN automation_versions v ON v.workspace_id = a.workspace_id
         AND v.automation_id = a.id AND v.version = a.version
     JOIN definitions d ON d.workspace_id = v.workspace_id AND d.hash = v.definition_hash
@@ -94,6 +95,11 @@ class Words(Protocol):
     def limits(self) -> Limits: ...
 
     async def words(self, workspace_id: UUID, document: Any) -> Vocabulary: ...
+
+    async def doubts(
+        self, workspace_id: UUID, document: Mapping[str, Any], grants: Sequence[Grant],
+        automation_id: UUID,
+    ) -> tuple[Finding, ...]: ...  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,8 +246,10 @@ async def _start(
     """Activates one, or says why not; it is refused before anything of it is written."""
     kept = await tx.fetchrow(_DOCUMENT, workspace_id, automation_id)
     spoken = await house.words.words(workspace_id, kept["document"])
+    grants = read_grants(kept["grants"])
+    missing = await house.words.doubts(workspace_id, kept["document"], grants, automation_id)
     try:
-        await activate(tx, workspace_id, automation_id, spoken, house.limits)
+        await activate(tx, workspace_id, automation_id, spoken, house.limits, missing)
     except (Clash, Denied, Missing) as problem:
         return problem
     return None

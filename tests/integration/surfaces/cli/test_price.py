@@ -13,7 +13,12 @@ from mainspring.surfaces.cli.screen import Screen
 from mainspring.surfaces.cli.states import change_state
 from tests.kit.house import Bench, document, step
 
-ASK = step("ask", "automation_llm_complete", {"prompt": "Hello"})
+# No model is connected here: a step that always asks one would block the activation.
+SAY = step("say", "transform_data", {"output": {"a": "b"}})
+ASK = {
+    **step("ask", "automation_llm_complete", {"prompt": "Hello"}),
+    "when": "{{ steps.say.a == 'c' }}",
+}
 DAILY = {"id": "daily", "type": "schedule", "config": {"cron": "0 9 * * *", "timezone": "UTC"}}
 PRICE = "What it costs is not known before it runs; at most $6 by its caps in 30 days on its"
 
@@ -22,7 +27,7 @@ async def test_the_price_is_shown_and_is_said_before_anything_is_set_going(
     bench: Bench, desk: Desk, screen: Screen, capsys: pytest.CaptureFixture[str]
 ) -> None:
     caps = {"budget_cap_usd": "0.2", "cost_cap_daily_usd": 1}
-    await bench.save(document(ASK, name="Priced", triggers=[DAILY], execution=caps))
+    await bench.save(document(SAY, ASK, name="Priced", triggers=[DAILY], execution=caps))
 
     await show_automation(desk, Screen(), "Priced")
     assert f"  {PRICE}" in capsys.readouterr().out

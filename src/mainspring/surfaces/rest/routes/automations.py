@@ -417,7 +417,7 @@ async def _activation(
     async def start(tx: Any, workspace_id: UUID, automation_id: UUID) -> State:
         if digest is not None:
             await _agree(tx, caller, automation_id, digest)
-        return await activate(tx, workspace_id, automation_id, words, rooms.limits)
+        return await activate(tx, workspace_id, automation_id, words, rooms.limits, doubts)
 
     return start, doubts
 

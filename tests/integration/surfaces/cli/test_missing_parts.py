@@ -1,0 +1,40 @@
+"""Missing parts on the command line: activation is refused, and doctor names what is active."""
+
+from __future__ import annotations
+
+import pytest
+
+from mainspring.contracts.errors import Clash
+from mainspring.surfaces.cli.checks_of_parts import automation_parts
+from mainspring.surfaces.cli.desk import Desk
+from mainspring.surfaces.cli.screen import Screen
+from mainspring.surfaces.cli.states import change_state
+from mainspring.wiring import rooms_of
+from tests.kit.house import Bench, document, step
+
+POST = step("post", "slack_post", {"channel": "#a", "text": "hello"})
+
+
+async def test_activate_refuses_what_cannot_run(bench: Bench, desk: Desk, screen: Screen) -> None:
+    await bench.save(document(POST, name="Digest"))
+    with pytest.raises(Clash) as refused:
+        await change_state(desk, screen, "activate", "Digest")
+    assert refused.value.code == "parts_missing"
+    await bench.house.vault.set(bench.drawer, "slack_bot_token", "xoxb-1")
+    await change_state(desk, screen, "activate", "Digest")
+
+
+async def test_doctor_names_an_active_automation_whose_part_went_missing(
+    bench: Bench, desk: Desk, screen: Screen
+) -> None:
+    await bench.save(document(POST, name="Digest"))
+    rooms = rooms_of(bench.house)
+    await bench.house.vault.set(bench.drawer, "slack_bot_token", "xoxb-1")
+    await change_state(desk, screen, "activate", "Digest")
+    assert (await automation_parts(rooms)).verdict == "ok"
+    await bench.house.database.execute("DELETE FROM secrets WHERE name = 'slack_bot_token'")
+    check = await automation_parts(rooms)
+    assert check.verdict == "doubtful"
+    assert "Digest (Slack is not connected" in check.detail
+    assert check.suggestion is not None
+    assert "integrations connect slack" in check.suggestion

@@ -1,0 +1,60 @@
+"""Missing parts over REST: warnings at validate and save, a refusal at activation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.kit.api import Api
+from tests.kit.house import document, step
+
+V1 = "/api/v1"
+
+
+async def _codes(api: Api, path: str, written: dict[str, Any]) -> tuple[str, list[dict[str, Any]]]:
+    answer = await api.client.post(f"{V1}/{path}", json=written)
+    assert answer.status_code in (200, 201), answer.text
+    said = answer.json()
+    return str(said.get("id")), said["warnings"]
+
+
+async def test_a_part_that_every_run_needs_is_reported_early_and_blocks_activation(
+    api: Api,
+) -> None:
+    written = document(step("post", "slack_post", {"channel": "#a", "text": "hello"}))
+    _, warnings = await _codes(api, "validate", written)
+    assert [(one["pointer"], one["code"]) for one in warnings] == [("/plan/0", "not_connected")]
+    made, warnings = await _codes(api, "automations", written)
+    assert [one["code"] for one in warnings] == ["not_connected"]
+    answer = await api.client.post(f"{V1}/automations/{made}/activate")
+    assert answer.status_code == 409, answer.text
+    said = answer.json()
+    assert said["code"] == "parts_missing"
+    assert [(one["pointer"], one["code"]) for one in said["errors"]] == [
+        ("/plan/0", "not_connected")
+    ]
+    shown = await api.client.get(f"{V1}/automations/{made}")
+    assert shown.json()["state"] == "paused"
+
+
+async def test_a_part_that_a_run_may_not_need_is_a_warning_only(api: Api) -> None:
+    post = step("post", "slack_post", {"channel": "#a", "text": "hello"})
+    first = step("say", "transform_data", {"output": {"a": "b"}})
+    written = document(first, {**post, "when": "{{ steps.say.a == 'c' }}"})
+    made, _ = await _codes(api, "automations", written)
+    answer = await api.client.post(f"{V1}/automations/{made}/activate")
+    assert answer.status_code == 200, answer.text
+    assert [one["code"] for one in answer.json()["warnings"]] == ["not_connected"]
+
+
+async def test_a_credential_in_plain_text_is_warned_of_without_repeating_it(api: Api) -> None:
+    token = "ghp_" + "A1b2C3d4E5f6G7h8I9j0"
+    headers = {"Authorization": f"Bearer {token}"}
+    written = document(
+        step("get", "http_fetch", {"url": "https://api.example.com/", "headers": headers})
+    )
+    for path in ("validate", "automations"):
+        _, warnings = await _codes(api, path, written)
+        (found,) = [one for one in warnings if one["code"] == "credential_literal"]
+        assert found["pointer"] == "/plan/0/config/headers/Authorization"
+        assert "secrets set" in found["suggestion"]
+        assert token[4:] not in str(warnings)
