@@ -389,6 +389,7 @@ def rooms_of(house: House) -> Rooms:
         hire=lambda watch: build_worker(house, watch=watch),
         workshop=house.workshop,
         telemetry=house.telemetry,
+        mailer=None if house.settings.smtp_url is None else house.mailer,
     )
 
 

@@ -23,7 +23,7 @@ from mainspring.gate.egress.dial import judge_literal, not_public
 from mainspring.gate.egress.url import parse_url
 from mainspring.store.walls import Walled
 from mainspring.workspace.accounts import rows
-from mainspring.workspace.people.addresses import address_of_maker, address_of_member
+from mainspring.workspace.people.addresses import Reached, reach_maker, reach_member
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -53,10 +53,16 @@ _NO_SERVER: Final = "Mail is not set up here, so this mail would not leave."
 _SET_SERVER: Final = (
     "An operator sets MAINSPRING_SMTP_URL; `mainspring doctor` shows whether it is."
 )
-_NO_ADDRESS: Final = "The owner has no address for mail, so there is nobody to mail this to."
+_NO_ADDRESS: Final = (
+    "The owner has no verified address for mail, so there is nobody to mail this to."
+)
 _SET_ADDRESS: Final = (
-    "The owner sets an email of their own; for the first person an operator may set "
-    "MAINSPRING_OWNER_MAIL."
+    "The owner sets and verifies an email on the page under Settings, or with `mainspring email "
+    "set`; for the first person an operator may set MAINSPRING_OWNER_MAIL."
+)
+_NOT_VERIFIED: Final = "This mail goes to an address that its owner has not verified yet."
+_VERIFY: Final = (
+    "The owner verifies it on the page under Settings, or with `mainspring email verify`."
 )
 
 # A place in a definition, the capability that is called there, and what it is given.
@@ -114,20 +120,22 @@ class InstallationPreflight:
         if not self._has_mail:
             return [Finding(at, _NO_SERVER, "mail_not_set_up", _SET_SERVER) for at, _, _ in mails]
         mine = [at for at, name, _ in mails if name == _TO_OWNER]
-        if not mine or await self._owner_is_reached(whose):
+        if not mine or (whose.automation_id is None and whose.author_id is None):
             return []
-        return [Finding(at, _NO_ADDRESS, "owner_mail_missing", _SET_ADDRESS) for at in mine]
+        found = await self._owner_reached(whose)
+        if found is None:
+            return [Finding(at, _NO_ADDRESS, "owner_mail_missing", _SET_ADDRESS) for at in mine]
+        if not found.verified:
+            return [Finding(at, _NOT_VERIFIED, "owner_mail_unverified", _VERIFY) for at in mine]
+        return []
 
-    async def _owner_is_reached(self, whose: Whose) -> bool:
+    async def _owner_reached(self, whose: Whose) -> Reached | None:
         space = whose.workspace_id
         async with Walled(self._database, space).acquire() as tx:
             if whose.automation_id is not None:
-                found = await address_of_maker(tx, space, whose.automation_id, self._owner_mail)
-            elif whose.author_id is not None:
-                found = await address_of_member(tx, space, whose.author_id, self._owner_mail)
-            else:
-                return True
-        return found is not None
+                return await reach_maker(tx, space, whose.automation_id, self._owner_mail)
+            assert whose.author_id is not None
+            return await reach_member(tx, space, whose.author_id, self._owner_mail)
 
     async def _connections(
         self, calls: list[Call], words: Vocabulary, whose: Whose

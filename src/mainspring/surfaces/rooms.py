@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from mainspring.actions.script.workshop import Workshop
     from mainspring.contracts.clock import Clock
+    from mainspring.contracts.context import Mailer
     from mainspring.contracts.limits import Limits
     from mainspring.contracts.registry import Registry
     from mainspring.gate.artifacts.blobs import BlobStore
@@ -66,3 +67,5 @@ class Rooms:
     telemetry: TelemetryLine | None = None
     # Whether a program gave the command that opened this: it agrees to nothing.
     by_program: bool = False
+    # The operator's mail server; none where no mail can be sent.
+    mailer: Mailer | None = None

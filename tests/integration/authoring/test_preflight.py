@@ -280,11 +280,14 @@ async def test_a_secret_that_is_kept_is_not_told_of(bench: Bench) -> None:
     assert not codes & {"secret_missing", "not_connected"}
 
 
-async def test_an_owner_who_sets_an_address_is_reached(bench: Bench) -> None:
+async def test_an_owner_who_verifies_an_address_is_reached(bench: Bench) -> None:
     made = document(step("tell", "email.notify_owner", {"subject": "a", "text": "b"}))
-    await bench.house.database.execute(
-        "UPDATE users SET email = 'me@example.com' WHERE id = $1", FIRST_MEMBER
-    )
+    change = "UPDATE users SET email = 'me@example.com', email_state = $2 WHERE id = $1"
+    await bench.house.database.execute(change, FIRST_MEMBER, "unverified")
+    assert await _found(bench, made) == [("/plan/0", "owner_mail_missing")]
+    await bench.house.database.execute(change, FIRST_MEMBER, "pre_existing")
+    assert await _found(bench, made) == [("/plan/0", "owner_mail_unverified")]
+    await bench.house.database.execute(change, FIRST_MEMBER, "verified")
     assert await _found(bench, made) == []
     nobody = replace(Whose(bench.house.workspace_id), author_id=None)
     words = await bench.house.registry.of(bench.house.workspace_id)

@@ -58,10 +58,10 @@ class Side:
         assert not await postman.once()
         return self._reached(before)
 
-    async def called(self, email: str) -> None:
-        """The person says that this is their address."""
-        query = "UPDATE users SET email = $2 WHERE id = $1"
-        await self.bench.house.database.execute(query, self.person, email)
+    async def called(self, email: str, state: str = "verified") -> None:
+        """This is the person's address."""
+        query = "UPDATE users SET email = $2, email_state = $3 WHERE id = $1"
+        await self.bench.house.database.execute(query, self.person, email, state)
 
     def _reached(self, before: int) -> list[str]:
         return [address for one in self.post.envelopes[before:] for address in one.rcpt_tos]
@@ -95,10 +95,23 @@ async def test_no_workspace_mails_the_owner_of_the_installation_but_their_own(
 ) -> None:
     async with _both(bench, owner_mail=OPERATOR) as (home, next_door):
         email = f"{next_door.person}@example.test"
+        # An address that nobody has verified gets nothing.
+        assert await next_door.told() == ("owner_mail_missing", [])
+        assert await next_door.alerted() == []
+        await next_door.called(email)
         assert await next_door.told() == ("succeeded", [email])
         assert await next_door.alerted() == [email]
         assert await home.told() == ("succeeded", [OPERATOR])
         assert await home.alerted() == [OPERATOR]
+
+        # What the operator has set stays in force until the first person verifies their own.
+        await home.called("ada@example.com", "unverified")
+        assert await home.told() == ("succeeded", [OPERATOR])
+        assert await home.alerted() == [OPERATOR]
+
+        # An address from before addresses were verified still gets mail.
+        await next_door.called(email, "pre_existing")
+        assert await next_door.told() == ("succeeded", [email])
 
         # An address of one's own comes first, and nobody takes the first person's place.
         await home.called("ada@example.com")
@@ -115,6 +128,6 @@ async def test_no_workspace_mails_the_owner_of_the_installation_but_their_own(
         assert await next_door.told() == ("owner_mail_missing", [])
         assert await next_door.alerted() == []
         inbox = "SELECT count(*) FROM notifications WHERE workspace_id = $1"
-        assert await bench.house.database.fetchval(inbox, NEIGHBOUR) == 3
+        assert await bench.house.database.fetchval(inbox, NEIGHBOUR) == 4
         due = "SELECT count(*) FROM notifications WHERE mailed_at IS NULL AND mail_due_at > now()"
         assert await bench.house.database.fetchval(due) == 0

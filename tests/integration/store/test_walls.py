@@ -291,6 +291,7 @@ async def test_what_lets_somebody_in_cannot_be_read(two: Two) -> None:
         "SELECT * FROM users",
         "SELECT * FROM sign_in_links",
         "SELECT * FROM terminal_sign_ins",
+        "SELECT * FROM email_verifications",
         "SELECT * FROM buckets",
     ):
         with pytest.raises(REFUSED):

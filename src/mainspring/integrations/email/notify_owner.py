@@ -21,10 +21,11 @@ async def _notify(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, A
     owner = await ctx.owner_address()
     if owner is None:
         raise Missing(
-            "The owner has no address for mail, so there is nobody to tell.",
+            "The owner has no verified address for mail, so there is nobody to mail this to.",
             code="owner_mail_missing",
-            suggestion="Let the owner set an email of their own; for the first person the "
-            "operator may set MAINSPRING_OWNER_MAIL.",
+            suggestion="The owner sets and verifies an email on the page under Settings, or with "
+            "`mainspring email set`; for the first person an operator may set "
+            "MAINSPRING_OWNER_MAIL.",
         )
     mail = Mail(to=(owner,), subject=arguments["subject"], text=arguments["text"])
     receipt = await ctx.mail.send(mail, key=ctx.key)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from mainspring.runs.fleet import QueueSignals, list_workers, read_signals
@@ -24,8 +24,7 @@ from mainspring.surfaces.cli.screen import one_line
 from mainspring.surfaces.cli.weight import in_bytes
 from mainspring.surfaces.cli.words import count, date_time, hint
 from mainspring.triggers.size import Size, own_disk, read_size
-from mainspring.workspace.automations import FIRST_MEMBER
-from mainspring.workspace.people.users import PLACEHOLDER
+from mainspring.workspace.people.addresses import reached
 
 if TYPE_CHECKING:
     from mainspring.contracts.limits import Limits
@@ -48,7 +47,8 @@ _DEAD = """
     ORDER BY n_dead_tup DESC LIMIT 5
 """
 _MAILING = """
-    SELECT a.name, u.id, u.email, v.grants @> '[{"capability": "email.notify_owner"}]' AS to_owner
+    SELECT a.name, u.id, u.email, u.email_state,
+        v.grants @> '[{"capability": "email.notify_owner"}]' AS to_owner
     FROM automations a
     JOIN automation_versions v ON v.workspace_id = a.workspace_id AND v.automation_id = a.id
         AND v.version = a.version
@@ -87,6 +87,8 @@ class Seen:
     # Active automations that send mail, and those among them whose owner has no address.
     mailing: Sequence[str] = ()
     unreached: Sequence[str] = ()
+    # And those whose owner set an address before addresses were verified.
+    unverified: Sequence[str] = ()
 
 
 async def look(database: Database, settings: Settings, limits: Limits) -> Seen:
@@ -101,9 +103,11 @@ async def look(database: Database, settings: Settings, limits: Limits) -> Seen:
         versions = await versions_at_work(connection)
         vitals = await read_vitals(connection)
         mailing = await connection.fetch(_MAILING)
-    unreached = [
-        row["name"] for row in mailing if row["to_owner"] and not _has_address(dict(row), settings)
+    owners = [
+        (row["name"], reached(row, settings.owner_mail)) for row in mailing if row["to_owner"]
     ]
+    unreached = [name for name, found in owners if found is None]
+    unverified = [name for name, found in owners if found is not None and not found.verified]
     machines: dict[str, int] = {}
     for worker in workers:
         host = worker["host"] or "?"
@@ -111,16 +115,8 @@ async def look(database: Database, settings: Settings, limits: Limits) -> Seen:
     return Seen(
         await tables_version(database), house, size, machines,
         {row["name"]: row["dead"] for row in dead}, max(int(kept), DEFAULT_DAYS),
-        queues, versions, vitals, [row["name"] for row in mailing], unreached,
+        queues, versions, vitals, [row["name"] for row in mailing], unreached, unverified,
     )  # fmt: skip
-
-
-def _has_address(row: Mapping[str, Any], settings: Settings) -> bool:
-    if row["email"] is None:
-        return False
-    if str(row["email"]).lower() != PLACEHOLDER:
-        return True
-    return row["id"] == FIRST_MEMBER and settings.owner_mail is not None
 
 
 def database_checks(seen: list[Seen], settings: Settings) -> list[tuple[str, Callable[[], Check]]]:
@@ -166,9 +162,16 @@ def automation_mail(seen: Seen, settings: Settings) -> Check:
         return Check(
             name, "doubtful",
             f"{count(len(seen.unreached), 'active automation')} would mail an owner who has no "
-            f"address: {_names(seen.unreached)}.",
-            "The owner sets an email of their own; for the first person set "
-            "MAINSPRING_OWNER_MAIL.",
+            f"verified address: {_names(seen.unreached)}.",
+            "The owner sets and verifies an email on the page under Settings, or with "
+            f"{hint('email', 'set')}; for the first person set MAINSPRING_OWNER_MAIL.",
+        )  # fmt: skip
+    if seen.unverified:
+        return Check(
+            name, "doubtful",
+            f"{count(len(seen.unverified), 'active automation')} would mail an address that its "
+            f"owner has not verified: {_names(seen.unverified)}.",
+            f"The owner verifies it on the page under Settings, or with {hint('email', 'code')}.",
         )  # fmt: skip
     return Check(name, "ok", f"{count(len(seen.mailing), 'active automation')} can send mail.")
 

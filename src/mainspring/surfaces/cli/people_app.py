@@ -15,13 +15,29 @@ GivenRole = Annotated[Role, typer.Argument(metavar="ROLE", help="viewer, operato
 
 
 def add_to(app: typer.Typer, panel: str) -> None:
-    """Adds ``login``, ``logout``, ``sign-in``, ``members``, ``workspaces`` and ``tokens``."""
+    """Adds ``login``, ``logout``, ``sign-in``, ``email``, ``members``, ``workspaces`` and ``tokens``."""
     app.command(name="login", rich_help_panel=panel)(_login)
     app.command(name="logout", rich_help_panel=panel)(_logout)
     app.command(name="sign-in", rich_help_panel=panel)(_sign_in)
+    app.add_typer(_email(), name="email", rich_help_panel=panel)
     app.add_typer(_members(), name="members", rich_help_panel=panel)
     app.add_typer(_workspaces(), name="workspaces", rich_help_panel=panel)
     app.add_typer(_tokens(), name="tokens", rich_help_panel=panel)
+
+
+def _email() -> typer.Typer:
+    group = make_group("Set and verify the address that your mail goes to.")
+
+    @group.callback(invoke_without_command=True)
+    def email(ctx: typer.Context) -> None:
+        """Set and verify the address that your mail goes to."""
+        help_alone(ctx)
+
+    group.command(name="show")(_show_email)
+    group.command(name="set")(_set_email)
+    group.command(name="code")(_send_code)
+    group.command(name="verify")(_verify_email)
+    return group
 
 
 def _members() -> typer.Typer:
@@ -112,6 +128,46 @@ def _sign_in(
     if for_whom is not None:
         return finish(show_link_for(desk, screen, for_whom))
     return finish(show_link(desk, screen, forget=forget_password))
+
+
+def _show_email(ctx: typer.Context, for_programs: Json = False) -> int:
+    """Show where mail to the local owner goes."""
+    from mainspring.surfaces.cli.email import show_email
+
+    desk = desk_of(ctx)
+    return finish(show_email(desk, desk.screen(for_programs=for_programs)))
+
+
+def _set_email(
+    ctx: typer.Context,
+    email: Annotated[str, typer.Argument(metavar="EMAIL", help="Your address.")],
+    for_programs: Json = False,
+) -> int:
+    """Set your address; a code is mailed to it, and the old one stays in force until then."""
+    from mainspring.surfaces.cli.email import set_email
+
+    desk = desk_of(ctx)
+    return finish(set_email(desk, desk.screen(for_programs=for_programs), email))
+
+
+def _send_code(ctx: typer.Context, for_programs: Json = False) -> int:
+    """Mail a new code to the address that is not verified yet."""
+    from mainspring.surfaces.cli.email import send_code
+
+    desk = desk_of(ctx)
+    return finish(send_code(desk, desk.screen(for_programs=for_programs)))
+
+
+def _verify_email(
+    ctx: typer.Context,
+    code: Annotated[str, typer.Argument(metavar="CODE", help="As it was mailed.")],
+    for_programs: Json = False,
+) -> int:
+    """Verify your address with the code that was mailed to it."""
+    from mainspring.surfaces.cli.email import verify_email
+
+    desk = desk_of(ctx)
+    return finish(verify_email(desk, desk.screen(for_programs=for_programs), code))
 
 
 def _list_members(ctx: typer.Context, for_programs: Json = False) -> int:

@@ -12,7 +12,7 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 from mainspring.contracts.roles import Role
 from mainspring.surfaces.rest.bodies import Body
 from mainspring.workspace.people.passwords import LONGEST as LONGEST_PASSWORD
-from mainspring.workspace.people.users import LONGEST_EMAIL, LONGEST_NAME
+from mainspring.workspace.people.users import LONGEST_EMAIL, LONGEST_NAME, EmailState
 
 Email = Annotated[str, Field(min_length=3, max_length=LONGEST_EMAIL, examples=["ada@example.org"])]
 Name = Annotated[str, Field(max_length=LONGEST_NAME)]
@@ -99,6 +99,12 @@ class ChangedPerson(Body):
     )
 
 
+class EmailCode(Body):
+    """The code that was mailed to an address."""
+
+    code: str = Field(min_length=1, max_length=40, examples=["K7QMP-2XW9D"])
+
+
 class InvitedMember(Body):
     """Who is asked in, and as what."""
 
@@ -157,6 +163,16 @@ class PersonShape(_Shape):
     administrator: bool = Field(description="Whether they look after the installation.")
     has_password: bool
     default_workspace_id: UUID | None
+    email_state: EmailState = Field(
+        description="Mail goes to a verified address; pre_existing: set before addresses were "
+        "verified, and mail still goes there."
+    )
+    pending_email: str | None = Field(
+        None, description="A new email that takes effect once its code is entered."
+    )
+    email_note: str | None = Field(
+        None, description="Why no code could be mailed when the email was set."
+    )
 
 
 class OwnWorkspaceShape(_Shape):

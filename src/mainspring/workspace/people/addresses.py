@@ -1,11 +1,13 @@
 """Where mail about an automation goes: to the person who made it, and to nobody else.
 
-Whoever starts an installation has no address of their own at first; the operator may set
-one for them. Somebody who has left the workspace, or was shut out, gets no more mail.
+Only an address that its owner has verified counts, or one that was in use before addresses were
+verified. The operator may set an address for the first member, which counts until that member
+verifies their own. Somebody who has left the workspace, or was disabled, gets no more mail.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
@@ -19,32 +21,57 @@ _REACHED = """
     FROM users u JOIN members m ON m.user_id = u.id
     WHERE m.workspace_id = $1 AND u.disabled_at IS NULL
 """
-_OF_MEMBER: Final = f"SELECT u.id, u.email {_REACHED} AND u.id = $2"
+_OF_MEMBER: Final = f"SELECT u.id, u.email, u.email_state {_REACHED} AND u.id = $2"
 _OF_MAKER: Final = f"""
-    SELECT u.id, u.email {_REACHED} AND u.id = (
+    SELECT u.id, u.email, u.email_state {_REACHED} AND u.id = (
         SELECT a.created_by FROM automations a WHERE a.workspace_id = $1 AND a.id = $2)
 """
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """Where mail to a person goes, and whether they have shown that the mailbox is theirs."""
+
+    email: str
+    verified: bool
 
 
 async def address_of_member(
     tx: Transaction, workspace_id: UUID, user_id: UUID, first: str | None
 ) -> str | None:
     """A member's own address; ``first`` is the one for the first person, who may have none."""
-    return _address(await tx.fetchrow(_OF_MEMBER, workspace_id, user_id), first)
+    found = await reach_member(tx, workspace_id, user_id, first)
+    return None if found is None else found.email
+
+
+async def reach_member(
+    tx: Transaction, workspace_id: UUID, user_id: UUID, first: str | None
+) -> Reached | None:
+    """The same, and whether the address is verified."""
+    return reached(await tx.fetchrow(_OF_MEMBER, workspace_id, user_id), first)
 
 
 async def address_of_maker(
     tx: Transaction, workspace_id: UUID, automation_id: UUID, first: str | None
 ) -> str | None:
     """The address of whoever made an automation, while they are a member."""
-    return _address(await tx.fetchrow(_OF_MAKER, workspace_id, automation_id), first)
+    found = await reach_maker(tx, workspace_id, automation_id, first)
+    return None if found is None else found.email
 
 
-def _address(row: Any, first: str | None) -> str | None:
-    if row is None:
+async def reach_maker(
+    tx: Transaction, workspace_id: UUID, automation_id: UUID, first: str | None
+) -> Reached | None:
+    """The same, and whether the address is verified."""
+    return reached(await tx.fetchrow(_OF_MAKER, workspace_id, automation_id), first)
+
+
+def reached(row: Any, first: str | None) -> Reached | None:
+    """Where a row of a user is reached: ``id``, ``email`` and ``email_state``."""
+    if row is None or row["email"] is None:
         return None
-    email = str(row["email"])
-    if email.lower() == PLACEHOLDER:
-        # Anybody else who calls themselves so is reached nowhere.
-        return first if row["id"] == FIRST_MEMBER else None
-    return email
+    email, state = str(row["email"]), row["email_state"]
+    if state != "unverified" and email.lower() != PLACEHOLDER:
+        return Reached(email, state == "verified")
+    # The operator set this one, for the first member alone.
+    return Reached(first, True) if first is not None and row["id"] == FIRST_MEMBER else None

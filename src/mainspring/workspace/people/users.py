@@ -6,7 +6,7 @@ import re
 import unicodedata
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 from uuid import UUID
 
 from mainspring.contracts.errors import Clash, Finding, Invalid, Missing
@@ -19,9 +19,12 @@ from mainspring.workspace.webhooks import end_tokens_of
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
 
+# pre_existing: set before addresses were verified; mail still goes there.
+EmailState = Literal["unverified", "pre_existing", "verified"]
+
 _COLUMNS = """
     id, email, name, administrator, default_workspace_id, created_at, disabled_at,
-    password_hash IS NOT NULL AS has_password
+    password_hash IS NOT NULL AS has_password, email_state
 """
 _FIRST = """
     INSERT INTO users (id, email, name, administrator, default_workspace_id)
@@ -53,6 +56,7 @@ _TAKEN = """
 """
 _DESCRIBE = """
     UPDATE users SET name = coalesce($2, name), email = coalesce($3, email),
+        email_state = CASE WHEN lower($3) <> lower(email) THEN 'unverified' ELSE email_state END,
         default_workspace_id = coalesce($4, default_workspace_id)
     WHERE id = $1
 """
@@ -86,6 +90,7 @@ class User:
     created_at: datetime
     disabled_at: datetime | None
     has_password: bool
+    email_state: EmailState = "unverified"
 
 
 async def ensure_first_person(tx: Transaction, user_id: UUID, workspace_id: UUID) -> None:
@@ -157,12 +162,17 @@ async def describe_user(
     """Changes what is given. The caller has made sure that the workspace is one of theirs."""
     if email is not None:
         email = clean_email(email)
-        await tx.execute(_HOLD_EMAILS)
-        if await tx.fetchrow(_TAKEN, user_id, email) is not None:
-            raise email_taken()
+        await check_email_free(tx, user_id, email)
     named = None if name is None else clean_name(name)
     await tx.execute(_DESCRIBE, user_id, named, email, default_workspace_id)
     return await read_user(tx, user_id)
+
+
+async def check_email_free(tx: Transaction, user_id: UUID, email: str) -> None:
+    """Refuses an email of somebody else; it stays free until the transaction ends."""
+    await tx.execute(_HOLD_EMAILS)
+    if await tx.fetchrow(_TAKEN, user_id, email) is not None:
+        raise email_taken()
 
 
 async def disable_user(tx: Transaction, user_id: UUID) -> User:

@@ -64,6 +64,9 @@ def test_mail_that_cannot_leave_or_reaches_no_owner_is_doubtful(tmp_path: Path) 
     lost = checks.automation_mail(unreached, served)
     assert (lost.verdict, "Bills" in lost.detail) == ("doubtful", True)
     assert "MAINSPRING_OWNER_MAIL" in str(lost.suggestion)
+    unproven = checks.automation_mail(replace(mailing, unverified=["Bills"]), served)
+    assert (unproven.verdict, "has not verified: Bills" in unproven.detail) == ("doubtful", True)
+    assert "email code" in str(unproven.suggestion)
 
 
 def test_a_part_that_was_not_started_again_after_an_upgrade_is_named() -> None:

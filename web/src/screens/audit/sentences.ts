@@ -133,6 +133,8 @@ const DID: Record<string, [did: string, kind?: KindName]> = {
   delete_session: ["ended a session"],
   change_person: ["changed what is known about themselves"],
   change_password: ["set a new password"],
+  send_email_code: ["asked for a code to verify their email"],
+  verify_email: ["verified their email"],
   make_link: ["made a link to sign in"],
   client_connected: ["connected a client"],
   client_cut_off: ["cut off a client"],

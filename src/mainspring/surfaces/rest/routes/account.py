@@ -5,20 +5,37 @@ from __future__ import annotations
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
-from mainspring.contracts.errors import Denied, Finding
+from mainspring.contracts.context import Mailer
+from mainspring.contracts.errors import Clash, Denied, Finding, Problem
 from mainspring.contracts.roles import Permission
 from mainspring.surfaces.rest.answers import Answer
 from mainspring.surfaces.rest.bodies import read_body, takes
 from mainspring.surfaces.rest.door import SignedIn
 from mainspring.surfaces.rest.ground import router
 from mainspring.surfaces.rest.marks import needs
-from mainspring.surfaces.rest.people_shapes import ChangedPerson, NewPassword, PersonShape
+from mainspring.surfaces.rest.people_shapes import (
+    ChangedPerson,
+    EmailCode,
+    NewPassword,
+    PersonShape,
+)
 from mainspring.surfaces.rest.problems import problems
 from mainspring.surfaces.rest.routes.session import own_session, person, tell
 from mainspring.surfaces.rooms import Rooms
 from mainspring.workspace.people.fresh_start import start_afresh
 from mainspring.workspace.people.signing_in import check_own_password
-from mainspring.workspace.people.users import describe_user
+from mainspring.workspace.people.users import describe_user, read_user
+from mainspring.workspace.people.verification import (
+    Code,
+    count_code,
+    count_try,
+    mail_change,
+    mail_code,
+    pending_email,
+    request_change,
+    request_code,
+    verify,
+)
 from mainspring.workspace.people.workspaces import role_in
 from mainspring.workspace.tokens import owner_token_hash
 
@@ -26,29 +43,8 @@ from mainspring.workspace.tokens import owner_token_hash
 def routes(rooms: Rooms) -> APIRouter:
     made = router("session")
 
-    @made.patch(
-        "/me",
-        summary="Change your name, email or default workspace",
-        response_model=PersonShape,
-        responses=problems(403, 404, 409, 429),
-        openapi_extra=takes(ChangedPerson),
-    )
-    @needs(Permission.ACCOUNT)
-    async def change_person(request: Request, caller: SignedIn) -> Answer:
-        asked = await read_body(request, ChangedPerson)
-        own_session(caller)
-        if asked.email is not None:
-            await proven(caller, asked.current_password)
-        async with rooms.database.transaction() as tx:
-            if asked.default_workspace_id is not None:
-                await role_in(tx, asked.default_workspace_id, caller.member_id)
-            user = await describe_user(
-                tx, caller.member_id, name=asked.name, email=asked.email,
-                default_workspace_id=asked.default_workspace_id,
-            )  # fmt: skip
-            caller.detail["changed"] = sorted(asked.model_fields_set - {"current_password"})
-            await tell(tx, caller, "change_person", caller.member_id)
-        return Answer(person(user))
+    _add_describing(made, rooms)
+    _add_verifying(made, rooms)
 
     @made.post(
         "/me/password",
@@ -62,7 +58,7 @@ def routes(rooms: Rooms) -> APIRouter:
     async def change_password(request: Request, caller: SignedIn) -> Response:
         asked = await read_body(request, NewPassword)
         session_id = own_session(caller)
-        await proven(caller, asked.current_password)
+        await proven(rooms, caller, asked.current_password)
         hashed = await rooms.passwords.hashed(asked.password)
         local = await owner_token_hash(rooms.settings.home)
         async with rooms.database.transaction() as tx:
@@ -70,11 +66,107 @@ def routes(rooms: Rooms) -> APIRouter:
             await tell(tx, caller, "change_password", caller.member_id)
         return Response(status_code=204)
 
-    async def proven(caller: SignedIn, password: str | None) -> None:
-        fits = await check_own_password(rooms.database, rooms.passwords, caller.member_id, password)
-        if not fits:
-            detail = "This is not your password."
-            found = Finding("/current_password", detail, "wrong_password")
-            raise Denied(detail, code="wrong_password", findings=[found])
-
     return made
+
+
+def _add_describing(made: APIRouter, rooms: Rooms) -> None:
+    @made.patch(
+        "/me",
+        summary="Change your name, email or default workspace",
+        description="Where mail can be sent, a new email gets a code. Until it is entered, the "
+        "email that was verified before stays in force.",
+        response_model=PersonShape,
+        responses=problems(403, 404, 409, 429),
+        openapi_extra=takes(ChangedPerson),
+    )
+    @needs(Permission.ACCOUNT)
+    async def change_person(request: Request, caller: SignedIn) -> Answer:
+        asked = await read_body(request, ChangedPerson)
+        own_session(caller)
+        if asked.email is not None:
+            await proven(rooms, caller, asked.current_password)
+        code = None
+        async with rooms.database.transaction() as tx:
+            if asked.default_workspace_id is not None:
+                await role_in(tx, asked.default_workspace_id, caller.member_id)
+            if asked.email is not None:
+                has_mail = rooms.mailer is not None
+                code = await request_change(tx, caller.member_id, asked.email, has_mail=has_mail)
+            user = await describe_user(
+                tx, caller.member_id, name=asked.name,
+                default_workspace_id=asked.default_workspace_id,
+            )  # fmt: skip
+            pending = await pending_email(tx, caller.member_id)
+            caller.detail["changed"] = sorted(asked.model_fields_set - {"current_password"})
+            await tell(tx, caller, "change_person", caller.member_id)
+        note = None if code is None else await _not_mailed(rooms, caller, code)
+        return Answer(person(user, pending, note))
+
+
+def _add_verifying(made: APIRouter, rooms: Rooms) -> None:
+    @made.post(
+        "/me/email/code",
+        summary="Mail a code to the email that is not verified yet",
+        description="The code before it ends.",
+        response_model=PersonShape,
+        responses=problems(409, 429, 502),
+    )
+    @needs(Permission.ACCOUNT)
+    async def send_email_code(caller: SignedIn) -> Answer:
+        own_session(caller)
+        mailer = _mailer(rooms)
+        await count_code(rooms.database, caller.member_id)
+        async with rooms.database.transaction() as tx:
+            code = await request_code(tx, caller.member_id)
+            user = await read_user(tx, caller.member_id)
+            await tell(tx, caller, "send_email_code", caller.member_id)
+        await mail_code(mailer, rooms.settings.address, code)
+        return Answer(person(user, code.email))
+
+    @made.post(
+        "/me/email/verify",
+        summary="Verify your email with the code that was mailed to it",
+        response_model=PersonShape,
+        responses=problems(409, 410, 429),
+        openapi_extra=takes(EmailCode),
+    )
+    @needs(Permission.ACCOUNT)
+    async def verify_email(request: Request, caller: SignedIn) -> Answer:
+        asked = await read_body(request, EmailCode)
+        own_session(caller)
+        await count_try(rooms.database, caller.member_id)
+        async with rooms.database.transaction() as tx:
+            done = await verify(tx, caller.member_id, asked.code)
+            await tell(tx, caller, "verify_email", caller.member_id)
+        if rooms.mailer is not None:
+            await mail_change(rooms.mailer, done)
+        return Answer(person(done.user))
+
+
+async def proven(rooms: Rooms, caller: SignedIn, password: str | None) -> None:
+    """Refuses a change by somebody who found a browser open."""
+    fits = await check_own_password(rooms.database, rooms.passwords, caller.member_id, password)
+    if not fits:
+        detail = "This is not your password."
+        found = Finding("/current_password", detail, "wrong_password")
+        raise Denied(detail, code="wrong_password", findings=[found])
+
+
+async def _not_mailed(rooms: Rooms, caller: SignedIn, code: Code) -> str | None:
+    """Mails a code; why not, where that fails: the email was set all the same."""
+    try:
+        await count_code(rooms.database, caller.member_id)
+        await mail_code(_mailer(rooms), rooms.settings.address, code)
+    except Problem as problem:
+        return f"The code could not be mailed: {problem.detail} Ask for a new one later."
+    return None
+
+
+def _mailer(rooms: Rooms) -> Mailer:
+    if rooms.mailer is None:
+        raise Clash(
+            "Mail is not set up here, so no address can be verified.",
+            code="mail_not_set_up",
+            suggestion="An operator sets MAINSPRING_SMTP_URL.",
+        )
+    return rooms.mailer

@@ -33,6 +33,7 @@ from mainspring.workspace.people import looking, signing_in
 from mainspring.workspace.people.sessions import end_session, list_sessions, move_session
 from mainspring.workspace.people.signing_in import is_address
 from mainspring.workspace.people.users import User, read_user
+from mainspring.workspace.people.verification import pending_email
 from mainspring.workspace.people.workspaces import role_in, workspaces_of
 from mainspring.workspace.tokens import owner_token_hash
 
@@ -183,9 +184,10 @@ async def who(rooms: Rooms, caller: Caller) -> dict[str, Any]:
     """Whoever is asking, in the workspace where they are."""
     async with rooms.database.acquire() as connection:
         user = await read_user(connection, caller.member_id)
+        pending = await pending_email(connection, caller.member_id)
         mine = within_reach(caller, await workspaces_of(connection, caller.member_id))
     return {
-        "user": person(user),
+        "user": person(user, pending),
         "workspace": next(entry for entry in mine if entry["id"] == caller.workspace_id),
         "role": caller.actor.role,
         "workspaces": mine,
@@ -210,7 +212,7 @@ def is_owners(caller: Caller) -> bool:
     return caller.actor.role is Role.OWNER and caller.visitor.capabilities is None
 
 
-def person(user: User) -> dict[str, Any]:
+def person(user: User, pending: str | None = None, note: str | None = None) -> dict[str, Any]:
     """A person, as they see themselves."""
     return {
         "id": user.id,
@@ -219,6 +221,9 @@ def person(user: User) -> dict[str, Any]:
         "administrator": user.administrator,
         "has_password": user.has_password,
         "default_workspace_id": user.default_workspace_id,
+        "email_state": user.email_state,
+        "pending_email": pending,
+        "email_note": note,
     }
 
 

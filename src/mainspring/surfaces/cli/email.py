@@ -1,0 +1,152 @@
+"""``email``: the local owner's address, and its verification."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mainspring.contracts.errors import Clash, Denied
+from mainspring.store.audit import append_audit, entry_by
+from mainspring.surfaces.cli import exits
+from mainspring.surfaces.cli.asking import at_terminal
+from mainspring.surfaces.cli.local import local_owner
+from mainspring.surfaces.cli.presence import server_address
+from mainspring.surfaces.cli.screen import Screen, one_line
+from mainspring.surfaces.cli.words import hint
+from mainspring.workspace.automations import FIRST_MEMBER
+from mainspring.workspace.people.addresses import reach_member
+from mainspring.workspace.people.users import read_user
+from mainspring.workspace.people.verification import (
+    Code,
+    count_code,
+    count_try,
+    mail_change,
+    mail_code,
+    pending_email,
+    request_change,
+    request_code,
+    verify,
+)
+
+if TYPE_CHECKING:
+    from mainspring.contracts.context import Mailer
+    from mainspring.surfaces.cli.desk import Desk
+    from mainspring.surfaces.rooms import Rooms
+
+
+async def show_email(desk: Desk, screen: Screen) -> int:
+    """Where the owner's mail goes, and what is still to be done."""
+    settings = desk.settings()
+    async with desk.doors.open(settings) as rooms:
+        user = await read_user(rooms.database, FIRST_MEMBER)
+        pending = await pending_email(rooms.database, FIRST_MEMBER)
+        found = await reach_member(
+            rooms.database, rooms.workspace_id, FIRST_MEMBER, settings.owner_mail
+        )
+        has_mail = rooms.mailer is not None
+    if screen.for_programs:
+        screen.answer({
+            "email": user.email, "state": user.email_state, "pending": pending,
+            "mail_goes_to": None if found is None else found.email, "mail_server": has_mail,
+        })  # fmt: skip
+        return exits.DONE
+    if found is None:
+        screen.say(f"Mail to you goes nowhere yet. Set an address: {hint('email', 'set')}")
+    else:
+        state = "verified" if found.verified else "not verified yet"
+        screen.say(f"Mail to you goes to {one_line(found.email)} ({state}).")
+        if not found.verified:
+            screen.say(f"  {hint('email', 'code')}")
+    if pending is not None:
+        screen.say(f"A code was mailed to {one_line(pending)}: {hint('email', 'verify')}")
+    if not has_mail:
+        screen.say("No mail server is set, so no mail leaves: set MAINSPRING_SMTP_URL.")
+    return exits.DONE
+
+
+async def set_email(desk: Desk, screen: Screen, email: str) -> int:
+    """Sets the owner's address, and mails a code to it where mail can be sent."""
+    _check_person(screen)
+    async with desk.doors.open(desk.settings()) as rooms:
+        has_mail = rooms.mailer is not None
+        if has_mail:
+            await count_code(rooms.database, FIRST_MEMBER)
+        async with rooms.database.transaction() as tx:
+            code = await request_change(tx, FIRST_MEMBER, email, has_mail=has_mail)
+            deed = entry_by(
+                local_owner(rooms), "change_person", FIRST_MEMBER, {"changed": ["email"]}
+            )
+            await append_audit(tx, [deed])
+        if code is not None:
+            await _mail(rooms, code)
+    if code is not None:
+        _say_mailed(screen, code)
+    elif has_mail:
+        screen.say("That address is in force already.")
+    else:
+        screen.say(
+            "Your email was saved. No mail server is set, so it cannot be verified and gets no "
+            "mail: set MAINSPRING_SMTP_URL."
+        )
+    return exits.DONE
+
+
+async def send_code(desk: Desk, screen: Screen) -> int:
+    """Mails a new code to the address that is not verified yet."""
+    _check_person(screen)
+    async with desk.doors.open(desk.settings()) as rooms:
+        _mailer(rooms)
+        await count_code(rooms.database, FIRST_MEMBER)
+        async with rooms.database.transaction() as tx:
+            code = await request_code(tx, FIRST_MEMBER)
+            deed = entry_by(local_owner(rooms), "send_email_code", FIRST_MEMBER, {})
+            await append_audit(tx, [deed])
+        await _mail(rooms, code)
+    _say_mailed(screen, code)
+    return exits.DONE
+
+
+async def verify_email(desk: Desk, screen: Screen, code: str) -> int:
+    """Takes the code that was mailed."""
+    _check_person(screen)
+    async with desk.doors.open(desk.settings()) as rooms:
+        await count_try(rooms.database, FIRST_MEMBER)
+        async with rooms.database.transaction() as tx:
+            done = await verify(tx, FIRST_MEMBER, code)
+            deed = entry_by(local_owner(rooms), "verify_email", FIRST_MEMBER, {})
+            await append_audit(tx, [deed])
+        if rooms.mailer is not None:
+            await mail_change(rooms.mailer, done)
+    screen.say(f"{one_line(done.user.email)} is verified; mail to you goes there.")
+    return exits.DONE
+
+
+async def _mail(rooms: Rooms, code: Code) -> None:
+    # The server may be up at another address than the settings say.
+    await mail_code(_mailer(rooms), server_address(rooms.settings), code)
+
+
+def _mailer(rooms: Rooms) -> Mailer:
+    if rooms.mailer is None:
+        raise Clash(
+            "Mail is not set up here, so no address can be verified.",
+            code="mail_not_set_up",
+            suggestion="Set MAINSPRING_SMTP_URL to smtp://user:password@host:587.",
+        )
+    return rooms.mailer
+
+
+def _say_mailed(screen: Screen, code: Code) -> None:
+    screen.say(
+        f"A code was mailed to {one_line(code.email)}. It works once, within an hour:",
+        f"  {hint('email', 'verify', 'CODE')}",
+    )
+
+
+def _check_person(screen: Screen) -> None:
+    """A program that set the address could aim the owner's mail at somebody else."""
+    if not at_terminal(screen):
+        raise Denied(
+            "A person sets and verifies an address; a program cannot.",
+            code="person_needed",
+            suggestion="Use a terminal, without --json, or the page under Settings.",
+        )

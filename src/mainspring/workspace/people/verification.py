@@ -1,0 +1,216 @@
+"""Verifying a member's email address with a code that is mailed to it.
+
+Mail to "myself" goes to an address whose mailbox the member has shown to read. While a new
+address waits for its code, the old one stays in force, and it is notified once it is replaced.
+Without a mail server nothing can be verified: the address is then only what one signs in with.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import secrets
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING, Final
+from uuid import UUID
+
+from mainspring.contracts.context import Mail
+from mainspring.contracts.errors import Clash, Exhausted, Expired, Finding, Problem
+from mainspring.store.buckets import Bucket, empty, pour
+from mainspring.workspace.people.users import (
+    PLACEHOLDER,
+    User,
+    check_email_free,
+    clean_email,
+    describe_user,
+    read_user,
+)
+
+if TYPE_CHECKING:
+    from mainspring.contracts.context import Mailer, Transaction
+    from mainspring.store.database import Database
+
+log = logging.getLogger(__name__)
+
+LIFETIME: Final = timedelta(hours=1)
+# Five codes at once, then one in ten minutes; ten tries at once, then one a minute.
+_CODES: Final = Bucket(5, 1 / 600)
+_TRIES: Final = Bucket(10, 1 / 60)
+# Without characters that are easily confused; ten of them are 50 bits.
+_ALPHABET: Final = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
+_GROUP: Final = 5
+
+_PENDING = "SELECT email FROM email_verifications WHERE user_id = $1 AND expires_at > now()"
+_ADD = """
+    INSERT INTO email_verifications (user_id, email, hash, expires_at)
+    VALUES ($1, $2, $3, now() + $4)
+    ON CONFLICT (user_id) DO UPDATE SET email = excluded.email, hash = excluded.hash,
+        created_at = now(), expires_at = excluded.expires_at
+"""
+_DROP = "DELETE FROM email_verifications WHERE user_id = $1"
+_USE = """
+    DELETE FROM email_verifications WHERE user_id = $1 AND hash = $2 AND expires_at > now()
+    RETURNING email
+"""
+_VERIFIED = """
+    UPDATE users SET email = $2, email_state = 'verified', email_verified_at = now() WHERE id = $1
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """A code, and the address that it is mailed to; the code is kept nowhere."""
+
+    email: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """A person whose address was verified, and the address that it replaces, if any."""
+
+    user: User
+    replaced: str | None
+
+
+async def request_change(
+    tx: Transaction, user_id: UUID, email: str, *, has_mail: bool
+) -> Code | None:
+    """Sets a new address, or leaves it pending where the old one gets mail; None: no code."""
+    email, user = clean_email(email), await read_user(tx, user_id)
+    await check_email_free(tx, user_id, email)
+    same = email.lower() == user.email.lower()
+    if same and gets_mail(user):
+        await tx.execute(_DROP, user_id)
+        await describe_user(tx, user_id, email=email)
+        return None
+    if not has_mail or not gets_mail(user):
+        await describe_user(tx, user_id, email=email)
+    if not has_mail or email.lower() == PLACEHOLDER:
+        await tx.execute(_DROP, user_id)
+        return None
+    return await _new_code(tx, user_id, email)
+
+
+async def request_code(tx: Transaction, user_id: UUID) -> Code:
+    """A new code for the address that waits for one; the code before it ends."""
+    user, waiting = await read_user(tx, user_id), await pending_email(tx, user_id)
+    email = waiting or user.email
+    if waiting is None and (user.email_state == "verified" or email.lower() == PLACEHOLDER):
+        raise Clash(
+            "There is no address to verify.",
+            code="nothing_to_verify",
+            suggestion="Set a new email first.",
+        )
+    return await _new_code(tx, user_id, email)
+
+
+async def pending_email(tx: Transaction, user_id: UUID) -> str | None:
+    """The address that waits for its code."""
+    row = await tx.fetchrow(_PENDING, user_id)
+    return None if row is None else str(row["email"])
+
+
+async def count_code(database: Database, user_id: UUID) -> None:
+    """Counts a code before it is made; refused when there were too many."""
+    await _count(database, f"email-code/{user_id}", _CODES, "Too many codes were asked for.")
+
+
+async def count_try(database: Database, user_id: UUID) -> None:
+    """Counts a code that is tried, before it is looked at; refused when there were too many."""
+    await _count(database, _tries(user_id), _TRIES, "Too many codes were tried.")
+
+
+async def verify(tx: Transaction, user_id: UUID, text: str) -> Verified:
+    """Accepts the code that was mailed: the address is verified, and in force from now on.
+
+    The caller has counted the try.
+    """
+    before = await read_user(tx, user_id)
+    row = await tx.fetchrow(_USE, user_id, _hash(user_id, text))
+    if row is None:
+        detail = "This code is wrong, was used, or has expired."
+        raise Expired(
+            detail,
+            code="wrong_code",
+            findings=[Finding("/code", detail, "wrong_code")],
+            suggestion="Use the newest mail, or ask for a new code.",
+        )
+    email = str(row["email"])
+    await check_email_free(tx, user_id, email)
+    await tx.execute(_VERIFIED, user_id, email)
+    await empty(tx, _tries(user_id))
+    replaced = gets_mail(before) and before.email.lower() != email.lower()
+    return Verified(await read_user(tx, user_id), before.email if replaced else None)
+
+
+def gets_mail(user: User) -> bool:
+    """Whether mail goes to the address that a person has set."""
+    return user.email_state != "unverified" and user.email.lower() != PLACEHOLDER
+
+
+async def mail_code(mailer: Mailer, address: str, code: Code) -> None:
+    """Mails a code with the link to the page that takes it."""
+    text = (
+        f"Your code is {code.text}\n\n"
+        "Enter it in Mainspring under Settings, or with `mainspring email verify`. This link opens "
+        f"the page with the code filled in:\n{address.rstrip('/')}/settings/you#verify={code.text}"
+        "\n\nThe code works once, within an hour. If you did not set this address in Mainspring, "
+        "ignore this mail: nothing is sent to you without the code.\n"
+    )
+    mail = Mail(
+        to=(code.email,), subject="Verify your email address for Mainspring", text=text,
+        headers={"Auto-Submitted": "auto-generated"},
+    )  # fmt: skip
+    await mailer.send(mail, key=_key(code.text))
+
+
+async def mail_change(mailer: Mailer, done: Verified) -> None:
+    """Notifies the address that was replaced; a failure is logged and changes nothing."""
+    if done.replaced is None:
+        return
+    text = (
+        f"Mail from your automations in Mainspring now goes to {done.user.email} and no longer to "
+        "this address.\n\nIf you did not change it, sign in, change it back, and set a new "
+        "password; or ask whoever runs this installation.\n"
+    )
+    mail = Mail(
+        to=(done.replaced,), subject="Your email address in Mainspring was changed", text=text,
+        headers={"Auto-Submitted": "auto-generated"},
+    )  # fmt: skip
+    try:
+        await mailer.send(mail, key=secrets.token_hex(16))
+    except Problem as problem:
+        log.warning("A replaced address could not be notified: %s", problem.detail)
+
+
+async def _new_code(tx: Transaction, user_id: UUID, email: str) -> Code:
+    groups = ("".join(secrets.choice(_ALPHABET) for _ in range(_GROUP)) for _ in range(2))
+    text = "-".join(groups)
+    await tx.execute(_ADD, user_id, email, _hash(user_id, text), LIFETIME)
+    return Code(email, text)
+
+
+async def _count(database: Database, key: str, bucket: Bucket, sentence: str) -> None:
+    wait = await pour(database, key, bucket)
+    if wait is not None:
+        raise Exhausted(
+            sentence,
+            code="too_many_tries",
+            suggestion="Wait a moment, then try again.",
+            retry_after=round(wait, 1),
+        )
+
+
+def _tries(user_id: UUID) -> str:
+    return f"email-try/{user_id}"
+
+
+def _hash(user_id: UUID, text: str) -> bytes:
+    plain = "".join(sign for sign in text.upper() if sign.isalnum())
+    return hashlib.sha256(user_id.bytes + plain.encode()).digest()
+
+
+def _key(text: str) -> str:
+    return hashlib.sha256(f"mail {text}".encode()).hexdigest()

@@ -1,0 +1,93 @@
+"""``email``: a person at a terminal sets and verifies the address; a program does not."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+
+from mainspring.contracts.errors import Clash, Denied
+from mainspring.settings import Settings
+from mainspring.surfaces.cli import Doors, email
+from mainspring.surfaces.cli.desk import Desk
+from mainspring.surfaces.cli.screen import Screen
+from mainspring.surfaces.rooms import Rooms
+from mainspring.wiring import build_registry, rooms_of
+from tests.kit.gate import Market, gate_bench
+from tests.kit.house import Bench
+from tests.kit.mail import Post, mail_server
+
+CODE = re.compile(r"Your code is (\S+)")
+
+
+@asynccontextmanager
+async def _desk(bench: Bench, post: Post) -> AsyncIterator[Desk]:
+    async with (
+        mail_server(post) as port,
+        gate_bench(bench, Market(), smtp_url=f"smtp://127.0.0.1:{port}") as one,
+    ):
+
+        @asynccontextmanager
+        async def enter(settings: Settings) -> AsyncIterator[Rooms]:
+            del settings
+            yield rooms_of(one.house)
+
+        yield Desk(Doors(enter, build_registry))
+
+
+def _sit_down(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both ends are a terminal."""
+    for stream in ("sys.stdin", "sys.stdout"):
+        monkeypatch.setattr(f"{stream}.isatty", lambda: True)
+
+
+async def test_a_person_sets_an_address_and_verifies_it(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Any
+) -> None:
+    monkeypatch.setenv("MAINSPRING_HOME", str(tmp_path))
+    post = Post()
+    async with _desk(bench, post) as desk:
+        _sit_down(monkeypatch)
+        await email.show_email(desk, Screen())
+        assert "goes nowhere yet" in capsys.readouterr().out
+        await email.set_email(desk, Screen(), "ada@example.com")
+        assert "A code was mailed to ada@example.com" in capsys.readouterr().out
+        await email.send_code(desk, Screen())
+        capsys.readouterr()
+        found = CODE.search(post.letters[-1].get_content())
+        assert found is not None
+        await email.verify_email(desk, Screen(), found[1])
+        assert "ada@example.com is verified" in capsys.readouterr().out
+        await email.show_email(desk, Screen())
+        assert "ada@example.com (verified)" in capsys.readouterr().out
+
+
+async def test_a_program_neither_sets_nor_verifies_an_address(
+    desk: Desk, screen: Screen, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for asked in (screen, Screen()):
+        for act in (
+            email.set_email(desk, asked, "eve@example.com"),
+            email.send_code(desk, asked),
+            email.verify_email(desk, asked, "AAAAA-AAAAA"),
+        ):
+            with pytest.raises(Denied) as refused:
+                await act
+            assert refused.value.code == "person_needed"
+    _sit_down(monkeypatch)
+    with pytest.raises(Denied):
+        await email.set_email(desk, screen, "eve@example.com")
+
+
+async def test_without_a_mail_server_the_way_out_is_named(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _sit_down(monkeypatch)
+    await email.set_email(desk, Screen(), "ada@example.com")
+    assert "MAINSPRING_SMTP_URL" in capsys.readouterr().out
+    with pytest.raises(Clash) as refused:
+        await email.send_code(desk, Screen())
+    assert refused.value.code == "mail_not_set_up"
