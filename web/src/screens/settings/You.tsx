@@ -13,9 +13,10 @@ import { type FormEvent, useState } from "react";
 import { client, refresh } from "../../api/client";
 import { isUnnamed, useWho } from "../../api/session";
 import { ProblemNote } from "../../kit/Asked";
-import { sayDone } from "../../kit/acting";
+import { sayDone, sayHint } from "../../kit/acting";
 import { useSending } from "../../kit/refusal";
 import { Section, Sections } from "./Section";
+import { VerifyEmail } from "./VerifyEmail";
 
 export function You() {
   return (
@@ -70,15 +71,21 @@ function EmailForm() {
   const submit = async (event: FormEvent) => {
     event.preventDefault();
     const proof = user.has_password ? { current_password: password } : {};
-    const done = await send(() => client.PATCH("/api/v1/me", { body: { email, ...proof } }));
-    if (done) {
+    await send(async () => {
+      const { data } = await client.PATCH("/api/v1/me", { body: { email, ...proof } });
       setPassword("");
-      sayDone("Your email was saved.");
+      if (data?.email_note) sayHint(data.email_note);
+      else if (data?.pending_email) sayHint(`A code was mailed to ${data.pending_email}.`);
+      else sayDone("Your email was saved.");
       await refresh("/api/v1/session", "/api/v1/members");
-    }
+    });
   };
   return (
-    <Section title="Email" words="You sign in with it. No mail is sent to it.">
+    <Section
+      title="Email"
+      words="You sign in with it. Once verified, it gets the mail that your automations send to you."
+    >
+      <VerifyEmail />
       <form onSubmit={(event) => void submit(event)}>
         <Stack>
           {refusal.rest ? <ProblemNote problem={refusal.rest} /> : null}

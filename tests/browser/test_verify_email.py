@@ -1,0 +1,61 @@
+"""Somebody who was invited verifies their email on the page, by the link in the mail."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import BrowserContext, expect
+
+from tests.kit.browsers import DESK, PATIENCE_MS, House, Street, violations
+
+EMAIL = "verify.me@example.org"
+LINK = re.compile(r"/settings/you#verify=[A-Z0-9-]+")
+
+
+@pytest.fixture
+def strangers(street: Street) -> Iterator[BrowserContext]:
+    """A browser that nobody has signed in with."""
+    context = street.browser.new_context(
+        base_url=street.server.address,
+        viewport={"width": DESK["width"], "height": DESK["height"]},
+    )
+    context.set_default_timeout(PATIENCE_MS)
+    yield context
+    context.close()
+
+
+def _newest_link(street: Street) -> str:
+    end = time.monotonic() + PATIENCE_MS / 1000
+    while time.monotonic() < end:
+        for letter in reversed(street.post.letters):
+            found = LINK.search(letter.get_content()) if EMAIL in str(letter["to"]) else None
+            if found is not None:
+                return found[0]
+        time.sleep(0.05)
+    raise AssertionError("no code was mailed")
+
+
+def test_an_email_is_verified_by_the_link_in_the_mail(
+    house: House, street: Street, strangers: BrowserContext
+) -> None:
+    made = house.ask("POST", "/invitations", {"email": EMAIL, "role": "editor"})
+    guest = strangers.new_page()
+    guest.goto("/sign-in#" + str(made["link"]).partition("#")[2])
+    guest.get_by_role("button", name=re.compile("^Join")).click()
+    guest.get_by_role("button", name="Later").click()
+    guest.goto("/settings/you")
+    note = guest.get_by_role("alert", name=f"{EMAIL} is not verified")
+    expect(note).to_contain_text("send no mail to it before you verify it")
+    note.get_by_role("button", name="Mail a code").click()
+    expect(guest.get_by_text(f"A code was mailed to {EMAIL}.")).to_be_visible()
+    guest.goto("about:blank")
+    guest.goto(_newest_link(street))
+    expect(guest.get_by_label("Code from the mail")).not_to_have_value("")
+    assert "#" not in guest.url
+    assert violations(guest) == []
+    guest.get_by_role("button", name="Verify").click()
+    expect(guest.get_by_text(f"{EMAIL} is verified.")).to_be_visible()
+    expect(note).to_have_count(0)
