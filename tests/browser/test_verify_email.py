@@ -56,6 +56,6 @@ def test_an_email_is_verified_by_the_link_in_the_mail(
     expect(guest.get_by_label("Code from the mail")).not_to_have_value("")
     assert "#" not in guest.url
     assert violations(guest) == []
-    guest.get_by_role("button", name="Verify").click()
+    guest.get_by_role("button", name="Verify", exact=True).click()
     expect(guest.get_by_text(f"{EMAIL} is verified.")).to_be_visible()
     expect(note).to_have_count(0)
