@@ -11,10 +11,11 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 from uuid import UUID
 
-from mainspring.contracts.errors import Exhausted, OverBudget, Problem
+from mainspring.contracts.errors import Clash, Exhausted, OverBudget, Problem
 from mainspring.contracts.limits import Limits
 from mainspring.definition.model import Execution
 from mainspring.gate.policy import Mode
+from mainspring.workspace.leavers import OWNER_LEFT
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
@@ -33,6 +34,18 @@ class Refusal:
 # A person may still start it by hand.
 PAUSED = Refusal("skipped", "paused", "nothing_to_do")
 DROPPED = Refusal("skipped", "dropped", "nothing_to_do")
+# What arrives until somebody takes the automation over is kept, and can be replayed then.
+LEFT = Refusal(
+    "skipped",
+    OWNER_LEFT,
+    "blocked",
+    Clash(
+        "It is stopped because its owner, or the member who made its webhook token, left.",
+        code=OWNER_LEFT,
+        suggestion="Take it over under Settings, Members, or with `mainspring members takeover`; "
+        "then replay this run.",
+    ),
+)
 
 
 @dataclass(slots=True)

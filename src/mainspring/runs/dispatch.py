@@ -22,6 +22,7 @@ from mainspring.gate.memory import day_cap_in_force, within_day
 from mainspring.gate.policy import narrower
 from mainspring.runs.admission import (
     DROPPED,
+    LEFT,
     PAUSED,
     Allowance,
     Chain,
@@ -41,6 +42,7 @@ from mainspring.store.database import Database, is_lost_connection
 from mainspring.store.events import EventRow, append_events
 from mainspring.workspace.consent_rows import PAUSED_REASON as CONSENT
 from mainspring.workspace.consents import consent_needed
+from mainspring.workspace.leavers import OWNER_LEFT
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
@@ -50,13 +52,14 @@ if TYPE_CHECKING:
 # only looked at where something was ever spent.
 _AROUND = """
     WITH held AS MATERIALIZED (
-        SELECT id FROM triggers
+        SELECT id, suspended_at FROM triggers
         WHERE workspace_id = $1 AND id = ANY($3::uuid[]) AND armed_at IS NOT NULL
         ORDER BY id FOR SHARE
     )
     SELECT a.id, a.name, a.version, a.state, a.paused_reason, a.agreed_version, a.created_at,
         s.today, s.usual,
-        ARRAY(SELECT id FROM held) AS armed, (
+        ARRAY(SELECT id FROM held) AS armed,
+        ARRAY(SELECT id FROM held WHERE suspended_at IS NOT NULL) AS suspended, (
             SELECT sum(d.usd) >= w.cost_cap_daily_usd FROM workspaces w
             JOIN spend d ON d.workspace_id = w.workspace_id
                 AND d.day = (now() AT TIME ZONE 'UTC')::date
@@ -98,6 +101,8 @@ class _Surroundings:
     allowances: Mapping[UUID, Allowance]
     chains: Mapping[UUID, Chain]
     armed: set[UUID]
+    # Those of the armed triggers that only record what they miss.
+    suspended: set[UUID]
     # Of those that are rehearsed: what the version in force lets them spend in a day.
     day_caps: Mapping[UUID, Decimal]
 
@@ -225,6 +230,7 @@ class Dispatcher:
             {row["id"]: _allowance(row) for row in rows},
             await read_chains(tx, workspace_id, parents),
             set(rows[0]["armed"]) if rows else set(),
+            set(rows[0]["suspended"]) if rows else set(),
             {
                 one: await day_cap_in_force(tx, workspace_id, one)
                 for one in {r.automation_id for r in requests if r.rehearsal_id is not None}
@@ -285,6 +291,8 @@ class Dispatcher:
             today = replace(spending, usual=None)
             bounds = within_day(loaded.program.execution, around.day_caps[request.automation_id])
             return chain.refusal(self._limits) or today.refusal(bounds)
+        if not request.by_hand and _left(request, row, around):
+            return LEFT
         if not request.by_hand and not _awake(request, row, around):
             return PAUSED
         return chain.refusal(self._limits) or spending.refusal(loaded.program.execution)
@@ -330,6 +338,12 @@ def _awake(request: Request, row: Mapping[str, Any], around: _Surroundings) -> b
     if row["state"] == "paused" or _unagreed(request, row):
         return False
     return request.trigger_id is None or request.trigger_id in around.armed
+
+
+def _left(request: Request, row: Mapping[str, Any], around: _Surroundings) -> bool:
+    """Whether it waits for somebody to take it over."""
+    stopped = row["state"] == "paused" and row["paused_reason"] == OWNER_LEFT
+    return stopped or request.trigger_id in around.suspended
 
 
 def _unagreed(request: Request, row: Mapping[str, Any]) -> bool:

@@ -29,7 +29,7 @@ _EXPRESS = f"""
         FROM (SELECT DISTINCT * FROM unnest($1::uuid[], $2::uuid[], $3::text[])) AS w
             (workspace_id, id, mark)
         JOIN triggers t ON t.workspace_id = w.workspace_id AND t.id = w.id
-        WHERE t.armed_at IS NOT NULL AND {MARK} = w.mark AND t.xmin = (
+        WHERE t.armed_at IS NOT NULL AND t.suspended_at IS NULL AND {MARK} = w.mark AND t.xmin = (
             SELECT u.xmin FROM triggers u WHERE u.workspace_id = t.workspace_id AND u.id = t.id)
         ORDER BY t.id FOR SHARE OF t
     ), sound AS MATERIALIZED (

@@ -79,7 +79,7 @@ class Entrance:
         if secret is None:
             return True
         name = (Drawer(webhook.workspace_id, webhook.owner_id), secret)
-        key = await patiently(lambda: self._signing.read(name))
+        key = await patiently(lambda: self._signing.read(name, of_leaver=webhook.suspended))
         if key is None or knock.seal is None:
             return False
         return is_genuine(knock.seal, knock.raw, key, webhook.now)

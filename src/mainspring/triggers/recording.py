@@ -15,8 +15,9 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
-from mainspring.contracts.errors import Missing, Problem, from_dict
+from mainspring.contracts.errors import Clash, Missing, Problem, from_dict
 from mainspring.definition.json_values import same
+from mainspring.runs.admission import LEFT
 from mainspring.runs.arrivals import KEY_LIFE, Request
 from mainspring.runs.dispatch import Dispatched, Dispatcher
 from mainspring.triggers.callers import Source, find_all
@@ -42,7 +43,7 @@ class Accepted:
     reason: str | None = None
     # The sender's key was there before.
     repeated: bool = False
-    # Its inputs did not fit; the run is kept as failed.
+    # Its inputs did not fit, or the webhook is stopped; the run keeps the call.
     problem: Problem | None = None
 
 
@@ -192,5 +193,15 @@ def _answer(one: Moment, made: Dispatched | Problem, problems: Mapping[UUID, Pro
         return unknown_webhook()
     if isinstance(made, Problem):
         return made
-    repeated = made.existed
-    return Accepted(made.run_id, made.status, made.reason, repeated, problems.get(made.run_id))
+    problem = problems.get(made.run_id)
+    if made.reason == LEFT.reason and one.webhook.suspended:
+        problem = _stopped()
+    return Accepted(made.run_id, made.status, made.reason, made.existed, problem)
+
+
+def _stopped() -> Problem:
+    return Clash(
+        "This webhook is stopped until somebody takes it over; the call is kept for then.",
+        code=LEFT.reason,
+        suggestion="Do not send it again: the run that this answer names can be replayed.",
+    )

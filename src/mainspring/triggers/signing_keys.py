@@ -33,20 +33,20 @@ class SigningKeys:
         self._kept: dict[Name, tuple[bytes | None, float]] = {}
         self._opening: dict[Name, asyncio.Task[bytes | None]] = {}
 
-    async def read(self, name: Name) -> bytes | None:
-        """The key of this secret."""
+    async def read(self, name: Name, *, of_leaver: bool = False) -> bytes | None:
+        """The key of this secret; that of an owner who left only shows who called."""
         kept = self._kept.get(name)
         if kept is not None and time.monotonic() < kept[1]:
             return kept[0]
         opening = self._opening.get(name)
         if opening is None:
-            opening = self._opening[name] = asyncio.create_task(self._keep(name))
+            opening = self._opening[name] = asyncio.create_task(self._keep(name, of_leaver))
         # Whoever waits may be cancelled; the others still want the key.
         return await asyncio.shield(opening)
 
-    async def _keep(self, name: Name) -> bytes | None:
+    async def _keep(self, name: Name, of_leaver: bool) -> bytes | None:
         try:
-            key = await self._opened(name)
+            key = await self._opened(name, of_leaver)
         finally:
             del self._opening[name]
         if len(self._kept) >= _MOST:
@@ -54,10 +54,11 @@ class SigningKeys:
         self._kept[name] = (key, time.monotonic() + SECONDS)
         return key
 
-    async def _opened(self, name: Name) -> bytes | None:
+    async def _opened(self, name: Name, of_leaver: bool) -> bytes | None:
         drawer, secret = name
+        take = self._vault.reveal if of_leaver else self._vault.lend
         try:
-            key = read_secret((await self._vault.lend(drawer, [secret]))[secret])
+            key = read_secret((await take(drawer, [secret]))[secret])
         except Problem as problem:
             if is_lost_connection(problem):
                 raise

@@ -49,13 +49,13 @@ async def missing_secrets(
 
 
 async def check_owner_here(tx: Transaction, workspace_id: UUID, owner_id: UUID) -> None:
-    """Refuses the secrets of somebody who is no member any more, or was shut out."""
+    """Refuses to work for an owner who is no member any more, or was disabled."""
     if await tx.fetchrow(_HERE, workspace_id, owner_id) is None:
         raise Missing(
-            "This automation uses its owner's secrets, and its owner is no longer a member here.",
+            "The owner of this automation is no longer a member here; nothing of theirs is used.",
             code="owner_left",
-            suggestion="Save it under another name as an automation of your own, with your own "
-            "secrets, and archive this one.",
+            suggestion="Take it over under Settings, Members, or with "
+            "`mainspring members takeover`.",
         )
 
 
@@ -68,8 +68,6 @@ async def check_secrets_there(
 ) -> None:
     """Refuses to set an automation going that could only fail."""
     uses = secret_uses(document, limits)
-    if uses:
-        await check_owner_here(tx, workspace_id, owner_id)
     if any(use.secret.startswith(PREFIX) for use in uses):
         await check_may_publish(tx, workspace_id, owner_id)
     lacking = await _lacking(tx, workspace_id, owner_id, document, limits)

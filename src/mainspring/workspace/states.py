@@ -26,8 +26,9 @@ from mainspring.workspace.automations import (
 )
 from mainspring.workspace.consents import check_agreed, pause_reason
 from mainspring.workspace.inbox import mark_read_about
+from mainspring.workspace.leavers import resume_triggers
 from mainspring.workspace.missing_parts import check_nothing_missing
-from mainspring.workspace.secret_use import check_secrets_there
+from mainspring.workspace.secret_use import check_owner_here, check_secrets_there
 from mainspring.workspace.stored_triggers import written_back
 from mainspring.workspace.triggers import list_triggers
 from mainspring.workspace.uninstalled import check_not_uninstalled
@@ -63,6 +64,7 @@ async def activate(
     row = await hold(tx, workspace_id, automation_id)
     if row["state"] == "active":
         return "active"
+    await check_owner_here(tx, workspace_id, row["created_by"])
     await check_agreed(tx, workspace_id, automation_id, row["version"])
     rows = await list_triggers(tx, workspace_id, automation_id)
     document = written_back(row["document"], rows)
@@ -70,6 +72,7 @@ async def activate(
     await check_secrets_there(tx, workspace_id, row["created_by"], document, limits)
     check_nothing_missing(document, missing)
     await set_state(tx, workspace_id, automation_id, "active")
+    await resume_triggers(tx, workspace_id, automation_id)
     await tx.execute(_FORGET, workspace_id, automation_id)
     return "active"
 

@@ -3,9 +3,10 @@
 A token is shown once, when it is made; only its hash is kept on the trigger. It names one
 trigger by itself, so an automation may have several webhooks. A new one takes the place of
 the old one at once: whoever fires holds the trigger's row, and whoever changes the token
-changes that row. A token ends when the member who made it is removed or disabled, or may
-make no tokens any more, because that member knows it. Where calls are signed with a secret of the
-automation's owner, they are refused while the owner is no active member.
+changes that row. A token is suspended when the member who made it is removed or disabled, because
+that member knows it: calls are recorded as missed until somebody takes the token over. It ends when
+that member may make no tokens any more. Calls that are signed with a secret of the automation's
+owner start nothing while the owner is no active member.
 """
 
 from __future__ import annotations
@@ -31,10 +32,13 @@ _TYPE = """
     WHERE workspace_id = $1 AND automation_id = $2 AND slug = $3 FOR UPDATE
 """
 _SET = """
-    UPDATE triggers
+    UPDATE triggers t
     SET secret_hash = $4::bytea, secret_hint = $5, secret_made_by = $6,
-        secret_made_at = CASE WHEN $4::bytea IS NULL THEN NULL ELSE now() END
-    WHERE workspace_id = $1 AND automation_id = $2 AND slug = $3
+        secret_made_at = CASE WHEN $4::bytea IS NULL THEN NULL ELSE now() END,
+        suspended_at = CASE WHEN a.paused_reason = 'owner_left' THEN t.suspended_at END
+    FROM automations a
+    WHERE t.workspace_id = $1 AND t.automation_id = $2 AND t.slug = $3
+        AND a.workspace_id = t.workspace_id AND a.id = t.automation_id
 """
 _MADE_BY = """
     SELECT workspace_id, id FROM triggers
@@ -51,14 +55,16 @@ FIRED_SECONDS: Final = 1
 # What a call is prepared for, in few letters, in a statement where the trigger is called t.
 MARK: Final = """md5(concat_ws(' ', t.slug, encode(t.secret_hash, 'hex'), t.config, t.inputs))"""
 _COLUMNS = f"""t.workspace_id, t.id, t.automation_id, t.slug, t.secret_hash, t.config, t.inputs,
-        t.last_fired_at, a.created_by AS owner_id, {MARK} AS mark, now() AS now"""
+        t.last_fired_at, a.created_by AS owner_id, t.suspended_at IS NOT NULL AS suspended,
+        {MARK} AS mark, now() AS now"""
 # Whether the owner of an automation a is a member who was not disabled.
 OWNER_HERE: Final = """EXISTS (SELECT FROM members m
             JOIN users u ON u.id = m.user_id AND u.disabled_at IS NULL
             WHERE m.workspace_id = a.workspace_id AND m.user_id = a.created_by)"""
 _IN_USE = f"""
     JOIN automations a ON a.workspace_id = t.workspace_id AND a.id = t.automation_id
-        AND a.state <> 'archived' AND (NOT t.config ? 'signature' OR {OWNER_HERE})"""
+        AND a.state <> 'archived'
+        AND (t.suspended_at IS NOT NULL OR NOT t.config ? 'signature' OR {OWNER_HERE})"""
 # Nobody has said yet which workspace a caller belongs to: these two look into all of them.
 _BY_TOKEN = f"""
     SELECT {_COLUMNS} FROM triggers t {_IN_USE}
@@ -102,6 +108,8 @@ class Webhook:
     last_fired_at: datetime | None
     # Who made the automation; its calls are signed with a secret of theirs.
     owner_id: UUID
+    # Calls are only recorded as missed, until somebody takes it over.
+    suspended: bool
     # Another one once it is not what calls were prepared for.
     mark: str
     # The database's time when it was looked up.

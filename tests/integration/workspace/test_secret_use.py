@@ -227,7 +227,7 @@ async def test_the_secrets_of_somebody_who_has_gone_are_used_no_more(bench: Benc
                 assert await ended() == ("failed", "owner_left")
                 with pytest.raises(Missing, match="no longer a member") as refused:
                     await _activate(one, saved)
-                assert "automation of your own" in (refused.value.suggestion or "")
+                assert "Take it over" in (refused.value.suggestion or "")
                 assert len(server.requests) == before
                 await database.execute(comes_back, person)
             assert await _activate(one, saved) == "active"

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from datetime import datetime
 from decimal import Decimal
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
 from mainspring.contracts.roles import Role
+from mainspring.surfaces.rest.automation_shapes import AutomationState, FindingShape
 from mainspring.surfaces.rest.bodies import Body
 from mainspring.workspace.people.passwords import LONGEST as LONGEST_PASSWORD
 from mainspring.workspace.people.users import LONGEST_EMAIL, LONGEST_NAME, EmailState
@@ -274,11 +275,88 @@ class InvitationShape(_Shape):
     expires_at: datetime
 
 
+class LeaverShape(_Shape):
+    """Somebody who left, and how much of theirs nobody has taken over yet."""
+
+    id: UUID
+    email: str
+    name: str
+    left_at: datetime | None = Field(description="Null: they are a member who is disabled.")
+    disabled: bool
+    automations: int
+    webhooks: int = Field(description="Suspended webhook tokens of other members' automations.")
+
+
 class MemberList(_Shape):
-    """Who is in a workspace, and who was asked in."""
+    """Who is in a workspace, who was asked in, and who left something behind."""
 
     members: list[MemberShape]
     invitations: list[InvitationShape]
+    left: list[LeaverShape]
+
+
+class LeftMemberShape(_Shape):
+    """Who left."""
+
+    id: UUID
+    email: str
+    name: str
+
+
+class LeftAutomationShape(_Shape):
+    """An automation whose owner left."""
+
+    id: UUID
+    name: str
+    state: AutomationState
+    stopped: bool = Field(description="It was active until its owner left.")
+    may: list[str] = Field(description="What it may do, a sentence each.")
+    missing: list[FindingShape] = Field(
+        description="What the new owner has to set or connect: nothing of the former owner's is "
+        "handed over."
+    )
+    missed: int = Field(description="Runs that it missed since; they can be replayed.")
+
+
+class LeftWebhookShape(_Shape):
+    """A suspended webhook token of somebody else's automation."""
+
+    automation_id: UUID
+    automation: str
+    slug: str
+
+
+class EstateShape(_Shape):
+    """What a member left and nobody has taken over yet."""
+
+    member: LeftMemberShape
+    automations: list[LeftAutomationShape]
+    webhooks: list[LeftWebhookShape]
+    digest: str = Field(description="To be sent with the takeover: it says what was shown.")
+
+
+class Takeover(Body):
+    """What somebody takes over, by what they were shown."""
+
+    digest: str = Field(min_length=1, max_length=100)
+    automations: list[UUID] | None = Field(
+        None, max_length=10_000, description="Only these; left out: everything that was shown."
+    )
+
+
+class TakenAutomationShape(LeftAutomationShape):
+    """An automation that has a new owner."""
+
+    problem: dict[str, Any] | None = Field(
+        description="Why it is not active again; null: it is, or was not before."
+    )
+
+
+class TakenShape(_Shape):
+    """What was taken over."""
+
+    automations: list[TakenAutomationShape]
+    webhooks: int
 
 
 class InvitedShape(_Shape):

@@ -13,6 +13,7 @@ from uuid import UUID
 from mainspring.contracts.context import Actor
 from mainspring.contracts.errors import Clash, Denied, Missing
 from mainspring.contracts.roles import Permission, Role, lesser, role_too_small
+from mainspring.workspace.leavers import remember_leaver, stop_all_of
 from mainspring.workspace.oauth.consents import forget_agreements
 from mainspring.workspace.tokens import revoke_tokens_of
 from mainspring.workspace.webhooks import end_tokens_of
@@ -88,15 +89,19 @@ async def change_role(tx: Transaction, actor: Actor, user_id: UUID, role: Role) 
 
 
 async def remove_member(tx: Transaction, actor: Actor, user_id: UUID) -> Role:
-    """Takes somebody out of a workspace, with their tokens and roles; answers what they were."""
+    """Takes somebody out of a workspace, with their tokens and roles; answers what they were.
+
+    Their automations and webhook tokens stop until somebody takes them over.
+    """
     held = await hold_members(tx, actor)
     before = held.role_of(user_id)
     check_may_name(held.own, before)
     _check_owner_stays(held, user_id)
+    await remember_leaver(tx, actor.workspace_id, user_id)
+    await stop_all_of(tx, user_id, actor.workspace_id, why="left")
     await tx.execute(_REMOVE, actor.workspace_id, user_id)
     await forget_agreements(tx, actor.workspace_id, user_id)
     await revoke_tokens_of(tx, actor.workspace_id, user_id)
-    await end_tokens_of(tx, user_id, actor.workspace_id)
     await leave_all(tx, actor.workspace_id, user_id)
     return before
 

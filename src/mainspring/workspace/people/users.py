@@ -13,8 +13,8 @@ from mainspring.contracts.errors import Clash, Finding, Invalid, Missing
 from mainspring.contracts.ids import new_id
 from mainspring.contracts.plain_names import check_plain_name
 from mainspring.contracts.roles import Role
+from mainspring.workspace.leavers import stop_all_of
 from mainspring.workspace.people.workspaces import add_workspace
-from mainspring.workspace.webhooks import end_tokens_of
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
@@ -178,7 +178,7 @@ async def check_email_free(tx: Transaction, user_id: UUID, email: str) -> None:
 async def disable_user(tx: Transaction, user_id: UUID) -> User:
     """Shuts somebody out: no sign-in, no session, no token works from now on.
 
-    The tokens of webhooks that they made end for good: senders need new ones afterwards.
+    Their automations and webhook tokens stop until they, or others, take them over.
     """
     looking_after = [row["id"] for row in await tx.fetch(_ADMINISTRATORS)]
     if looking_after == [user_id]:
@@ -187,8 +187,8 @@ async def disable_user(tx: Transaction, user_id: UUID) -> User:
             code="last_administrator",
             suggestion="Make another administrator first.",
         )
+    await stop_all_of(tx, user_id, why="was disabled")
     await tx.execute(_DISABLE, user_id)
-    await end_tokens_of(tx, user_id)
     return await read_user(tx, user_id)
 
 

@@ -16,13 +16,18 @@ from mainspring.surfaces.rest.ground import router
 from mainspring.surfaces.rest.marks import needs
 from mainspring.surfaces.rest.people_shapes import (
     ChangedMember,
+    EstateShape,
     InvitedMember,
     InvitedShape,
     MemberList,
     MemberShape,
+    TakenShape,
+    Takeover,
 )
 from mainspring.surfaces.rest.problems import problems
 from mainspring.surfaces.rooms import Rooms
+from mainspring.surfaces.takeover import show_estate, take
+from mainspring.workspace.leavers import list_leavers
 from mainspring.workspace.people.invitations import (
     invite,
     is_unsettled,
@@ -36,6 +41,7 @@ from mainspring.workspace.people.members import change_role, list_members, remov
 def routes(rooms: Rooms) -> APIRouter:
     made = router("members")
     _add_members(made)
+    _add_takeovers(made, rooms)
     _add_invitations(made, rooms)
     return made
 
@@ -47,7 +53,8 @@ def _add_members(made: APIRouter) -> None:
         async with caller.database.acquire() as connection:
             members = await list_members(connection, caller.workspace_id)
             invited = await list_invitations(connection, caller.workspace_id)
-        return Answer({"members": members, "invitations": invited})
+            left = await list_leavers(connection, caller.workspace_id)
+        return Answer({"members": members, "invitations": invited, "left": left})
 
     @made.patch(
         "/members/{member_id}",
@@ -68,7 +75,7 @@ def _add_members(made: APIRouter) -> None:
 
     @made.delete(
         "/members/{member_id}",
-        summary="Remove a member; their tokens and sessions here end",
+        summary="Remove a member; their tokens and sessions here end, their automations stop",
         status_code=204,
         response_class=Response,
         responses=problems(403, 409),
@@ -79,6 +86,38 @@ def _add_members(made: APIRouter) -> None:
             before = await remove_member(tx, caller.actor, member_id)
             caller.detail["from"] = before.value
         return Response(status_code=204)
+
+
+def _add_takeovers(made: APIRouter, rooms: Rooms) -> None:
+    @made.get(
+        "/members/{member_id}/takeover",
+        summary="See what a member left, what it may do and what it lacks",
+        response_model=EstateShape,
+    )
+    @needs(Permission.EDIT)
+    async def get_takeover(member_id: UUID, caller: SignedIn) -> Answer:
+        return Answer(await show_estate(rooms, caller.database, caller.actor, member_id))
+
+    @made.post(
+        "/members/{member_id}/takeover",
+        summary="Take over the automations and webhooks of a member who left",
+        description="You become their owner and agree to what they may do, so this is for people "
+        "who are signed in. Secrets and connections are not handed over.",
+        response_model=TakenShape,
+        responses=problems(403, 409),
+        openapi_extra=takes(Takeover),
+    )
+    @needs(Permission.EDIT)
+    async def take_over_from_member(member_id: UUID, request: Request, caller: SignedIn) -> Answer:
+        asked = await read_body(request, Takeover)
+        caller.detail["automations"] = (
+            None if asked.automations is None else [str(one) for one in asked.automations]
+        )
+        return Answer(
+            await take(
+                rooms, caller.database, caller.actor, member_id, asked.digest, asked.automations
+            )
+        )
 
 
 def _check_lasting(caller: SignedIn, role: Role) -> None:

@@ -24,7 +24,7 @@ from fastapi.routing import APIRoute
 from starlette.requests import Request
 from starlette.responses import Response
 
-from mainspring.contracts.errors import Fault, Invalid, Problem, TooLarge
+from mainspring.contracts.errors import Clash, Fault, Invalid, Problem, TooLarge
 from mainspring.definition.json_text import read_json
 from mainspring.surfaces.rest.answers import as_json
 from mainspring.surfaces.rest.bodies import LARGE, check_content_type, read_bytes
@@ -92,7 +92,7 @@ def routes(rooms: Rooms) -> APIRouter:
 def _describe(made: APIRouter) -> None:
     """What the document says about them; nobody calls these functions."""
     receipt: dict[int | str, dict[str, Any]] = {202: {"headers": _HEADERS}}
-    answers = receipt | problems(401, 413, 415, 422, 429, 502, 504)
+    answers = receipt | problems(401, 409, 413, 415, 422, 429, 502, 504)
     seal = [
         {"name": name, "in": "header", "description": text, "schema": {"type": "string"}}
         for name, text in _SEAL.items()
@@ -103,7 +103,8 @@ def _describe(made: APIRouter) -> None:
         summary="Call a webhook with its token",
         description="The token is the one of a webhook (mwh_…), not one that signs in. Inputs "
         "that do not fit are answered with 422, and the call is kept as a failed run: the "
-        "problem then has a run_id and a url. If the trigger asks for a signature, the call "
+        "problem then has a run_id and a url; so has the 409 of a webhook that is stopped because "
+        "its owner left. If the trigger asks for a signature, the call "
         "needs that too.",
         response_model=Accepted,
         status_code=202,
@@ -267,10 +268,11 @@ def _receipt(made: desks.Accepted, address: str, scope: Scope) -> Response:
 
 
 def _failed(made: desks.Accepted, url: str, headers: dict[str, str], scope: Scope) -> Response:
-    """The problem with the inputs, and the failed run that keeps it."""
+    """The problem with the call, and the run that keeps it."""
     assert made.problem is not None
+    status = Clash.status if isinstance(made.problem, Clash) else Invalid.status
     shown = {
-        **made.problem.as_dict(), "status": Invalid.status, "instance": scope["path"],
+        **made.problem.as_dict(), "status": status, "instance": scope["path"],
         "run_id": made.run_id, "url": url,
     }  # fmt: skip
-    return Response(as_json(shown), Invalid.status, headers, MEDIA_TYPE)
+    return Response(as_json(shown), status, headers, MEDIA_TYPE)

@@ -1,0 +1,139 @@
+"""Taking over what a member left, as every surface does it: shown first, then agreed to.
+
+What was active until its owner left is active again, unless something that it needs is missing:
+secrets and connections of the former owner are not handed over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID
+
+from mainspring.contracts.errors import Finding, Missing, Problem
+from mainspring.contracts.preflight import Whose
+from mainspring.store.database import is_lost_connection
+from mainspring.triggers.changing import change
+from mainspring.workspace.automations import read_grants
+from mainspring.workspace.judging_here import doubts_here, words_for
+from mainspring.workspace.leavers import list_leavers
+from mainspring.workspace.overview import read_automation
+from mainspring.workspace.states import activate
+from mainspring.workspace.takeover import Estate, LeftAutomation, estate_of, take_over
+
+if TYPE_CHECKING:
+    from mainspring.contracts.context import Actor
+    from mainspring.contracts.registry import Vocabulary
+    from mainspring.store.access import Access
+    from mainspring.store.database import Connection
+    from mainspring.surfaces.rooms import Rooms
+
+# Without these a run fails, so it is not activated.
+_NEEDED: Final = frozenset({"not_connected"})
+
+
+@dataclass(frozen=True, slots=True)
+class _Prepared:
+    """What is known about an automation before anything is held."""
+
+    words: Vocabulary
+    doubts: tuple[Finding, ...]
+
+
+async def show_estate(
+    rooms: Rooms, database: Access, actor: Actor, member_id: UUID
+) -> dict[str, Any]:
+    """What a member left: what each automation may do, and what the actor would have to set."""
+    async with database.acquire() as connection:
+        leavers = await list_leavers(connection, actor.workspace_id)
+        estate = await estate_of(connection, actor, member_id)
+    prepared = await _prepare(rooms, database, actor, estate)
+    who = next((one for one in leavers if one["id"] == member_id), None)
+    if who is None and not estate.automations and not estate.webhooks:
+        raise Missing("This member left nothing to take over.", code="nothing_left")
+    return {
+        "member": {
+            "id": member_id,
+            "email": "" if who is None else who["email"],
+            "name": "" if who is None else who["name"],
+        },
+        "automations": [_shown(one, prepared[one.id]) for one in estate.automations],
+        "webhooks": [
+            {"automation_id": one.automation_id, "automation": one.automation, "slug": one.slug}
+            for one in estate.webhooks
+        ],
+        "digest": estate.digest,
+    }
+
+
+async def take(
+    rooms: Rooms, database: Access, actor: Actor, member_id: UUID, digest: str,
+    wanted: Collection[UUID] | None = None,
+) -> dict[str, Any]:  # fmt: skip
+    """Takes over what was shown, and activates what was active before."""
+    async with database.acquire() as connection:
+        estate = await estate_of(connection, actor, member_id)
+    prepared = await _prepare(rooms, database, actor, estate)
+
+    async def work(tx: Connection) -> dict[str, Any]:
+        taken = await take_over(tx, actor, member_id, digest, wanted)
+        return {
+            "automations": [
+                await _resumed(rooms, tx, actor.workspace_id, one, prepared[one.id])
+                for one in taken.automations
+            ],
+            "webhooks": len(taken.webhooks),
+        }
+
+    held = {one.id for one in estate.automations} | {one.automation_id for one in estate.webhooks}
+    return await change(database, rooms.limits, actor.workspace_id, work, automations=sorted(held))
+
+
+async def _prepare(
+    rooms: Rooms, database: Access, actor: Actor, estate: Estate
+) -> Mapping[UUID, _Prepared]:
+    found: dict[UUID, _Prepared] = {}
+    space = actor.workspace_id
+    for one in estate.automations:
+        async with database.acquire() as connection:
+            there = await read_automation(connection, space, one.id)
+        document = there["definition"]
+        words = await words_for(rooms.registry, space, document)
+        doubts = await doubts_here(
+            document, read_grants(there["grants"]), words, rooms.gate.models,
+            rooms.gate.preflight, Whose(space, author_id=actor.id),
+        )  # fmt: skip
+        found[one.id] = _Prepared(words, doubts)
+    return found
+
+
+async def _resumed(
+    rooms: Rooms, tx: Connection, workspace_id: UUID, one: LeftAutomation, prepared: _Prepared
+) -> dict[str, Any]:
+    """The automation after the takeover; what keeps it from being active is said."""
+    state, problem = one.state, None
+    lacking = any(finding.code in _NEEDED for finding in prepared.doubts)
+    if one.stopped and not lacking:
+        try:
+            state = await activate(tx, workspace_id, one.id, prepared.words, rooms.limits)
+        except Problem as caught:
+            # Each is refused before anything of it is written.
+            if is_lost_connection(caught):
+                raise
+            problem = caught.as_dict()
+    shown = _shown(one, prepared)
+    return {**shown, "state": state, "problem": problem}
+
+
+def _shown(one: LeftAutomation, prepared: _Prepared) -> dict[str, Any]:
+    missing = [finding.as_dict() for finding in (*one.missing, *prepared.doubts)]
+    return {
+        "id": one.id,
+        "name": one.name,
+        "state": one.state,
+        "stopped": one.stopped,
+        "may": list(one.may),
+        "missing": missing,
+        "missed": one.missed,
+    }
