@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from mainspring.contracts.errors import Missing
 from mainspring.contracts.roles import Role
@@ -14,8 +15,9 @@ from mainspring.surfaces.cli.local import Deed, local, local_owner
 from mainspring.surfaces.cli.presence import server_address
 from mainspring.surfaces.cli.screen import Screen, clean, one_line
 from mainspring.surfaces.cli.whom import member_called
-from mainspring.surfaces.cli.words import date_time
+from mainspring.surfaces.cli.words import count, date_time, hint
 from mainspring.workspace.automations import FIRST_MEMBER
+from mainspring.workspace.leavers import list_leavers
 from mainspring.workspace.people.invitations import invite, is_unsettled, list_invitations
 from mainspring.workspace.people.links import Purpose, link_address, make_link
 from mainspring.workspace.people.members import change_role, list_members, remove_member
@@ -30,8 +32,9 @@ async def show_members(desk: Desk, screen: Screen) -> int:
     async with desk.doors.open(desk.settings()) as rooms, local(rooms).acquire() as connection:
         members = await list_members(connection, rooms.workspace_id)
         invited = await list_invitations(connection, rooms.workspace_id)
+        left = await list_leavers(connection, rooms.workspace_id)
     if screen.for_programs:
-        screen.answer({"members": members, "invitations": invited})
+        screen.answer({"members": members, "invitations": invited, "left": left})
         return exits.DONE
     rows = [
         (one_line(row["email"]), row["role"], one_line(row["name"]), date_time(row["joined_at"]))
@@ -42,7 +45,17 @@ async def show_members(desk: Desk, screen: Screen) -> int:
         for row in invited
     ]
     screen.say(columns(("Email", "Role", "Name", "Since"), rows, whole=("Email",)))
+    for row in left:
+        _tell_left(screen, row)
     return exits.DONE
+
+
+def _tell_left(screen: Screen, row: Mapping[str, Any]) -> None:
+    what = (
+        f"{count(row['automations'], 'automation')} and {count(row['webhooks'], 'webhook token')}"
+    )
+    email = one_line(row["email"] or str(row["id"]))
+    screen.say(f"{email} left {what} behind:", f"  {hint('members', 'takeover', email)}")
 
 
 async def invite_member(desk: Desk, screen: Screen, email: str, role: Role) -> int:
@@ -86,10 +99,13 @@ async def drop_member(desk: Desk, screen: Screen, email: str) -> int:
             found = await member_called(tx, rooms.workspace_id, email)
             deed.subject = found["id"]
             await remove_member(tx, local_owner(rooms), found["id"])
+            left = await list_leavers(tx, rooms.workspace_id)
     if screen.for_programs:
         screen.answer({"id": found["id"], "removed": True})
     else:
         screen.say(f"{one_line(found['email'])} is no member any more; their tokens have ended.")
+        for row in (one for one in left if one["id"] == found["id"]):
+            _tell_left(screen, row)
     return exits.DONE
 
 

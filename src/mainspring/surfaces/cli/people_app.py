@@ -52,6 +52,7 @@ def _members() -> typer.Typer:
     group.command(name="invite")(_invite)
     group.command(name="role")(_role)
     group.command(name="remove")(_remove)
+    group.command(name="takeover")(_takeover)
     return group
 
 
@@ -199,8 +200,30 @@ def _role(ctx: typer.Context, email: Email, role: GivenRole, for_programs: Json 
     return finish(set_role(desk, desk.screen(for_programs=for_programs), email, role))
 
 
+def _takeover(
+    ctx: typer.Context,
+    email: Email,
+    to: Annotated[
+        str | None,
+        typer.Option("--to", metavar="EMAIL", help="The new owner: you, the local owner."),
+    ] = None,
+    automation: Annotated[
+        list[str] | None,
+        typer.Option("--automation", metavar="NAME", help="Only this one; may be repeated."),
+    ] = None,
+    show: Annotated[bool, typer.Option("--show", help="Show it and take nothing over.")] = False,
+    for_programs: Json = False,
+) -> int:
+    """Take over the automations and webhooks of a member who left."""
+    from mainspring.surfaces.cli.takeover import take_over
+
+    desk = desk_of(ctx)
+    screen = desk.screen(for_programs=for_programs)
+    return finish(take_over(desk, screen, email, to=to, names=automation or (), show=show))
+
+
 def _remove(ctx: typer.Context, email: Email, for_programs: Json = False) -> int:
-    """Remove a member; their tokens end."""
+    """Remove a member; their tokens end, and their automations stop until they are taken over."""
     from mainspring.surfaces.cli.people import drop_member
 
     desk = desk_of(ctx)

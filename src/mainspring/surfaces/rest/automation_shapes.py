@@ -93,7 +93,7 @@ class AutomationSummary(_Shape):
     goal: str | None
     state: AutomationState
     paused_reason: str | None = Field(
-        description="Why it is paused when nobody asked for it: 'failures'."
+        description="Why it is paused when nobody asked for it: failures, consent or owner_left."
     )
     version: int = Field(description="The version in force.")
     agreed: AgreedShape | None = Field(

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import re
 from typing import Any
+from uuid import UUID
 
 import pytest
 
 from mainspring.contracts.errors import Clash, Invalid, Missing
 from mainspring.contracts.roles import Role
+from mainspring.definition.validate import validate
 from mainspring.surfaces.cli import people, tokens
 from mainspring.surfaces.cli.audit import show_audit
 from mainspring.surfaces.cli.desk import Desk
@@ -17,14 +19,16 @@ from mainspring.surfaces.cli.parts import first_link
 from mainspring.surfaces.cli.placing import UNUSED, placed
 from mainspring.surfaces.cli.screen import Screen
 from mainspring.surfaces.cli.secrets import list_secrets, whose
+from mainspring.surfaces.cli.takeover import take_over
 from mainspring.surfaces.cli.tokens import NewToken
 from mainspring.surfaces.rooms import Rooms
 from mainspring.workspace.audit import Sought
-from mainspring.workspace.automations import FIRST_MEMBER, FIRST_WORKSPACE
+from mainspring.workspace.automations import FIRST_MEMBER, FIRST_WORKSPACE, save, set_state
 from mainspring.workspace.holders import find_holder
 from mainspring.workspace.people.signing_in import Visit, sign_in_by_link
 from mainspring.workspace.people.users import set_password
 from mainspring.workspace.tokens import token_hash
+from tests.kit.house import document, step
 from tests.kit.people import make_person
 
 HERE = Visit("127.0.0.1")
@@ -202,3 +206,58 @@ async def test_another_workspace_is_made_listed_and_worked_in_by_command(
         written = capsys.readouterr()
         assert written.err == said
         assert json.loads(written.out)["members"]
+
+
+async def test_what_a_member_left_is_taken_over_by_whoever_answers_yes(
+    rooms: Rooms, desk: Desk, screen: Screen, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ada = await make_person(
+        rooms.database, "ada@example.org", workspace_id=FIRST_WORKSPACE, role=Role.EDITOR
+    )
+    await _automation_of(rooms, ada.id)
+    with pytest.raises(Missing) as refused:
+        await take_over(desk, screen, "ada@example.org")
+    assert refused.value.code == "nothing_left"
+
+    shown = Screen()
+    await people.drop_member(desk, shown, "ada@example.org")
+    assert "members takeover ada@example.org" in capsys.readouterr().out
+    with pytest.raises(Invalid) as refused:
+        await take_over(desk, screen, "ada@example.org")
+    assert refused.value.code == "not_asked"
+    await make_person(
+        rooms.database, "bo@example.org", workspace_id=FIRST_WORKSPACE, role=Role.EDITOR
+    )
+    with pytest.raises(Invalid) as refused:
+        await take_over(desk, screen, "ada@example.org", to="bo@example.org")
+    assert refused.value.code == "not_yourself"
+    await take_over(desk, screen, "ada@example.org", show=True)
+    (left,) = _answer(capsys)["automations"]
+    assert (left["name"], left["stopped"]) == ("Digest", True)
+
+    async def no(question: str) -> str:
+        return "no"
+
+    async def yes(question: str) -> str:
+        return "yes"
+
+    await take_over(desk, shown, "ada@example.org", ask=no)
+    assert "Nothing was taken over" in capsys.readouterr().out
+    await take_over(desk, shown, "ada@example.org", names=["Digest"], ask=yes)
+    assert "Digest is yours now, and active." in capsys.readouterr().out
+    row = await rooms.database.fetchrow("SELECT created_by, state FROM automations")
+    assert tuple(row) == (FIRST_MEMBER, "active")
+    told = await rooms.database.fetchrow(
+        "SELECT subject FROM audit_log WHERE action = 'take_over_from_member'"
+    )
+    assert told["subject"] == str(ada.id)
+
+
+async def _automation_of(rooms: Rooms, owner: UUID) -> None:
+    words = await rooms.registry.of(FIRST_WORKSPACE)
+    echo = step("say", "transform_data", {"output": 1})
+    report = validate(document(echo, name="Digest"), words, rooms.limits)
+    assert report.definition is not None
+    async with rooms.database.transaction() as tx:
+        saved = await save(tx, FIRST_WORKSPACE, report.definition, report.grants, owner)
+        await set_state(tx, FIRST_WORKSPACE, saved.automation_id, "active")

@@ -6,6 +6,7 @@ import { CircleAlert, Inbox } from "lucide-react";
 import { useState } from "react";
 import { api, client } from "../../api/client";
 import { useMay } from "../../api/session";
+import { Takeover } from "../settings/Takeover";
 import { useAct } from "../../kit/acting";
 import { count } from "../../kit/words";
 import { ActivateModal, ConsentNote } from "./Activate";
@@ -118,6 +119,37 @@ function CarriedOver({ id }: { id: string }) {
   );
 }
 
+/** Its owner left: somebody takes it over, and it goes on. */
+function Ownerless({ automation }: { automation: Detail }) {
+  const may = useMay("editor");
+  const members = api.useQuery("get", "/api/v1/members");
+  const left = members.data?.left.find((one) => one.id === automation.created_by);
+  const stopped = automation.paused_reason === "owner_left";
+  if (!left && !stopped) return null;
+  return (
+    <Alert
+      color="yellow"
+      variant="light"
+      icon={<CircleAlert size={16} />}
+      title={left ? "Its owner left" : "It stopped when its former owner left"}
+    >
+      <Text size="sm">
+        {stopped
+          ? "It starts nothing. What should have started it is recorded and can be replayed."
+          : "It uses nothing of its owner's any more."}
+        {left ? "" : " Set what it lacks and activate it."}
+      </Text>
+      {may && left
+        ? (
+          <Group gap="xs" mt="xs">
+            <Takeover memberId={left.id} name="" only={automation.id} />
+          </Group>
+        )
+        : null}
+    </Alert>
+  );
+}
+
 function Waiting({ automation }: { automation: Detail }) {
   const drafts = automation.drafts_waiting;
   const questions = automation.approvals_waiting;
@@ -154,6 +186,7 @@ export function StateNotes({ automation }: { automation: Detail }) {
     <>
       {automation.paused_reason === "consent" ? <Consenting id={automation.id} /> : null}
       {automation.agreed?.via === "upgrade" ? <CarriedOver id={automation.id} /> : null}
+      <Ownerless automation={automation} />
       {automation.failures > 0 ? <Failing automation={automation} /> : null}
       <Waiting automation={automation} />
       {hasScript(definitionOf(automation)) ? <Walls /> : null}

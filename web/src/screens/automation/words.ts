@@ -37,6 +37,9 @@ export function stateWords(automation: Detail): string {
   if (automation.paused_reason === "consent") {
     return "It is paused until a person agrees to what it may do.";
   }
+  if (automation.paused_reason === "owner_left") {
+    return "It stopped when its owner left. Somebody has to take it over or activate it.";
+  }
   if (automation.paused_reason) return `It is paused: ${automation.paused_reason}.`;
   return "It is paused: nothing starts it but a person, by hand.";
 }

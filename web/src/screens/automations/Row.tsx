@@ -17,6 +17,7 @@ export function notes(automation: Summary): string[] {
     automation;
   return [
     automation.halted ? "halted" : "",
+    why === "owner_left" ? "its owner left" : "",
     why === "failures" ? `stopped after ${count(failures, "failure")}` : "",
     automation.consent_waiting || why === "consent" ? "waits for consent" : "",
     why !== "failures" && failures > 0 ? `${failures} failed in a row` : "",

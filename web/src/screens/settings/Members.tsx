@@ -6,15 +6,17 @@ import { type Role, useMay, useWho } from "../../api/session";
 import { Asked } from "../../kit/Asked";
 import { useAct } from "../../kit/acting";
 import { useConfirm } from "../../kit/Confirm";
-import { capital, day } from "../../kit/words";
+import { capital, count, day } from "../../kit/words";
 import { Invite } from "./Invite";
 import { mayChange, ROLE_WORDS, rolesToGive } from "./roles";
 import { RoleSelect } from "./RoleSelect";
 import { Row, Rows } from "./Rows";
 import { Section, Sections } from "./Section";
+import { Takeover } from "./Takeover";
 
 type Member = Schemas["MemberShape"];
 type Invitation = Schemas["InvitationShape"];
+type Leaver = Schemas["LeaverShape"];
 
 export function Members() {
   const members = api.useQuery("get", "/api/v1/members");
@@ -51,6 +53,18 @@ export function Members() {
           </Section>
         )
         : null}
+      {members.data?.left.length
+        ? (
+          <Section
+            title="Left behind"
+            words="Automations and webhooks of people who left. They start nothing until somebody takes them over; what should have started is recorded."
+          >
+            <Rows label="Left behind">
+              {members.data.left.map((one) => <LeaverRow key={one.id} leaver={one} />)}
+            </Rows>
+          </Section>
+        )
+        : null}
       <Section title="Roles" words="Each may do everything that the ones before it may.">
         <Stack gap="xs">
           {(Object.entries(ROLE_WORDS) as [Role, string][]).map(([role, words]) => (
@@ -81,7 +95,8 @@ function MemberRow({ member }: { member: Member }) {
   const remove = async () => {
     const yes = await confirm({
       title: `Remove ${named(member)}?`,
-      words: "They are refused from the next request on. What they made stays.",
+      words:
+        "They are refused from the next request on. Their automations and webhooks stop until somebody takes them over.",
       yes: "Remove",
       dangerous: true,
     });
@@ -127,6 +142,25 @@ function MemberRow({ member }: { member: Member }) {
           </>
         )
         : <Text size="sm" c="dimmed">{capital(member.role)}</Text>}
+    </Row>
+  );
+}
+
+function LeaverRow({ leaver }: { leaver: Leaver }) {
+  const may = useMay("editor");
+  const name = leaver.name || leaver.email || "a former member";
+  const what = [
+    leaver.automations ? count(leaver.automations, "automation") : "",
+    leaver.webhooks ? count(leaver.webhooks, "webhook token") : "",
+  ].filter(Boolean).join(" and ");
+  const when = leaver.disabled
+    ? "disabled"
+    : leaver.left_at
+    ? `left ${day(leaver.left_at)}`
+    : "left";
+  return (
+    <Row title={name} words={`${what} · ${when}`}>
+      {may ? <Takeover memberId={leaver.id} name={name} /> : null}
     </Row>
   );
 }

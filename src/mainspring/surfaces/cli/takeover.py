@@ -1,0 +1,140 @@
+"""``members takeover``: what a member left is shown, and taken over by whoever answers yes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+from mainspring.contracts.errors import Invalid, Missing
+from mainspring.surfaces.cli import exits
+from mainspring.surfaces.cli.asking import Ask, Terminal, at_terminal
+from mainspring.surfaces.cli.local import Deed, local, local_owner
+from mainspring.surfaces.cli.screen import Screen, one_line
+from mainspring.surfaces.cli.whom import member_called
+from mainspring.surfaces.cli.words import count, hint
+from mainspring.surfaces.takeover import show_estate, take
+from mainspring.workspace.leavers import list_leavers
+
+if TYPE_CHECKING:
+    from mainspring.surfaces.cli.desk import Desk
+    from mainspring.surfaces.rooms import Rooms
+
+
+async def take_over(
+    desk: Desk, screen: Screen, email: str, *, to: str | None = None, names: Sequence[str] = (),
+    show: bool = False, ask: Ask | None = None,
+) -> int:  # fmt: skip
+    """Shows what somebody left, asks, and makes the local owner its owner."""
+    async with desk.doors.open(desk.settings()) as rooms:
+        actor = local_owner(rooms)
+        await _check_new_owner(rooms, to, actor.id)
+        leaver = await _leaver(rooms, email)
+        estate = await show_estate(rooms, local(rooms), actor, leaver["id"])
+        wanted = _named(estate, names) if names else None
+        if show:
+            _show(screen, estate, wanted)
+            return exits.DONE
+        if not await _asked(screen, estate, wanted, ask, email):
+            screen.say("Nothing was taken over.")
+            return exits.DONE
+        ids = None if wanted is None else [str(one) for one in wanted]
+        deed = Deed("take_over_from_member", leaver["id"], {"automations": ids})
+        taken = await take(rooms, local(rooms, deed), actor, leaver["id"], estate["digest"], wanted)
+    if screen.for_programs:
+        screen.answer(taken)
+    else:
+        _tell(screen, taken)
+    return exits.DONE
+
+
+async def _leaver(rooms: Rooms, email: str) -> Mapping[str, Any]:
+    async with local(rooms).acquire() as connection:
+        found = await list_leavers(connection, rooms.workspace_id)
+    for one in found:
+        if email.strip().lower() in (one["email"].lower(), str(one["id"])):
+            return one
+    raise Missing(
+        f"Nobody with the email {email[:254]!r} left anything to take over.",
+        code="nothing_left",
+        suggestion=f"{hint('members', 'list')} shows who left something.",
+    )
+
+
+async def _check_new_owner(rooms: Rooms, to: str | None, own: UUID) -> None:
+    """The new owner agrees to what the automations may do, so nobody else can do it for them."""
+    if to is None:
+        return
+    async with local(rooms).acquire() as connection:
+        found = await member_called(connection, rooms.workspace_id, to)
+    if found["id"] != own:
+        raise Invalid(
+            "The new owner agrees to what the automations may do, so they take them over "
+            "themselves.",
+            code="not_yourself",
+            suggestion=f"{one_line(found['email'])} signs in and opens Settings, Members.",
+        )
+
+
+def _named(estate: Mapping[str, Any], names: Sequence[str]) -> list[UUID]:
+    known = {
+        key: one["id"] for one in estate["automations"] for key in (one["name"], str(one["id"]))
+    }
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        raise Missing(
+            f"They left no automation called {unknown[0][:200]!r}.",
+            code="no_automation",
+            suggestion=f"They left {', '.join(one['name'] for one in estate['automations'])}.",
+        )
+    return [known[name] for name in names]
+
+
+async def _asked(
+    screen: Screen, estate: Mapping[str, Any], wanted: Sequence[UUID] | None, ask: Ask | None,
+    email: str,
+) -> bool:  # fmt: skip
+    if ask is None:
+        if not at_terminal(screen):
+            raise Invalid(
+                "Nobody is here to be asked, and a person agrees to what the automations may do.",
+                code="not_asked",
+                suggestion=f"{hint('members', 'takeover', email, '--show')} shows it. Answer at a "
+                "terminal, or sign in and open Settings, Members.",
+            )
+        ask = Terminal(screen)
+    _show(screen, estate, wanted)
+    said = await ask("Take this over, and agree to what it may do? Type yes:")
+    return (said or "").strip().lower() == "yes"
+
+
+def _show(screen: Screen, estate: Mapping[str, Any], wanted: Sequence[UUID] | None) -> None:
+    if screen.for_programs:
+        screen.answer(estate)
+        return
+    for one in estate["automations"]:
+        if wanted is not None and one["id"] not in wanted:
+            continue
+        was = "stopped when they left" if one["stopped"] else one["state"]
+        screen.say(f"{one_line(one['name'], 200)} ({was})")
+        screen.say(*(f"  may: {one_line(says, 300)}" for says in one["may"]))
+        screen.say(*(f"  missing: {one_line(lack['detail'], 300)}" for lack in one["missing"]))
+        if one["missed"]:
+            screen.say(f"  {count(one['missed'], 'missed run')}")
+    for hook in estate["webhooks"] if wanted is None else ():
+        screen.say(f"The webhook token of {one_line(hook['automation'], 200)} ({hook['slug']})")
+
+
+def _tell(screen: Screen, taken: Mapping[str, Any]) -> None:
+    for one in taken["automations"]:
+        screen.say(f"{one_line(one['name'], 200)} is yours now, and {one['state']}.")
+        if one["stopped"] and one["state"] != "active":
+            lacks = [lack["detail"] for lack in one["missing"]] or [
+                (one["problem"] or {}).get("detail", "")
+            ]
+            screen.say(*(f"  missing: {one_line(lack, 300)}" for lack in lacks))
+            screen.say(f"  {hint('activate', one['name'])}")
+        if one["missed"]:
+            screen.say(f"  {count(one['missed'], 'missed run')} can be replayed.")
+    if taken["webhooks"]:
+        screen.say(f"{count(taken['webhooks'], 'webhook token')} taken over.")

@@ -1,0 +1,103 @@
+// What a member left behind: shown with what it may do and what it lacks, then taken over.
+
+import { Alert, Button, Group, List, Modal, Stack, Text } from "@mantine/core";
+import { useState } from "react";
+import { api, client, refresh, type Schemas } from "../../api/client";
+import { Asked } from "../../kit/Asked";
+import { useAct } from "../../kit/acting";
+import { count } from "../../kit/words";
+
+type Estate = Schemas["EstateShape"];
+type Left = Schemas["LeftAutomationShape"];
+
+function Automation({ one }: { one: Left }) {
+  return (
+    <Stack gap={4}>
+      <Text fw={600} size="sm" className="wrap-anywhere">
+        {one.name}
+        {one.stopped ? " · stopped when its owner left" : ` · ${one.state}`}
+        {one.missed ? ` · ${count(one.missed, "missed run")}` : ""}
+      </Text>
+      <List size="sm" aria-label={`What ${one.name} may do`}>
+        {one.may.map((says) => <List.Item key={says}>{says}</List.Item>)}
+      </List>
+      {one.missing.length
+        ? (
+          <Alert color="yellow" variant="light" title="You have to set or connect this yourself">
+            <List size="sm">
+              {one.missing.map((lack) => (
+                <List.Item key={lack.pointer + lack.code}>{lack.detail}</List.Item>
+              ))}
+            </List>
+          </Alert>
+        )
+        : null}
+    </Stack>
+  );
+}
+
+function Body({ estate, only, close }: { estate: Estate; only?: string; close: () => void }) {
+  const { busy, act } = useAct();
+  const shown = only ? estate.automations.filter((one) => one.id === only) : estate.automations;
+  const take = () =>
+    act(async () => {
+      await client.POST("/api/v1/members/{member_id}/takeover", {
+        params: { path: { member_id: estate.member.id } },
+        body: { digest: estate.digest, automations: only ? [only] : null },
+      });
+      close();
+      await refresh("/api/v1/members", "/api/v1/automations");
+    }, "It is yours now. What was active is active again, unless something is missing.");
+  return (
+    <Stack>
+      <Text size="sm">
+        You become the owner and agree to what is listed here. Secrets and connections of the former
+        owner are not handed over. Webhook addresses and tokens stay the same.
+      </Text>
+      {shown.map((one) => <Automation key={one.id} one={one} />)}
+      {only
+        ? null
+        : estate.webhooks.map((one) => (
+          <Text key={one.automation_id + one.slug} size="sm">
+            The webhook token of {one.automation} ({one.slug})
+          </Text>
+        ))}
+      <Group justify="flex-end" gap="xs">
+        <Button variant="default" onClick={close}>Cancel</Button>
+        <Button loading={busy} onClick={() => void take()}>Take over</Button>
+      </Group>
+    </Stack>
+  );
+}
+
+type Props = { memberId: string; name: string; only?: string };
+
+/** A button that shows what a former member left, and takes all of it or one automation over. */
+export function Takeover({ memberId, name, only }: Props) {
+  const [open, setOpen] = useState(false);
+  return (
+    <>
+      <Button
+        size="compact-sm"
+        variant="default"
+        aria-label={name ? `Take over from ${name}` : undefined}
+        onClick={() => setOpen(true)}
+      >
+        Take over…
+      </Button>
+      {open ? <Shown memberId={memberId} only={only} close={() => setOpen(false)} /> : null}
+    </>
+  );
+}
+
+function Shown({ memberId, only, close }: { memberId: string; only?: string; close: () => void }) {
+  const params = { path: { member_id: memberId } };
+  const estate = api.useQuery("get", "/api/v1/members/{member_id}/takeover", { params });
+  return (
+    <Modal opened onClose={close} title="Take over" size="lg" centered>
+      <Asked of={estate}>
+        {(found) => <Body estate={found} only={only} close={close} />}
+      </Asked>
+    </Modal>
+  );
+}
