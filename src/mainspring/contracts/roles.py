@@ -112,6 +112,12 @@ def lesser(one: Role, other: Role) -> Role:
     return one if one.rank <= other.rank else other
 
 
+def check_may(role: Role | None, permission: Permission) -> None:
+    """Refuses a role that is too small."""
+    if role is None or not role.may(permission):
+        raise role_too_small(role, permission)
+
+
 def role_too_small(role: Role | None, permission: Permission) -> Denied:
     """The one refusal for whoever has too small a role, wherever they ask."""
     least = LEAST[permission]

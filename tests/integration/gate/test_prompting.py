@@ -22,6 +22,7 @@ from mainspring.gate.prompting.pressing import Pressing
 from mainspring.gate.prompting.telling import Chats, Telling
 from mainspring.workspace.automations import FIRST_MEMBER
 from tests.kit.house import Bench
+from tests.kit.members import member
 from tests.kit.own_house import own_house
 from tests.kit.telegram import CHAT, TOKEN, TelegramDouble, telegram_double
 
@@ -282,3 +283,19 @@ async def test_whatever_keeps_a_prompt_from_its_person_is_counted_until_it_is_gi
     row = await database.fetchrow("SELECT state, tries, problem IS NOT NULL FROM prompts_sent")
     assert row is not None
     assert tuple(row) == ("given_up", 6, True)
+
+
+async def test_a_bot_that_is_shared_brings_nobody_elses_prompts_to_its_holders_chat(
+    world: World,
+) -> None:
+    link = await world.call("link_telegram")
+    await world.link(code=link["code"], chat_id=ADA, user_id=ADA)
+    await world.call("share_integration_connection", integration="telegram")
+    house = world.bench.house
+    assert house.lines is not None
+    chats = Chats(house.lines, house.clock)
+    other = await member(house.database, house.workspace_id, Role.EDITOR)
+    await chats.over(house.workspace_id, FIRST_MEMBER)
+    with pytest.raises(Problem) as refused:
+        await chats.over(house.workspace_id, other.actor.id)
+    assert refused.value.code == "not_connected"

@@ -18,10 +18,10 @@ from mainspring.contracts.capability import (
     Effect,
     capability_of,
 )
-from mainspring.contracts.errors import Clash
+from mainspring.contracts.errors import Clash, Denied
 from mainspring.contracts.outcome import Unchanged
 from mainspring.contracts.plain_names import check_plain_name
-from mainspring.contracts.roles import Permission
+from mainspring.contracts.roles import Permission, check_may
 from mainspring.gate.connected import schemas
 from mainspring.gate.connected.standing import shown, state_of
 
@@ -76,6 +76,22 @@ def integration_capabilities(reception: Reception) -> tuple[Capability, ...]:
             schemas.ONE, schemas.TESTED, counter.test, _OWN,
         ),
         capability_of(
+            "share_integration_connection",
+            "Share a connection of yours with the workspace",
+            "Automations of every member may then use this account, as far as their grants go, "
+            "unless the member has connected one of their own. It stays when you leave. Only a "
+            "person shares an account.",
+            schemas.ONE, schemas.SHARED, counter.share,
+            replace(_OWN, permission=Permission.CONNECT),
+        ),
+        capability_of(
+            "withdraw_integration_connection",
+            "Withdraw the connection of the workspace",
+            "Only the member who connected it uses it from then on. That member may withdraw it, "
+            "and admins.",
+            schemas.ONE, schemas.SHARED, counter.withdraw, _OWN,
+        ),
+        capability_of(
             "disconnect_integration",
             "Disconnect an account of yours",
             "What let it in is forgotten, and the provider is asked to forget it too unless "
@@ -103,17 +119,24 @@ class _Counter:
     async def connect(self, ctx: CallContext, given: Mapping[str, Any]) -> Any:
         integration = self.reception.named(given["integration"])
         kind = integration.manifest["auth"]["kind"]
+        share = given.get("share", False)
+        if share:
+            _check_may_share(ctx)
         if kind == "oauth":
             fields = given.get("fields")
             if fields and await self.reception.settle(ctx.actor, integration, fields):
                 return await self._told(ctx, integration)
             link = await self.reception.begin_sign_in(ctx.actor, integration)
+            if share:
+                await self.reception.share(ctx.actor, integration)
             told = await self._told(ctx, integration, link)
             return {**told, "note": _FIRST_SIGN_IN if fields else None}
         if kind == "token":
             label = given.get("label") or integration.name
             check_plain_name(label, "/label")
             await self.reception.connect(ctx.actor, integration, given.get("fields", {}), label)
+            if share:
+                await self.reception.share(ctx.actor, integration)
             return await self._told(ctx, integration)
         return Unchanged(await self._without_connection(ctx, integration))
 
@@ -136,6 +159,25 @@ class _Counter:
             "problem": wrong,
             "integration": shown(integration, known),
         }
+
+    async def share(self, ctx: CallContext, given: Mapping[str, Any]) -> Any:
+        _check_may_share(ctx)
+        integration = self.reception.named(given["integration"])
+        done = await self.reception.share(ctx.actor, integration)
+        answer = await self._shared(ctx, integration, shared=True)
+        return answer if done else Unchanged(answer)
+
+    async def withdraw(self, ctx: CallContext, given: Mapping[str, Any]) -> Any:
+        integration = self.reception.named(given["integration"])
+        done = await self.reception.withdraw(ctx.actor, integration)
+        answer = await self._shared(ctx, integration, shared=False)
+        return answer if done else Unchanged(answer)
+
+    async def _shared(
+        self, ctx: CallContext, integration: Integration, *, shared: bool
+    ) -> dict[str, Any]:
+        known = await self.reception.known_to(ctx.actor.workspace_id, ctx.actor.id)
+        return {"shared": shared, "integration": shown(integration, known)}
 
     async def disconnect(self, ctx: CallContext, given: Mapping[str, Any]) -> Any:
         integration = self.reception.named(given["integration"])
@@ -164,6 +206,17 @@ class _Counter:
             )
         told = await self._told(ctx, integration)
         return {**told, "note": f"{integration.name} needs no connection of your own."}
+
+
+def _check_may_share(ctx: CallContext) -> None:
+    """Only a person who may connect the workspace hands an account to all its automations."""
+    if ctx.run is not None or not ctx.actor.is_person:
+        raise Denied(
+            "A person shares an account with the workspace, not a program.",
+            code="person_needed",
+            suggestion="Sign in and share it on its page under Integrations.",
+        )
+    check_may(ctx.actor.role, Permission.CONNECT)
 
 
 async def _owner(ctx: CallContext) -> UUID:

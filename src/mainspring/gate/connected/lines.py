@@ -1,7 +1,8 @@
 """Lines: finds the connection that a call goes over, and opens it.
 
-Whose it is has been decided before: that of whoever calls, of the automation's maker, or of the
-member that the route names. What is not connected is said, and never answered with nothing.
+Whose it is has been decided before: that of whoever calls, of the automation's owner, or of the
+member that the route names. Who has none of their own uses the one of the workspace. What is not
+connected is said, and never answered with nothing.
 """
 
 from __future__ import annotations
@@ -95,13 +96,18 @@ class Lines:
 
     async def open(
         self, workspace_id: UUID, owner_id: UUID, route: Route, *, own: Reveal, learn: Learn,
-        called_by_owner: bool,
+        called_by_owner: bool, shared: bool = True,
     ) -> ConnectedHttp | None:  # fmt: skip
-        """The connection that a route leads over; None where it goes without one."""
+        """The connection that a route leads over; None where it goes without one.
+
+        Unless ``shared``, only one that the member holds themselves.
+        """
         integration = self.named(route.integration)
         if route.connection == "none":
             return None
-        row = await rows.usable(self._database, workspace_id, owner_id, integration.id)
+        row = await rows.usable(
+            self._database, workspace_id, owner_id, integration.id, shared=shared
+        )
         if row is None or row.state == "sign_in":
             if route.connection == "used" or _needs_none(integration):
                 return None

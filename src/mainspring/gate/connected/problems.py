@@ -36,6 +36,16 @@ def not_connected(integration: Integration, *, own: bool) -> Missing:
     )
 
 
+def shared_already(integration: Integration, row: AccountRow) -> Clash:
+    """A workspace has one connection of its own for each integration."""
+    source = source_of(integration.manifest)
+    return Clash(
+        f"The workspace has a connection to {integration.name} already: {row.shown_name}.",
+        code="shared_already",
+        suggestion=f"Withdraw it first: `mainspring integrations unshare {source}`.",
+    )
+
+
 def not_on_the_shelf(name: str, known: Iterable[str]) -> Missing:
     """Nothing here is called so; perhaps something of nearly that name was meant."""
     detail = f"There is no integration called {name!r} here."

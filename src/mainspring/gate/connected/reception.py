@@ -15,6 +15,7 @@ from uuid import UUID
 from mainspring.contracts.errors import Clash, Fault, Missing, Problem, ReconnectNeeded
 from mainspring.contracts.ids import new_id
 from mainspring.contracts.manifest import source_of
+from mainspring.contracts.roles import Permission, check_may
 from mainspring.gate.connected.fields import Given, read_fields
 from mainspring.gate.connected.lines import Lines
 from mainspring.gate.connected.parts import Changed, Parts, connected_how, nobody_told
@@ -22,6 +23,7 @@ from mainspring.gate.connected.problems import (
     completed,
     not_connected,
     not_on_the_shelf,
+    shared_already,
 )
 from mainspring.gate.connected.standing import Known
 from mainspring.gate.connected.tokens import REFRESH, TOKEN, AccountTokens
@@ -198,6 +200,38 @@ class Reception:
             async with Walled(self.parts.database, row.workspace_id).transaction() as tx:
                 await rows.name_account(tx, row, account)
         return await self._row(actor, integration), problem
+
+    async def share(self, actor: Actor, integration: Integration) -> bool:
+        """Shares a member's own connection with the workspace; False: it was shared already."""
+        space = actor.workspace_id
+
+        async def work(tx: Transaction) -> bool:
+            row = await rows.of_member(tx, space, actor.id, integration.id)
+            if row is None:
+                raise not_connected(integration, own=True)
+            row = await rows.hold(tx, space, row.id)
+            there = await rows.shared_in(tx, space, integration.id)
+            if there is not None and there.id != row.id:
+                raise shared_already(integration, there)
+            await rows.set_shared(tx, row, shared=True)
+            return there is None
+
+        return await Walled(self.parts.database, space).run_retrying(work)
+
+    async def withdraw(self, actor: Actor, integration: Integration) -> bool:
+        """The connection is its holder's alone again; False: the workspace had none."""
+        space = actor.workspace_id
+
+        async def work(tx: Transaction) -> bool:
+            there = await rows.shared_in(tx, space, integration.id)
+            if there is None:
+                return False
+            if there.owner_id != actor.id:
+                check_may(actor.role, Permission.CONNECT)
+            await rows.set_shared(tx, there, shared=False)
+            return True
+
+        return await Walled(self.parts.database, space).run_retrying(work)
 
     async def disconnect(self, actor: Actor, integration: Integration) -> tuple[bool, str | None]:
         """Forgets a connection here, and asks the provider to forget it too.

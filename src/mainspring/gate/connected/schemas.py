@@ -60,6 +60,11 @@ _HEALTH: Final = {
                 "description": "What reads from it again and again, if watch_integration was "
                 "asked for that.",
             },
+            "owner": {
+                "enum": ["member", "workspace"],
+                "description": "workspace: every member's automations may use it.",
+            },
+            "held_by": {**_ID, "description": "The member who connected it."},
         }
     ),
     "type": ["object", "null"],
@@ -98,7 +103,7 @@ _GMAIL: Final[dict[str, Any]] = {
         "id": _SOME_ID, "label": "Gmail", "health": "ok", "failures_in_row": 0,
         "last_ok_at": _WHEN, "last_failed_at": None, "last_error": None,
         "scopes": ["https://mail.google.com/"], "settings": {}, "access_ends_at": _WHEN,
-        "connected_at": _WHEN, "automation_id": None,
+        "connected_at": _WHEN, "automation_id": None, "owner": "member", "held_by": _SOME_ID,
     },
 }  # fmt: skip
 _LINEAR: Final[dict[str, Any]] = {
@@ -143,6 +148,10 @@ CONNECT: Final = object_schema(
         "label": {
             "type": "string", "minLength": 1, "maxLength": 80,
             "description": "What you call it; left out: the integration's name.",
+        },
+        "share": {
+            "type": "boolean", "default": False,
+            "description": "Share it with the workspace, as share_integration_connection does.",
         },
     },
     ["integration"],
@@ -196,6 +205,12 @@ DISCONNECTED: Final = object_schema(
     ["disconnected"],
     [{"disconnected": True}],
     [({"disconnected": "yes"}, "true or false")],
+)
+SHARED: Final = object_schema(
+    {"shared": _BOOL, "integration": _INTEGRATION},
+    ["shared", "integration"],
+    [{"shared": True, "integration": _GMAIL}],
+    [({"shared": True}, "it says how the connection stands")],
 )
 TESTED: Final = object_schema(
     {"works": _BOOL, "problem": _WRONG, "integration": _INTEGRATION},

@@ -111,6 +111,8 @@ def _health(row: AccountRow) -> dict[str, Any]:
         "access_ends_at": _moment(row.expires_at),
         "connected_at": row.created_at.isoformat(),
         "automation_id": None if row.automation_id is None else str(row.automation_id),
+        "owner": "member" if row.shared_at is None else "workspace",
+        "held_by": str(row.owner_id),
     }
 
 

@@ -51,7 +51,7 @@ class Chats:
         route = Route(TELEGRAM, frozenset(integration.manifest["hosts"]), owner_id=member_id)
         way = await self._lines.open(
             workspace_id, member_id, route, own=no_own_secrets, learn=learn_nothing,
-            called_by_owner=True,
+            called_by_owner=True, shared=False,
         )  # fmt: skip
         if way is None:
             raise Missing(f"{integration.name} is not connected.", code="not_connected")

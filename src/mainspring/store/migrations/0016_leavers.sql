@@ -22,3 +22,11 @@ SELECT DISTINCT a.workspace_id, u.id, u.email, u.name
 FROM automations a JOIN users u ON u.id = a.created_by
 WHERE a.state <> 'archived' AND NOT EXISTS (
     SELECT FROM members m WHERE m.workspace_id = a.workspace_id AND m.user_id = a.created_by);
+
+-- A connection that its holder shares belongs to the workspace: every member's automations may use
+-- it, also when the holder has left. There is at most one for each integration.
+ALTER TABLE integration_connections ADD COLUMN shared_at timestamptz;
+COMMENT ON COLUMN integration_connections.shared_at IS
+    'Since when it belongs to the workspace; null: to its owner alone.';
+CREATE UNIQUE INDEX integration_connections_shared
+    ON integration_connections (workspace_id, integration) WHERE shared_at IS NOT NULL;

@@ -41,7 +41,7 @@ async def list_integrations(desk: Desk, screen: Screen, *, connected: bool) -> i
         screen.answer(found)
         return exits.DONE
     rows = [
-        (one["name"], _STATES[one["state"]], one_line(one["account"] or ""), _does(one),
+        (one["name"], _STATES[one["state"]], _account(one), _does(one),
          one_line(one["description"]))
         for one in found["integrations"]
     ]  # fmt: skip
@@ -101,10 +101,14 @@ def read_secret(words: str) -> str | None:
     return _piped() or None
 
 
-async def connect(desk: Desk, screen: Screen, name: str, fields: Mapping[str, Any]) -> int:
+async def connect(
+    desk: Desk, screen: Screen, name: str, fields: Mapping[str, Any], *, share: bool = False
+) -> int:
     given: dict[str, Any] = {"integration": name}
     if fields:
         given["fields"] = dict(fields)
+    if share:
+        given["share"] = True
     made = await _call(desk, "connect_integration", given)
     if screen.for_programs:
         screen.answer(made)
@@ -130,6 +134,18 @@ async def test_connection(desk: Desk, screen: Screen, name: str) -> int:
         if found["problem"].get("suggestion"):
             screen.say(f"  {one_line(found['problem']['suggestion'], 400)}")
     return exits.DONE if found["works"] else exits.FAILED
+
+
+async def share(desk: Desk, screen: Screen, name: str, *, withdraw: bool = False) -> int:
+    deed = "withdraw_integration_connection" if withdraw else "share_integration_connection"
+    found = await _call(desk, deed, {"integration": name})
+    if screen.for_programs:
+        screen.answer(found)
+    elif withdraw:
+        screen.say(f"The workspace has no connection to {name} any more.")
+    else:
+        screen.say(f"Automations of every member may use this connection to {name} now.")
+    return exits.DONE
 
 
 async def disconnect(desk: Desk, screen: Screen, name: str) -> int:
@@ -195,6 +211,12 @@ async def remove_client(desk: Desk, screen: Screen, provider: str, *, for_everyo
 async def _call(desk: Desk, capability: str, given: Mapping[str, Any]) -> Any:
     async with desk.doors.open(desk.settings()) as rooms:
         return await rooms.gate.direct(Visitor(local_owner(rooms)), capability, given)
+
+
+def _account(one: Mapping[str, Any]) -> str:
+    shared = one["connection"] is not None and one["connection"]["owner"] == "workspace"
+    account = one_line(one["account"] or "")
+    return f"{account} (workspace)".strip() if shared else account
 
 
 def _does(one: Mapping[str, Any]) -> str:

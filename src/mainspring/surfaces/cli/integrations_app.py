@@ -31,6 +31,8 @@ def add_to(app: typer.Typer, panel: str) -> None:
     group.command(name="connect")(_connect)
     group.command(name="test")(_test)
     group.command(name="disconnect")(_disconnect)
+    group.command(name="share")(_share)
+    group.command(name="unshare")(_unshare)
     clients = make_group("As whom people sign in at providers.")
     clients.command(name="list")(_clients)
     clients.command(name="set")(_set_client)
@@ -60,6 +62,7 @@ def _connect(
         list[str] | None,
         typer.Option("--set", metavar="FIELD=VALUE", help="A field that is no secret."),
     ] = None,
+    share: Annotated[bool, typer.Option("--share", help="Share it with the workspace.")] = False,
     for_programs: Json = False,
 ) -> int:
     """Connect an account. Secrets come from a pipe or a hidden prompt, never as a word."""
@@ -67,7 +70,7 @@ def _connect(
 
     desk, screen = at_desk(ctx, for_programs)
     asked = finish(fields_of(desk, name))
-    return finish(connect(desk, screen, name, ask_fields(asked, setting or [])))
+    return finish(connect(desk, screen, name, ask_fields(asked, setting or []), share=share))
 
 
 def _test(ctx: typer.Context, name: Name, for_programs: Json = False) -> int:
@@ -84,6 +87,22 @@ def _disconnect(ctx: typer.Context, name: Name, for_programs: Json = False) -> i
 
     desk, screen = at_desk(ctx, for_programs)
     return finish(disconnect(desk, screen, name))
+
+
+def _share(ctx: typer.Context, name: Name, for_programs: Json = False) -> int:
+    """Share a connection of yours: automations of every member may use it."""
+    from mainspring.surfaces.cli.integrations import share
+
+    desk, screen = at_desk(ctx, for_programs)
+    return finish(share(desk, screen, name))
+
+
+def _unshare(ctx: typer.Context, name: Name, for_programs: Json = False) -> int:
+    """Withdraw the connection of the workspace; only its holder uses it then."""
+    from mainspring.surfaces.cli.integrations import share
+
+    desk, screen = at_desk(ctx, for_programs)
+    return finish(share(desk, screen, name, withdraw=True))
 
 
 def _clients(ctx: typer.Context, for_programs: Json = False) -> int:

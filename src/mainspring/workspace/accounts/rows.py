@@ -26,7 +26,7 @@ AccountState = Literal["ready", "sign_in", "reconnect"]
 _COLUMNS = """
     c.workspace_id, c.id, c.owner_id, c.integration, c.label, c.account, c.auth, c.settings,
     c.scopes, c.client_id, c.expires_at, c.sign_in_id, c.renewing_at, c.state, c.automation_id,
-    c.last_ok_at, c.last_failed_at, c.last_error, c.failures_in_row, c.created_at
+    c.last_ok_at, c.last_failed_at, c.last_error, c.failures_in_row, c.created_at, c.shared_at
 """
 _FIND = f"""
     SELECT {_COLUMNS} FROM integration_connections c WHERE c.workspace_id = $1 AND c.id = $2
@@ -36,16 +36,34 @@ _OF = f"""
     SELECT {_COLUMNS} FROM integration_connections c
     WHERE c.workspace_id = $1 AND c.owner_id = $2 AND c.integration = $3
 """
-# Somebody who has left lends their accounts to nobody any more.
+# A member's own connection comes before that of the workspace, unless it was never finished.
+# Somebody who has left lends their accounts to nobody any more, but for those that they shared.
 _USABLE = f"""
-    {_OF} AND EXISTS (
-        SELECT 1 FROM members m JOIN users u ON u.id = m.user_id
-        WHERE m.workspace_id = c.workspace_id AND m.user_id = c.owner_id AND u.disabled_at IS NULL
+    SELECT {_COLUMNS} FROM integration_connections c
+    WHERE c.workspace_id = $1 AND c.integration = $3 AND (
+        ($4 AND c.shared_at IS NOT NULL AND c.state <> 'sign_in')
+        OR (c.owner_id = $2 AND EXISTS (
+            SELECT 1 FROM members m JOIN users u ON u.id = m.user_id
+            WHERE m.workspace_id = c.workspace_id AND m.user_id = c.owner_id
+                AND u.disabled_at IS NULL))
     )
+    ORDER BY c.owner_id = $2 AND c.state <> 'sign_in' DESC, c.state <> 'sign_in' DESC LIMIT 1
 """
 _LIST = f"""
+    SELECT DISTINCT ON (c.integration) {_COLUMNS} FROM integration_connections c
+    WHERE c.workspace_id = $1
+        AND (c.owner_id = $2 OR (c.shared_at IS NOT NULL AND c.state <> 'sign_in'))
+    ORDER BY c.integration, c.owner_id = $2 AND c.state <> 'sign_in' DESC,
+        c.state <> 'sign_in' DESC
+"""
+_SHARED_HERE = f"""
     SELECT {_COLUMNS} FROM integration_connections c
-    WHERE c.workspace_id = $1 AND c.owner_id = $2 ORDER BY c.integration
+    WHERE c.workspace_id = $1 AND c.integration = $2 AND c.shared_at IS NOT NULL FOR UPDATE
+"""
+_SHARE = """
+    UPDATE integration_connections
+    SET shared_at = CASE WHEN $3 THEN coalesce(shared_at, now()) END, updated_at = now()
+    WHERE workspace_id = $1 AND id = $2
 """
 _READY = """
     SELECT integration FROM integration_connections
@@ -151,6 +169,8 @@ class AccountRow:
     last_error: Mapping[str, Any] | None
     failures_in_row: int
     created_at: datetime
+    # Since when it belongs to the workspace; None: to its owner alone.
+    shared_at: datetime | None = None
 
     @property
     def drawer(self) -> Drawer:
@@ -188,18 +208,33 @@ async def of_member(
 
 
 async def usable(
-    database: Transaction, workspace_id: UUID, owner_id: UUID, integration: str
-) -> AccountRow | None:
-    """The same, of somebody who is still a member; asked of the database as a whole."""
-    row = await database.fetchrow(_USABLE, workspace_id, owner_id, integration)
+    database: Transaction, workspace_id: UUID, owner_id: UUID, integration: str, *,
+    shared: bool = True,
+) -> AccountRow | None:  # fmt: skip
+    """What somebody who is still a member goes over; asked of the database as a whole.
+
+    That is their own connection, or else the one of the workspace unless ``shared`` is false.
+    """
+    row = await database.fetchrow(_USABLE, workspace_id, owner_id, integration, shared)
     return None if row is None else _read(row)
 
 
 async def list_accounts(
     tx: Transaction, workspace_id: UUID, owner_id: UUID
 ) -> tuple[AccountRow, ...]:
-    """All connections of a member, by integration."""
+    """The connections that a member has or uses, one for each integration."""
     return tuple(_read(row) for row in await tx.fetch(_LIST, workspace_id, owner_id))
+
+
+async def shared_in(tx: Transaction, workspace_id: UUID, integration: str) -> AccountRow | None:
+    """The connection of the workspace, held until the end of the transaction."""
+    row = await tx.fetchrow(_SHARED_HERE, workspace_id, integration)
+    return None if row is None else _read(row)
+
+
+async def set_shared(tx: Transaction, row: AccountRow, *, shared: bool) -> None:
+    """Shares a connection with the workspace, or withdraws it."""
+    await tx.execute(_SHARE, row.workspace_id, row.id, shared)
 
 
 async def connected_to(tx: Transaction, workspace_id: UUID, owner_id: UUID) -> frozenset[str]:

@@ -14,6 +14,10 @@ export function Facts({ one }: { one: Integration }) {
   ]];
   if (one.account) pairs.push(["Account", one.account]);
   if (health) {
+    pairs.push([
+      "Belongs to",
+      health.owner === "workspace" ? "the workspace: every member's automations may use it" : "you",
+    ]);
     pairs.push(["Health", healthWords(one)]);
     pairs.push(["Last worked", <Moment key="ok" at={health.last_ok_at} />]);
     if (health.last_failed_at) {

@@ -4,7 +4,7 @@ import { Alert, Button, Group, Stack } from "@mantine/core";
 import { useParams } from "@tanstack/react-router";
 import { Compass, TriangleAlert } from "lucide-react";
 import { api, client, refresh } from "../../api/client";
-import { useMay } from "../../api/session";
+import { useMay, useWho } from "../../api/session";
 import { sayDone, sayProblem, useAct } from "../../kit/acting";
 import { Asked } from "../../kit/Asked";
 import { useConfirm } from "../../kit/Confirm";
@@ -44,6 +44,8 @@ export default function Integration() {
 function Found({ one }: { one: One }) {
   const mayConnect = useMay("editor");
   const mayAdmit = useMay("admin");
+  const who = useWho();
+  const own = one.connection?.held_by === who.user.id;
   const clients = api.useQuery("get", "/api/v1/oauth-clients", {}, {
     enabled: mayAdmit && one.auth === "oauth",
   });
@@ -69,7 +71,8 @@ function Found({ one }: { one: One }) {
                 },
               }]}
             />
-            {one.connection && mayConnect ? <Deeds one={one} /> : null}
+            {one.connection && mayAdmit ? <Sharing one={one} own={own} /> : null}
+            {own && mayConnect ? <Deeds one={one} /> : null}
           </>
         }
       />
@@ -77,8 +80,8 @@ function Found({ one }: { one: One }) {
         <Trouble one={one} />
         <Facts one={one} />
         {provider && !provider.has_client ? null : <Connecting one={one} />}
-        {mayConnect && one.connection ? <ReadingPart one={one} /> : null}
-        {mayConnect && one.connection && one.name === "telegram" ? <ChatPart one={one} /> : null}
+        {mayConnect && own ? <ReadingPart one={one} /> : null}
+        {mayConnect && own && one.name === "telegram" ? <ChatPart one={one} /> : null}
         {provider ? <ClientPart one={one} provider={provider} /> : null}
       </Stack>
     </>
@@ -100,6 +103,45 @@ function Trouble({ one }: { one: One }) {
   );
 }
 
+/** Handing the account to the workspace, and taking it back. */
+function Sharing({ one, own }: { one: One; own: boolean }) {
+  const { busy, act } = useAct();
+  const confirm = useConfirm();
+  const path = { params: { path: { integration: one.name } } };
+  const shared = one.connection?.owner === "workspace";
+  const change = async () => {
+    const sure = await confirm(
+      shared
+        ? {
+          title: `Withdraw ${one.label} from the workspace?`,
+          words: "Only the member who connected it uses it then. Other members' automations are " +
+            "blocked until they connect their own.",
+          yes: "Withdraw",
+          dangerous: true,
+        }
+        : {
+          title: `Share ${one.label} with the workspace?`,
+          words: `Automations of every member may use ${one.account || "this account"}, as far ` +
+            "as their grants go. It goes on working when you leave.",
+          yes: "Share",
+        },
+    );
+    if (!sure) return;
+    await act(async () => {
+      const way = "/api/v1/integrations/{integration}/share" as const;
+      if (shared) await client.DELETE(way, path);
+      else await client.POST(way, { ...path, body: {} });
+      await refresh("/api/v1/integrations");
+    }, shared ? "It is not shared any more." : "It belongs to the workspace now.");
+  };
+  if (!shared && !own) return null;
+  return (
+    <Button variant="default" loading={busy} onClick={() => void change()}>
+      {shared ? "Withdraw from the workspace" : "Share with the workspace"}
+    </Button>
+  );
+}
+
 function Deeds({ one }: { one: One }) {
   const { busy, act } = useAct();
   const confirm = useConfirm();
@@ -117,7 +159,9 @@ function Deeds({ one }: { one: One }) {
   const end = async () => {
     const sure = await confirm({
       title: `Disconnect ${one.label}?`,
-      words: "Automations that use it are blocked until it is connected again.",
+      words: one.connection?.owner === "workspace"
+        ? "The whole workspace uses it. Automations that do are blocked until it is connected again."
+        : "Automations that use it are blocked until it is connected again.",
       yes: "Disconnect",
       dangerous: true,
     });

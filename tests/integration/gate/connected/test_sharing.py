@@ -1,0 +1,126 @@
+"""A connection that belongs to the workspace: used by all, and kept when its holder leaves."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from mainspring.contracts.roles import Role
+from mainspring.workspace.accounts import rows
+from mainspring.workspace.automations import FIRST_MEMBER, FIRST_WORKSPACE
+from mainspring.workspace.people.members import remove_member
+from tests.kit.accounts import Accounts
+from tests.kit.house import document, step
+from tests.kit.people import Browser, browser, make_person, member
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+KEY = {"fields": {"token": "key-0123456789"}}
+
+
+@asynccontextmanager
+async def _person(here: Accounts, name: str, role: Role) -> AsyncIterator[tuple[UUID, Browser]]:
+    made = await make_person(
+        here.house.database, f"{name}@example.org", workspace_id=FIRST_WORKSPACE, role=role
+    )
+    async with browser(here.api, made.id) as page:
+        chosen = await page.ask(
+            "POST", "/session/workspace", json={"workspace_id": str(FIRST_WORKSPACE)}
+        )
+        assert chosen.status_code < 400, chosen.text
+        page.who = chosen.json()
+        try:
+            yield made.id, page
+        finally:
+            await here.house.database.execute(
+                "DELETE FROM integration_connections WHERE owner_id = $1", made.id
+            )
+
+
+async def _ask(page: Browser, method: str, path: str, body: Any = None) -> dict[str, Any]:
+    answer = await page.ask(method, f"/integrations/keyed{path}", json=body)
+    told: dict[str, Any] = answer.json()
+    return told
+
+
+def _reading(name: str) -> dict[str, Any]:
+    return document(step("read", "keyed.read"), name=name)
+
+
+async def _remove(here: Accounts, user_id: UUID) -> None:
+    owner = member(FIRST_WORKSPACE, FIRST_MEMBER, Role.OWNER)
+    async with here.house.database.transaction() as tx:
+        await remove_member(tx, owner, user_id)
+
+
+async def test_a_shared_connection_serves_all_and_stays_when_its_holder_leaves(
+    here: Accounts,
+) -> None:
+    async with _person(here, "ann", Role.ADMIN) as (ann, page):
+        await _ask(page, "POST", "/connect", KEY)
+        private = await here.run(_reading("private"))
+        shared = await _ask(page, "POST", "/share", {})
+        again = await _ask(page, "POST", "/share", {})
+        seen = await here.shown("keyed")
+        used = await here.run(_reading("shared"))
+        await _remove(here, ann)
+        after = await here.run(_reading("after"))
+        preflight = await here.ask("POST", "/validate", _reading("validated"))
+        # An admin withdraws what somebody left.
+        withdrawn = await here.ask("DELETE", "/integrations/keyed/share")
+        ended = await here.run(_reading("ended"))
+
+    assert (private["status"], private["error"]["code"]) == ("failed", "not_connected")
+    assert shared["shared"] is True
+    assert shared["integration"]["connection"]["owner"] == "workspace"
+    assert again["shared"] is True
+    assert (seen["connected"], seen["connection"]["owner"]) == (True, "workspace")
+    assert seen["connection"]["held_by"] == str(ann)
+    assert (used["status"], after["status"]) == ("succeeded", "succeeded")
+    assert "not_connected" not in {one["code"] for one in preflight["warnings"]}
+    assert withdrawn["shared"] is False
+    assert (ended["status"], ended["error"]["code"]) == ("failed", "not_connected")
+
+
+async def test_ones_own_connection_comes_first_and_there_is_one_of_the_workspace(
+    here: Accounts,
+) -> None:
+    async with _person(here, "bea", Role.ADMIN) as (bea, page):
+        made = await _ask(page, "POST", "/connect", {**KEY, "share": True})
+        own = await here.ask("POST", "/integrations/keyed/connect", KEY)
+        async with browser(here.api, FIRST_MEMBER) as mine:
+            second = await _ask(mine, "POST", "/share", {})
+        row = await rows.usable(here.house.database, FIRST_WORKSPACE, FIRST_MEMBER, "keyed")
+
+    assert made["integration"]["connection"]["owner"] == "workspace"
+    assert own["integration"]["connection"]["held_by"] == str(FIRST_MEMBER)
+    assert second["code"] == "shared_already"
+    assert row is not None
+    assert (row.owner_id, row.owner_id == bea) == (FIRST_MEMBER, False)
+
+
+async def test_an_editor_or_a_program_shares_nothing_and_a_holder_withdraws(
+    here: Accounts,
+) -> None:
+    async with _person(here, "eda", Role.EDITOR) as (_, page):
+        await _ask(page, "POST", "/connect", KEY)
+        editor = await _ask(page, "POST", "/share", {})
+        early = await _ask(page, "POST", "/connect", {**KEY, "share": True})
+        await here.ask("POST", "/integrations/keyed/connect", KEY)
+        program = await here.api.stranger.post(
+            "/api/v1/integrations/keyed/share", json={},
+            headers={"Authorization": f"Bearer {here.api.token}"},
+        )  # fmt: skip
+        async with browser(here.api, FIRST_MEMBER) as mine:
+            await _ask(mine, "POST", "/share", {})
+            refused = await _ask(page, "DELETE", "/share")
+            withdrawn = await _ask(mine, "DELETE", "/share")
+            nothing = await _ask(mine, "DELETE", "/share")
+
+    assert (editor["code"], early["code"]) == ("role_too_small", "role_too_small")
+    assert program.json()["code"] == "person_needed"
+    assert refused["code"] == "role_too_small"
+    assert (withdrawn["shared"], nothing["shared"]) == (False, False)
