@@ -15,7 +15,7 @@ GivenRole = Annotated[Role, typer.Argument(metavar="ROLE", help="viewer, operato
 
 
 def add_to(app: typer.Typer, panel: str) -> None:
-    """Adds ``login``, ``logout``, ``sign-in``, ``email``, ``members``, ``workspaces`` and ``tokens``."""
+    """Adds signing in and out, ``email``, ``members``, ``workspaces`` and ``tokens``."""
     app.command(name="login", rich_help_panel=panel)(_login)
     app.command(name="logout", rich_help_panel=panel)(_logout)
     app.command(name="sign-in", rich_help_panel=panel)(_sign_in)

@@ -1,4 +1,4 @@
--- The way back from 0016. An older program does not know a suspended token, and would accept it.
+-- The way back from 0020. An older program does not know a suspended token, and would accept it.
 -- lost: connections shared with a workspace = SELECT count(*) FROM integration_connections WHERE shared_at IS NOT NULL
 -- lost: suspended webhook tokens = SELECT count(*) FROM triggers WHERE suspended_at IS NOT NULL AND secret_hash IS NOT NULL
 
