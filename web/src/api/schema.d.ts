@@ -15,7 +15,7 @@ export interface paths {
         put?: never;
         /**
          * Call a webhook with its token
-         * @description The token is the one of a webhook (mwh_…), not one that signs in. Inputs that do not fit are answered with 422, and the call is kept as a failed run: the problem then has a run_id and a url. If the trigger asks for a signature, the call needs that too.
+         * @description The token is the one of a webhook (mwh_…), not one that signs in. Inputs that do not fit are answered with 422, and the call is kept as a failed run: the problem then has a run_id and a url; so has the 409 of a webhook that is stopped because its owner left. If the trigger asks for a signature, the call needs that too.
          */
         post: operations["fire_webhook"];
         delete?: never;
@@ -1889,6 +1889,24 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/integrations/{integration}/share": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Share a connection of yours with the workspace */
+        post: operations["share_integration_connection"];
+        /** Withdraw the connection of the workspace */
+        delete: operations["withdraw_integration_connection"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/integrations/{integration}/connection": {
         parameters: {
             query?: never;
@@ -2440,8 +2458,48 @@ export interface paths {
         delete?: never;
         options?: never;
         head?: never;
-        /** Change your name, email or default workspace */
+        /**
+         * Change your name, email or default workspace
+         * @description Where mail can be sent, a new email gets a code. Until it is entered, the email that was verified before stays in force.
+         */
         patch: operations["change_person"];
+        trace?: never;
+    };
+    "/api/v1/me/email/code": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Mail a code to the email that is not verified yet
+         * @description The code before it ends.
+         */
+        post: operations["send_email_code"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/me/email/verify": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Verify your email with the code that was mailed to it */
+        post: operations["verify_email"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
         trace?: never;
     };
     "/api/v1/me/password": {
@@ -2488,12 +2546,33 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** Remove a member; their tokens and sessions here end */
+        /** Remove a member; their tokens and sessions here end, their automations stop */
         delete: operations["delete_member"];
         options?: never;
         head?: never;
         /** Change a member's role */
         patch: operations["change_member"];
+        trace?: never;
+    };
+    "/api/v1/members/{member_id}/takeover": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** See what a member left, what it may do and what it lacks */
+        get: operations["get_takeover"];
+        put?: never;
+        /**
+         * Take over the automations and webhooks of a member who left
+         * @description You become their owner and agree to what they may do, so this is for people who are signed in. Secrets and connections are not handed over.
+         */
+        post: operations["take_over_from_member"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
         trace?: never;
     };
     "/api/v1/invitations": {
@@ -3616,7 +3695,7 @@ export interface components {
             state: "active" | "paused" | "archived";
             /**
              * Paused Reason
-             * @description Why it is paused when nobody asked for it: 'failures'.
+             * @description Why it is paused when nobody asked for it: failures, consent or owner_left.
              */
             paused_reason: string | null;
             /**
@@ -3726,7 +3805,7 @@ export interface components {
             state: "active" | "paused" | "archived";
             /**
              * Paused Reason
-             * @description Why it is paused when nobody asked for it: 'failures'.
+             * @description Why it is paused when nobody asked for it: failures, consent or owner_left.
              */
             paused_reason: string | null;
             /**
@@ -4350,6 +4429,22 @@ export interface components {
             editable: string[];
         };
         /**
+         * EstateShape
+         * @description What a member left and nobody has taken over yet.
+         */
+        EstateShape: {
+            member: components["schemas"]["LeftMemberShape"];
+            /** Automations */
+            automations: components["schemas"]["LeftAutomationShape"][];
+            /** Webhooks */
+            webhooks: components["schemas"]["LeftWebhookShape"][];
+            /**
+             * Digest
+             * @description To be sent with the takeover: it says what was shown.
+             */
+            digest: string;
+        };
+        /**
          * EventDetail
          * @description One fact, with the triggers that went off on it.
          */
@@ -4666,6 +4761,103 @@ export interface components {
             at: string;
         };
         /**
+         * LeaverShape
+         * @description Somebody who left, and how much of theirs nobody has taken over yet.
+         */
+        LeaverShape: {
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Email */
+            email: string;
+            /** Name */
+            name: string;
+            /**
+             * Left At
+             * @description Null: they are a member who is disabled.
+             */
+            left_at: string | null;
+            /** Disabled */
+            disabled: boolean;
+            /** Automations */
+            automations: number;
+            /**
+             * Webhooks
+             * @description Suspended webhook tokens of other members' automations.
+             */
+            webhooks: number;
+        };
+        /**
+         * LeftAutomationShape
+         * @description An automation whose owner left.
+         */
+        LeftAutomationShape: {
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Name */
+            name: string;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "active" | "paused" | "archived";
+            /**
+             * Stopped
+             * @description It was active until its owner left.
+             */
+            stopped: boolean;
+            /**
+             * May
+             * @description What it may do, a sentence each.
+             */
+            may: string[];
+            /**
+             * Missing
+             * @description What the new owner has to set or connect: nothing of the former owner's is handed over.
+             */
+            missing: components["schemas"]["FindingShape"][];
+            /**
+             * Missed
+             * @description Runs that it missed since; they can be replayed.
+             */
+            missed: number;
+        };
+        /**
+         * LeftMemberShape
+         * @description Who left.
+         */
+        LeftMemberShape: {
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Email */
+            email: string;
+            /** Name */
+            name: string;
+        };
+        /**
+         * LeftWebhookShape
+         * @description A suspended webhook token of somebody else's automation.
+         */
+        LeftWebhookShape: {
+            /**
+             * Automation Id
+             * Format: uuid
+             */
+            automation_id: string;
+            /** Automation */
+            automation: string;
+            /** Slug */
+            slug: string;
+        };
+        /**
          * LinkShape
          * @description What a link is, before it is used.
          */
@@ -4743,13 +4935,15 @@ export interface components {
         };
         /**
          * MemberList
-         * @description Who is in a workspace, and who was asked in.
+         * @description Who is in a workspace, who was asked in, and who left something behind.
          */
         MemberList: {
             /** Members */
             members: components["schemas"]["MemberShape"][];
             /** Invitations */
             invitations: components["schemas"]["InvitationShape"][];
+            /** Left */
+            left: components["schemas"]["LeaverShape"][];
         };
         /**
          * MemberShape
@@ -5031,6 +5225,22 @@ export interface components {
             has_password: boolean;
             /** Default Workspace Id */
             default_workspace_id: string | null;
+            /**
+             * Email State
+             * @description Mail goes to a verified address; pre_existing: set before addresses were verified, and mail still goes there.
+             * @enum {string}
+             */
+            email_state: "unverified" | "pre_existing" | "verified";
+            /**
+             * Pending Email
+             * @description A new email that takes effect once its code is entered.
+             */
+            pending_email?: string | null;
+            /**
+             * Email Note
+             * @description Why no code could be mailed when the email was set.
+             */
+            email_note?: string | null;
         };
         /**
          * PieceShape
@@ -5621,6 +5831,61 @@ export interface components {
             capability: string;
             /** Arguments */
             arguments: unknown;
+        };
+        /**
+         * TakenAutomationShape
+         * @description An automation that has a new owner.
+         */
+        TakenAutomationShape: {
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Name */
+            name: string;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "active" | "paused" | "archived";
+            /**
+             * Stopped
+             * @description It was active until its owner left.
+             */
+            stopped: boolean;
+            /**
+             * May
+             * @description What it may do, a sentence each.
+             */
+            may: string[];
+            /**
+             * Missing
+             * @description What the new owner has to set or connect: nothing of the former owner's is handed over.
+             */
+            missing: components["schemas"]["FindingShape"][];
+            /**
+             * Missed
+             * @description Runs that it missed since; they can be replayed.
+             */
+            missed: number;
+            /**
+             * Problem
+             * @description Why it is not active again; null: it is, or was not before.
+             */
+            problem: {
+                [key: string]: unknown;
+            } | null;
+        };
+        /**
+         * TakenShape
+         * @description What was taken over.
+         */
+        TakenShape: {
+            /** Automations */
+            automations: components["schemas"]["TakenAutomationShape"][];
+            /** Webhooks */
+            webhooks: number;
         };
         /**
          * TemplatesAnswer
@@ -6541,6 +6806,14 @@ export interface components {
             current_password?: string | null;
         };
         /**
+         * EmailCode
+         * @description The code that was mailed to an address.
+         */
+        EmailCode: {
+            /** Code */
+            code: string;
+        };
+        /**
          * NewPassword
          * @description A new password, and the old one where there is one.
          */
@@ -6556,6 +6829,19 @@ export interface components {
          */
         ChangedMember: {
             role: components["schemas"]["Role"];
+        };
+        /**
+         * Takeover
+         * @description What somebody takes over, by what they were shown.
+         */
+        Takeover: {
+            /** Digest */
+            digest: string;
+            /**
+             * Automations
+             * @description Only these; left out: everything that was shown.
+             */
+            automations?: string[] | null;
         };
         /**
          * InvitedMember
@@ -12334,6 +12620,16 @@ export interface operations {
                                  * @description What reads from it again and again, if watch_integration was asked for that.
                                  */
                                 automation_id: string | null;
+                                /**
+                                 * @description workspace: every member's automations may use it.
+                                 * @enum {unknown}
+                                 */
+                                owner: "member" | "workspace";
+                                /**
+                                 * Format: uuid
+                                 * @description The member who connected it.
+                                 */
+                                held_by: string;
                             } | null;
                         }[];
                     };
@@ -12359,6 +12655,11 @@ export interface operations {
                     };
                     /** @description What you call it; left out: the integration's name. */
                     label?: string;
+                    /**
+                     * @description Share it with the workspace, as share_integration_connection does.
+                     * @default false
+                     */
+                    share?: boolean;
                 };
             };
         };
@@ -12445,6 +12746,16 @@ export interface operations {
                                  * @description What reads from it again and again, if watch_integration was asked for that.
                                  */
                                 automation_id: string | null;
+                                /**
+                                 * @description workspace: every member's automations may use it.
+                                 * @enum {unknown}
+                                 */
+                                owner: "member" | "workspace";
+                                /**
+                                 * Format: uuid
+                                 * @description The member who connected it.
+                                 */
+                                held_by: string;
                             } | null;
                         };
                         /** @description Where to sign in, in the browser in which you use Mainspring; it is connected once you come back. */
@@ -12588,6 +12899,242 @@ export interface operations {
                                  * @description What reads from it again and again, if watch_integration was asked for that.
                                  */
                                 automation_id: string | null;
+                                /**
+                                 * @description workspace: every member's automations may use it.
+                                 * @enum {unknown}
+                                 */
+                                owner: "member" | "workspace";
+                                /**
+                                 * Format: uuid
+                                 * @description The member who connected it.
+                                 */
+                                held_by: string;
+                            } | null;
+                        };
+                    };
+                };
+            };
+        };
+    };
+    share_integration_connection: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                integration: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": Record<string, never>;
+            };
+        };
+        responses: {
+            /** @description What it answers. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        shared: boolean;
+                        integration: {
+                            /** @description The source key for fetch and act. */
+                            name: string;
+                            label: string;
+                            oauth_provider: string | null;
+                            supports: {
+                                fetch: boolean;
+                                act: boolean;
+                                adapter: boolean;
+                            };
+                            /** @description Whether watch_integration can read from it. */
+                            polls: boolean;
+                            /** @description Whether the caller can use it now. */
+                            connected: boolean;
+                            description: string;
+                            /**
+                             * @description reconnect: connect it again. not_needed: nobody has to connect. operator: the operator has not set it up. secret_missing: it needs a secret.
+                             * @enum {unknown}
+                             */
+                            state: "ready" | "reconnect" | "not_connected" | "not_needed" | "operator" | "secret_missing";
+                            /** @description Who the connection is over there. */
+                            account: string | null;
+                            /** @enum {unknown} */
+                            tier: "bronze" | "silver" | "gold";
+                            /** @enum {unknown} */
+                            auth: "none" | "operator" | "secret" | "token" | "oauth";
+                            /** @description How somebody is let in. */
+                            how: string;
+                            fields: {
+                                name: string;
+                                label: string;
+                                help: string | null;
+                                secret: boolean;
+                                required: boolean;
+                                /** @enum {unknown} */
+                                type: "string" | "integer" | "boolean";
+                                default: string | number | boolean | null;
+                            }[];
+                            /** @description The page on which it is connected. */
+                            connect_url: string;
+                            connection: {
+                                /** Format: uuid */
+                                id: string;
+                                label: string;
+                                /**
+                                 * @description reconnect: it is not let in until somebody connects it again.
+                                 * @enum {unknown}
+                                 */
+                                health: "ok" | "failing" | "reconnect" | "unknown";
+                                failures_in_row: number;
+                                /** Format: date-time */
+                                last_ok_at: string | null;
+                                /** Format: date-time */
+                                last_failed_at: string | null;
+                                last_error: {
+                                    code: string;
+                                    detail: string;
+                                    suggestion?: string | null;
+                                } | null;
+                                scopes: string[];
+                                settings: {
+                                    [key: string]: unknown;
+                                };
+                                /**
+                                 * Format: date-time
+                                 * @description It is renewed before that by itself.
+                                 */
+                                access_ends_at: string | null;
+                                /** Format: date-time */
+                                connected_at: string;
+                                /**
+                                 * Format: uuid
+                                 * @description What reads from it again and again, if watch_integration was asked for that.
+                                 */
+                                automation_id: string | null;
+                                /**
+                                 * @description workspace: every member's automations may use it.
+                                 * @enum {unknown}
+                                 */
+                                owner: "member" | "workspace";
+                                /**
+                                 * Format: uuid
+                                 * @description The member who connected it.
+                                 */
+                                held_by: string;
+                            } | null;
+                        };
+                    };
+                };
+            };
+        };
+    };
+    withdraw_integration_connection: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                integration: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What it answers. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        shared: boolean;
+                        integration: {
+                            /** @description The source key for fetch and act. */
+                            name: string;
+                            label: string;
+                            oauth_provider: string | null;
+                            supports: {
+                                fetch: boolean;
+                                act: boolean;
+                                adapter: boolean;
+                            };
+                            /** @description Whether watch_integration can read from it. */
+                            polls: boolean;
+                            /** @description Whether the caller can use it now. */
+                            connected: boolean;
+                            description: string;
+                            /**
+                             * @description reconnect: connect it again. not_needed: nobody has to connect. operator: the operator has not set it up. secret_missing: it needs a secret.
+                             * @enum {unknown}
+                             */
+                            state: "ready" | "reconnect" | "not_connected" | "not_needed" | "operator" | "secret_missing";
+                            /** @description Who the connection is over there. */
+                            account: string | null;
+                            /** @enum {unknown} */
+                            tier: "bronze" | "silver" | "gold";
+                            /** @enum {unknown} */
+                            auth: "none" | "operator" | "secret" | "token" | "oauth";
+                            /** @description How somebody is let in. */
+                            how: string;
+                            fields: {
+                                name: string;
+                                label: string;
+                                help: string | null;
+                                secret: boolean;
+                                required: boolean;
+                                /** @enum {unknown} */
+                                type: "string" | "integer" | "boolean";
+                                default: string | number | boolean | null;
+                            }[];
+                            /** @description The page on which it is connected. */
+                            connect_url: string;
+                            connection: {
+                                /** Format: uuid */
+                                id: string;
+                                label: string;
+                                /**
+                                 * @description reconnect: it is not let in until somebody connects it again.
+                                 * @enum {unknown}
+                                 */
+                                health: "ok" | "failing" | "reconnect" | "unknown";
+                                failures_in_row: number;
+                                /** Format: date-time */
+                                last_ok_at: string | null;
+                                /** Format: date-time */
+                                last_failed_at: string | null;
+                                last_error: {
+                                    code: string;
+                                    detail: string;
+                                    suggestion?: string | null;
+                                } | null;
+                                scopes: string[];
+                                settings: {
+                                    [key: string]: unknown;
+                                };
+                                /**
+                                 * Format: date-time
+                                 * @description It is renewed before that by itself.
+                                 */
+                                access_ends_at: string | null;
+                                /** Format: date-time */
+                                connected_at: string;
+                                /**
+                                 * Format: uuid
+                                 * @description What reads from it again and again, if watch_integration was asked for that.
+                                 */
+                                automation_id: string | null;
+                                /**
+                                 * @description workspace: every member's automations may use it.
+                                 * @enum {unknown}
+                                 */
+                                owner: "member" | "workspace";
+                                /**
+                                 * Format: uuid
+                                 * @description The member who connected it.
+                                 */
+                                held_by: string;
                             } | null;
                         };
                     };
@@ -14609,6 +15156,50 @@ export interface operations {
             };
         };
     };
+    send_email_code: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PersonShape"];
+                };
+            };
+        };
+    };
+    verify_email: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["EmailCode"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PersonShape"];
+                };
+            };
+        };
+    };
     change_password: {
         parameters: {
             query?: never;
@@ -14693,6 +15284,54 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["MemberShape"];
+                };
+            };
+        };
+    };
+    get_takeover: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                member_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EstateShape"];
+                };
+            };
+        };
+    };
+    take_over_from_member: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                member_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Takeover"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TakenShape"];
                 };
             };
         };
