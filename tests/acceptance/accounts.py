@@ -212,7 +212,7 @@ class Person:
 
         asyncio.run(told())
 
-    async def _agrees(self, ctx: Any, params: Any) -> ElicitResult:
+    async def _agrees(self, context: Any, params: Any) -> ElicitResult:
         """Their client opens the page of a draft; they read it there, and agree."""
         draft = dict(parse_qsl(urlsplit(params.url).query))["draft"]
         shown = await asyncio.to_thread(self.ask, "GET", f"/drafts/{draft}")

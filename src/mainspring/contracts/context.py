@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
@@ -216,8 +215,8 @@ class ClientWait:
     # Takes a sentence; None: the client asked for no progress.
     report: Callable[[str], Awaitable[None]] | None = None
     # Set: the client was asked to open the page where a person answers, so the call may wait for
-    # that answer. The event tells that the client does not open it.
-    dismissed: asyncio.Event | None = None
+    # that answer. True: the client does not open it.
+    dismissed: Callable[[], bool] | None = None
 
 
 class CallContext(Protocol):

@@ -32,6 +32,7 @@ from mainspring.contracts.registry import Vocabularies, Vocabulary
 from mainspring.gate.ask import Agreed, Answer, Ask, digest, kept_result, spelled
 from mainspring.gate.bound import binding, changed, with_places
 from mainspring.gate.by_rule import LOOK_THERE
+from mainspring.gate.draft_person import page_of, person_needed, wait_for_answer
 from mainspring.gate.drafting.approving import (
     agree,
     agreed,
@@ -43,7 +44,6 @@ from mainspring.gate.drafting.approving import (
 )
 from mainspring.gate.drafting.attachments import Files, files_of, put_back
 from mainspring.gate.drafting.envelopes import envelope_of
-from mainspring.gate.drafting.person import page_of, person_needed, wait_for_answer
 from mainspring.gate.drafting.waking import Resumer, lock_runs, look_again_soon, run_ended, wake_run
 from mainspring.gate.drafting.wording import (
     Wish,
@@ -413,7 +413,7 @@ async def _answer_of_person(inside: Walled, ask: Ask, row: Mapping[str, Any]) ->
         return Unchanged(_named(now, "declined", "not_sent"))
     if now["stands"] != "pending":
         raise not_waiting(now["stands"])
-    if wait.dismissed.is_set():
+    if wait.dismissed():
         raise person_needed(now)
     return Unchanged({**_named(now, "pending", "not_sent"), "url": page_of(now["id"])})
 

@@ -7,7 +7,6 @@ results are made by the toolbox, and each tool was brought into the form of a ve
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from time import monotonic
@@ -145,8 +144,8 @@ def _waited_for(visitor: Visitor, report: Report | None, *, opened: bool) -> Vis
         await report(last, message)
 
     told = None if report is None else tell
-    dismissed = asyncio.Event() if opened else None
-    return replace(visitor, client_wait=ClientWait(CLIENT_SECONDS, told, dismissed))
+    wait = ClientWait(CLIENT_SECONDS, told, (lambda: False) if opened else None)
+    return replace(visitor, client_wait=wait)
 
 
 def progress_token(params: Mapping[str, Any] | None) -> str | int | None:

@@ -104,7 +104,8 @@ class Toolbox:
                 raise
 
             async def again(dismissed: asyncio.Event) -> Any:
-                waiting = replace(visitor, client_wait=replace(wait, dismissed=dismissed))
+                opened = replace(wait, dismissed=dismissed.is_set)
+                waiting = replace(visitor, client_wait=opened)
                 return await self._gate.serve(waiting, capability, arguments)
 
             return await ask_person(problem, again, wait.seconds)

@@ -45,7 +45,7 @@ class Opened:
     asked: list[Any] = field(default_factory=list)
     later: set[asyncio.Task[Any]] = field(default_factory=set)
 
-    async def __call__(self, ctx: Any, params: Any) -> ElicitResult:
+    async def __call__(self, context: Any, params: Any) -> ElicitResult:
         self.asked.append(params)
         if self.then is not None:
             # The person answers on the page, while the client goes on.
@@ -119,17 +119,19 @@ async def test_a_client_that_accepts_everything_gets_nothing_sent(
         answer = await client.call_tool("confirm_action", {"draft_id": draft})
         again = await client.call_tool("confirm_action", {"draft_id": draft})
 
+    url = ""
     for one in (answer, again):
         told: Any = one.structured_content
+        url = told["url"]
         assert (told["status"], told["outcome"]) == ("pending", "not_sent")
-        assert told["url"].endswith(f"/inbox?draft={draft}")
+        assert url.endswith(f"/inbox?draft={draft}")
     assert place.office.telegram.requests == []
     assert (await place.office.row(draft))["status"] == "pending"
     assert len(opened.asked) == 2
     for params in opened.asked:
         assert isinstance(params, ElicitRequestURLParams)
         # No credential is in it: who opens it has to sign in.
-        assert params.url == told["url"]
+        assert params.url == url
         assert "Hello" in params.message
 
 
@@ -252,7 +254,8 @@ async def _hello(wire: Wire, elicitation: dict[str, Any]) -> httpx2.Response:
 
 async def test_form_mode_alone_is_no_way_to_a_person(place: Place) -> None:
     wire = Wire(place.api.stranger, place.api.address, place.api.token)
-    for modes in ({}, {"form": {}}):
+    without_url: list[dict[str, Any]] = [{}, {"form": {}}]
+    for modes in without_url:
         answer = await _hello(wire, modes)
         assert answer.status_code == 200
         assert "mcp-session-id" not in answer.headers

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from mainspring.contracts.context import ClientWait
 from mainspring.contracts.errors import PersonNeeded
-from mainspring.gate.drafts import OUTCOME, STATUS
+from mainspring.gate.drafts import OUTCOME, STATUS, no_draft
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -57,11 +57,13 @@ async def wait_for_answer(
     deadline, report_at = began + wait.seconds, began
     while True:
         async with inside.acquire() as connection:
-            found = dict(await connection.fetchrow(_READ, row["workspace_id"], row["id"]))
+            found = await connection.fetchrow(_READ, row["workspace_id"], row["id"])
+        if found is None:
+            raise no_draft()
         now = loop.time()
-        is_dismissed = wait.dismissed is not None and wait.dismissed.is_set()
+        is_dismissed = wait.dismissed is not None and wait.dismissed()
         if found["stands"] not in _OPEN or now >= deadline or is_dismissed:
-            return found
+            return dict(found)
         if wait.report is not None and now >= report_at:
             await wait.report(f"Waiting for a person since {now - began:.0f} s.")
             report_at = now + _REPORT_SECONDS
