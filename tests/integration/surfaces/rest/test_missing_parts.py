@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from mainspring.workspace.automations import FIRST_MEMBER
 from tests.kit.api import Api
 from tests.kit.house import document, step
+from tests.kit.people import browser
 
 V1 = "/api/v1"
 
@@ -58,3 +60,16 @@ async def test_a_credential_in_plain_text_is_warned_of_without_repeating_it(api:
         assert found["pointer"] == "/plan/0/config/headers/Authorization"
         assert "secrets set" in found["suggestion"]
         assert token[4:] not in str(warnings)
+
+
+async def test_an_answer_that_also_activates_is_refused_with_the_missing_part(api: Api) -> None:
+    file = document(step("post", "slack_post", {"channel": "#a", "text": "hello"}), name="Digest")
+    (made,) = (await api.client.post(f"{V1}/import", json=file)).json()["imported"]
+    consent = made["consent"]
+    body = {"digest": consent["digest"], "agree": True, "activate": True}
+    async with browser(api, FIRST_MEMBER) as at:
+        answer = await at.ask("POST", f"/consents/{consent['consent_id']}/answer", json=body)
+        assert (answer.status_code, answer.json()["code"]) == (409, "parts_missing"), answer.text
+        # Nothing was answered.
+        shown = await at.ask("GET", f"/consents/{consent['consent_id']}")
+        assert shown.json()["status"] == "waiting"
