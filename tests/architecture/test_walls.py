@@ -30,11 +30,13 @@ WHOLE = {
     "rest/routes/members.py": "asks whether an account that is invited has anything in it",
     "rest/routes/tokens.py": "asks whether the session of whoever makes a token still stands",
     "cli/people.py": "a person's own row",
+    "cli/email.py": "a person's own row, and the code that waits for them",
     "cli/placing.py": "the workspaces that the local owner is in",
     # The state of the installation is the same for everybody.
     "rest/routes/health.py": "asks whether the house works",
     "cli/presence.py": "asks whether a worker is alive",
     "cli/doctor.py": "asks whether the database answers",
+    "cli/checks_of_parts.py": "reads the active automations of every workspace, for doctor",
     "cli/weight.py": "asks how large the database is",
     "cli/run.py": "asks who owns the server",
     # The owner of this machine's data folder looks after it.
