@@ -361,3 +361,22 @@ async def test_a_switch_by_hand_is_not_undone_and_one_automation_stops_no_other(
     assert (await desk.states(made["id"]))["a"] == "paused"
     told = await desk.call("set_workflow_status", workflow_id=other["id"], status="active")
     assert (told["activated"], told["waiting"]) == ([ids["a"]], [])
+
+
+async def test_an_automation_that_cannot_run_waits_until_its_part_is_there(bench: Bench) -> None:
+    desk = owner_at(bench)
+    post = step("post", "slack_post", {"channel": "#a", "text": "hello"})
+    saved = await bench.save(document(post, name="digest"))
+    async with bench.house.database.transaction() as tx:
+        await set_state(tx, bench.house.workspace_id, saved.automation_id, "active")
+    made = await desk.call(
+        "create_workflow", title="Launch", status="active", make_board=False,
+        automation_ids=[str(saved.automation_id)],
+    )  # fmt: skip
+    known = {"workflow_id": made["id"]}
+    await desk.call("set_workflow_status", **known, status="paused")
+    told = await desk.call("set_workflow_status", **known, status="active")
+    assert [(one["name"], one["code"]) for one in told["waiting"]] == [("digest", "parts_missing")]
+    await bench.house.vault.set(bench.drawer, "slack_bot_token", "xoxb-1")
+    told = await desk.call("set_workflow_status", **known, status="active")
+    assert (told["activated"], told["waiting"]) == ([str(saved.automation_id)], [])
