@@ -54,8 +54,12 @@ _ARM = """
     UPDATE triggers SET armed_at = coalesce(armed_at, now()), next_due_at = $3
     WHERE workspace_id = $1 AND id = $2
 """
+# What a member left stays armed, so that what it misses is recorded, also when it is edited.
 _DISARM = """
-    UPDATE triggers SET armed_at = NULL, next_due_at = NULL WHERE workspace_id = $1 AND id = $2
+    UPDATE triggers t SET armed_at = NULL, next_due_at = NULL
+    WHERE t.workspace_id = $1 AND t.id = $2 AND NOT (t.suspended_at IS NOT NULL AND EXISTS (
+        SELECT FROM automations a WHERE a.workspace_id = t.workspace_id AND a.id = t.automation_id
+            AND a.state = 'paused' AND a.paused_reason = 'owner_left'))
 """
 _MOVE_EPOCH = """
     INSERT INTO trigger_epochs (workspace_id) VALUES ($1)

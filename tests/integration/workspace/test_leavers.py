@@ -21,9 +21,10 @@ from tests.integration.triggers.test_webhook_signatures import (
     _signed_hook,
 )
 from tests.kit.api import Api, api
-from tests.kit.house import Bench, step
+from tests.kit.events import listen, match_all, runs_of, tell
+from tests.kit.house import Bench, document, step
 from tests.kit.people import Browser, browser, make_person, member
-from tests.kit.webhooks import Hook, hook, webhook
+from tests.kit.webhooks import PLAN, Hook, hook, webhook
 
 __all__ = ["api"]
 
@@ -144,13 +145,27 @@ async def test_a_new_token_ends_the_suspension(bench: Bench, api: Api) -> None:
     assert (await replace(called, token=made).fire({"a": 1})).status_code == 202
 
 
-async def test_schedules_and_events_of_a_leaver_are_recorded_as_missed(
+async def test_events_of_a_leavers_automation_are_recorded_as_missed(bench: Bench) -> None:
+    ada = await _ada(bench)
+    listening = await listen(bench, "listens", "file.added")
+    await bench.house.database.execute("UPDATE automations SET created_by = $1", ada)
+    await _remove(bench, ada)
+    await tell(bench.house, "file.added", {"name": "x"})
+    await match_all(bench.house)
+    (run,) = await runs_of(bench.house, listening)
+    assert (run["status"], run["reason"]) == ("skipped", "owner_left")
+
+
+async def test_fire_times_of_a_leavers_schedule_are_recorded_as_missed(
     bench: Bench, api: Api
 ) -> None:
     ada = await _ada(bench)
     called = await _hook_of(bench, api, ada, webhook(), schedule())
     await _remove(bench, ada)
     due = await due_of(bench)
+    # An edit by somebody else does not hide what it misses.
+    triggers = [webhook(), schedule()]
+    await bench.save(document(PLAN, name="hooked", goal="Other.", triggers=triggers, **PARALLEL))
     assert await scheduler_of(bench).once(due) == 1
     rows = await bench.house.database.fetch(
         "SELECT status, reason, trigger_type FROM runs ORDER BY id"
