@@ -61,8 +61,8 @@ def test_an_automation_lives_from_its_first_file_to_a_call_from_outside(
     # Written, judged, saved, set going.
     _ok(mainspring("starter", NAME, "--trigger", "webhook", "-o", file))
     assert NAME in _ok(mainspring("validate", file)).out
-    saved = _ok(mainspring("save", file, "--json")).json
-    assert (saved["name"], saved["version"], saved["state"]) == (NAME, 1, "paused")
+    assert f"{NAME} is saved as version 1, paused." in _ok(mainspring.asked("save", file)).out
+    (saved,) = _ok(mainspring("list", "--json")).json["automations"]
     active = _ok(mainspring("activate", NAME))
     assert f"{address}/api/v1/automations/{saved['id']}/fire" in active.out
 

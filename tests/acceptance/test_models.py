@@ -211,7 +211,7 @@ def test_the_digest_of_the_first_format_runs_as_it_is_printed(
         assert len(held) == (0 if dry_run else 1)
     assert len(channel.messages) == posted
     settings = {"egress_allow": channel.pair, "slack_url": channel.url}
-    done = server.mainspring("drafts", "confirm", held[0]["id"], settings=settings)
+    done = server.mainspring.asked("drafts", "confirm", held[0]["id"], settings=settings)
     assert done.code == 0, done.said
     message = channel.messages[posted]
     assert message["channel"] == "C0123"

@@ -115,10 +115,12 @@ def saved(server: Started, made: Json) -> str:
     path = f"/proposals/{made['proposal_id']}/save"
     body = {"digest": made["digest"]}
     assert problem(server.program.post(path, json=body), 403)["code"] == "person_needed"
-    words = ("proposals", "save", made["proposal_id"], "--digest", made["digest"], "--json")
-    done = server.mainspring(*words)
+    words = ("proposals", "save", made["proposal_id"], "--digest", made["digest"])
+    assert server.mainspring(*words, "--json").json["code"] == "person_needed"
+    done = server.mainspring.asked(*words)
     assert done.code == 0, done.said
-    return str(done.json["automation_id"])
+    kept: Json = server.get(f"/proposals/{made['proposal_id']}")
+    return str(kept["saved_as"])
 
 
 def actions(made: Json) -> set[str]:
