@@ -9,6 +9,7 @@ same object.
     │   └── Unsupported 415  in a format that is not read here
     ├── Unauthenticated 401  the caller is unknown
     ├── Denied 403           the caller is known and may not
+    │   ├── PersonNeeded 403     only a person can do this
     │   └── ReconnectNeeded 403  a connection is not let in any more
     ├── Missing 404          there is no such thing here
     ├── Clash 409            the thing exists, in a state that does not allow this
@@ -145,10 +146,14 @@ class Denied(Problem):
 class PersonNeeded(Denied):
     """Only a person can do this; ``url`` is the page where they do it, or a command does."""
 
-    def __init__(self, detail: str, *, url: str, command: str) -> None:
-        super().__init__(detail, code="person_needed")
+    title, kind = "A person is needed", "person_needed"
+
+    def __init__(self, detail: str, *, url: str = "", command: str = "", **more: Any) -> None:
+        super().__init__(detail, **more)
         self._command = command
-        self._set_url(url)
+        self.url = ""
+        if url:
+            self._set_url(url)
 
     def locate(self, address: str) -> None:
         """Makes the path of the page an address under that of the server."""
@@ -160,7 +165,7 @@ class PersonNeeded(Denied):
         self.suggestion = f"A person answers at {url}, or with `{self._command}` at a terminal."
 
     def as_dict(self) -> dict[str, Any]:
-        return {**super().as_dict(), "url": self.url}
+        return {**super().as_dict(), **({"url": self.url} if self.url else {})}
 
 
 class ReconnectNeeded(Denied):
@@ -302,7 +307,8 @@ def from_dict(shown: Mapping[str, Any]) -> Problem:
 KINDS: Mapping[str, type[Problem]] = {
     made.kind: made
     for made in (
-        Invalid, TooLarge, Unsupported, Unauthenticated, Denied, ReconnectNeeded, Missing, Clash,
-        ConsentNeeded, Expired, Exhausted, OverBudget, Upstream, TimedOut, StorageFull, Fault,
+        Invalid, TooLarge, Unsupported, Unauthenticated, Denied, PersonNeeded, ReconnectNeeded,
+        Missing, Clash, ConsentNeeded, Expired, Exhausted, OverBudget, Upstream, TimedOut,
+        StorageFull, Fault,
     )
 }  # fmt: skip
