@@ -162,7 +162,8 @@ class PersonNeeded(Denied):
 
     def _set_url(self, url: str) -> None:
         self.url = url
-        self.suggestion = f"A person answers at {url}, or with `{self._command}` at a terminal."
+        typed = f", or with `{self._command}` at a terminal" if self._command else ""
+        self.suggestion = f"A person answers at {url}{typed}."
 
     def as_dict(self) -> dict[str, Any]:
         return {**super().as_dict(), **({"url": self.url} if self.url else {})}

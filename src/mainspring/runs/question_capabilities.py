@@ -142,13 +142,6 @@ async def _listed(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 async def _answered(ctx: CallContext, given: Mapping[str, Any], limits: Limits) -> dict[str, Any]:
-    if ctx.run is not None or not ctx.actor.is_person:
-        raise Denied(
-            "A person answers this; a program cannot.",
-            code="person_needed",
-            suggestion="It is answered in the inbox of the page (/inbox), or with "
-            "`mainspring approvals`.",
-        )
     row = await held(ctx.tx, ctx.actor.workspace_id, UUID(given["approval_id"]))
     role = ctx.actor.role
     if row["roles"] is not None and (role is None or role.value not in row["roles"]):

@@ -13,7 +13,7 @@ from uuid import UUID
 
 from mainspring.contracts.capability import Annotations, Audience, Capability, Effect
 from mainspring.contracts.context import CallContext
-from mainspring.contracts.errors import Finding, Invalid
+from mainspring.contracts.errors import Finding, Invalid, PersonNeeded
 from mainspring.contracts.object_schema import object_schema
 from mainspring.contracts.outcome import Unchanged
 from mainspring.contracts.roles import Permission, Role
@@ -124,6 +124,11 @@ async def _set(ctx: CallContext, arguments: Mapping[str, Any]) -> Any:
     after = {**policy.as_dict(), **times}
     if after == before:
         return Unchanged(after)
+    if not ctx.actor.is_person:
+        raise PersonNeeded(
+            "A person decides who approves in a workspace; a program cannot.",
+            url="/inbox",
+        )
     await ctx.tx.execute(_WRITE, space, policy.as_dict(), *times.values())
     return after
 

@@ -339,3 +339,14 @@ async def test_a_person_who_creates_edits_and_runs_is_asked_nothing(siege: Siege
     assert (await siege.ask("POST", f"{place}/run"))[0] == 202
     assert (await siege.ask("POST", f"{place}/pause"))[0] == 200
     assert (await siege.ask("POST", f"{place}/activate"))[0] == 200
+
+
+async def test_a_program_does_not_decide_who_approves(siege: Siege) -> None:
+    api = siege.api
+    path = f"{ROOT}/capabilities/set_approval_policy"
+    refused = await api.program.post(path, json={"held_seconds": 7200})
+    assert (refused.status_code, refused.json()["code"]) == (403, "person_needed")
+    assert refused.json()["url"].endswith("/inbox")
+    kept = await api.program.post(f"{ROOT}/capabilities/get_approval_policy", json={})
+    assert kept.json()["result"]["held_seconds"] is None
+    assert (await api.client.post(path, json={"held_seconds": 7200})).status_code == 200
