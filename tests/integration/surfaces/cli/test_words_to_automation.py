@@ -24,6 +24,7 @@ from mainspring.surfaces.cli.review import review
 from mainspring.surfaces.cli.screen import Screen
 from mainspring.surfaces.rooms import Rooms
 from mainspring.wiring import build_registry, rooms_of
+from mainspring.workspace.automations import set_state
 from tests.integration.surfaces.cli.conftest import Command
 from tests.kit.house import Bench
 from tests.kit.provider import FakeModels, models_bench
@@ -343,7 +344,7 @@ async def test_the_commands_say_it_all_in_words_and_in_json(command: Command) ->
 
 
 async def test_mail_to_the_owner_without_a_server_is_told_by_every_command(
-    command: Command,
+    command: Command, bench: Bench
 ) -> None:
     words = "every Monday at 9 Berlin time email me 'the invoices are due'"
     told = "Mail is not set up here"
@@ -360,7 +361,13 @@ async def test_mail_to_the_owner_without_a_server_is_told_by_every_command(
     _, listed = await command("list", "--json")
     (automation,) = json.loads(listed)["automations"]
     code, said = await command("activate", automation["name"])
-    assert (code, told in said) == (exits.DONE, True), said
+    assert (code, told in said) == (exits.FAILED, True), said
+    assert "MAINSPRING_SMTP_URL" in said
+    _, listed = await command("list", "--json")
+    assert [one["state"] for one in json.loads(listed)["automations"]] == ["paused"]
+    # One that was active before its mail server went away is named by doctor.
+    async with bench.house.database.transaction() as tx:
+        await set_state(tx, bench.house.workspace_id, UUID(automation["id"]), "active")
     _, said = await command("doctor", "--json")
     (check,) = [one for one in json.loads(said)["checks"] if one["name"] == "automation mail"]
     assert check["verdict"] == "doubtful"
