@@ -171,6 +171,8 @@ def test_the_digest_is_researched_by_an_agent_and_posted_once_a_person_agrees(
     assert summary == {"bullets": BULLETS, "source_doc_ids": [page["id"]]}
     _seen_by_people(server, run)
     _posted_by_a_person(server, channel, run_id)
+    # Its name is free for another one.
+    server.post(f"/automations/{digest}/archive")
 
 
 def test_the_digest_of_the_first_format_runs_as_it_is_printed(
