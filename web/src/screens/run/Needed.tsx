@@ -8,6 +8,7 @@ import { useLive } from "../../api/live";
 import { count, isOver } from "../../kit/words";
 import { draftOf } from "./Calls";
 import type { Followed } from "./following";
+import type { Timed } from "./rows";
 
 /** Those of a run's drafts that nobody has answered yet. */
 function useWaitingDrafts(drafts: string[]): string[] {
@@ -30,7 +31,7 @@ export function questionOf(run: Followed): string | null {
 }
 
 /** The drafts that it waits for: it goes on once somebody has approved or discarded them. */
-export function awaitedOf(run: Pick<Followed, "status" | "steps">): string[] {
+export function awaitedOf(run: Pick<Timed, "status" | "steps">): string[] {
   if (isOver(run.status)) return [];
   return run.steps.filter((one) => one.status === "waiting")
     .map((one) => (one.output as { draft_id?: string } | null)?.draft_id)

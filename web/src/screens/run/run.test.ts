@@ -270,7 +270,7 @@ describe("one time for one thing", () => {
 });
 
 describe("what a run waits for", () => {
-  const draft = { status: "waiting", output: { kind: "draft", draft_id: "d1" } };
+  const draft: Partial<Try> = { status: "waiting", output: { kind: "draft", draft_id: "d1" } };
   const asked = tried("ask", 900, 0, { status: "waiting", output: { approval_id: "q1" } });
 
   it("names the drafts of its waiting steps, and none once it is over", () => {
