@@ -33,7 +33,7 @@ from mainspring.surfaces.cli.timeline import Line, paint
 from mainspring.surfaces.cli.words import count, hint
 from mainspring.workspace.audit import is_idle, tell_saved
 from mainspring.workspace.automations import FIRST_MEMBER, FIRST_WORKSPACE
-from mainspring.workspace.consents import agree_or_ask
+from mainspring.workspace.consents import agree_or_ask, check_may_repeat
 from mainspring.workspace.judging_here import judge_here, words_for
 
 if TYPE_CHECKING:
@@ -158,6 +158,8 @@ async def retry(desk: Desk, screen: Screen, text: str, *, wait: bool, seconds: f
     async with _open(desk, screen) as rooms:
         run_id = await find(rooms, text)
         before = await _read(rooms, run_id)
+        async with local(rooms).acquire() as connection:
+            await check_may_repeat(connection, rooms.workspace_id, run_id, local_owner(rooms))
         await rooms.control.retry(rooms.workspace_id, run_id)
         await local(rooms, Deed("retry_run", run_id)).note()
         if not wait:

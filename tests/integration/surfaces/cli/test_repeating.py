@@ -1,0 +1,50 @@
+"""``retry`` and ``replay`` by a program: an old version may not do more than is agreed to now."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from mainspring.surfaces.rooms import Rooms
+from tests.kit.house import Bench, document, step
+
+NOTE = step("note", "transform_data", {"output": "x"})
+# The command, and what keeps it from waiting for the end of the run.
+REPEATS = [("retry", "--no-wait"), ("replay",)]
+FETCH = step("get", "http_fetch", {"url": "https://a.example/"})
+
+
+async def _narrowed(bench: Bench, rooms: Rooms) -> UUID:
+    """A run of a version that was allowed more than the version a person agreed to since."""
+    made = await bench.dispatch(document(NOTE, FETCH, name="Narrowed"))
+    await rooms.control.cancel(rooms.workspace_id, made.run_id)
+    await bench.save(document(NOTE, name="Narrowed"))
+    return made.run_id
+
+
+@pytest.mark.parametrize("repeat", REPEATS)
+async def test_a_program_repeats_no_run_of_a_version_that_may_do_more(
+    bench: Bench, rooms: Rooms, command: Any, repeat: tuple[str, ...]
+) -> None:
+    run_id = await _narrowed(bench, rooms)
+    for words in ((), ("--json",)):
+        code, said = await command(*repeat, str(run_id), *words)
+        assert code == 1, said
+        assert "a.example" in said
+    assert json.loads(said)["code"] == "consent_needed"
+    kept = await bench.house.database.fetch("SELECT status FROM runs")
+    assert [one["status"] for one in kept] == ["cancelled"]
+
+
+@pytest.mark.parametrize("repeat", REPEATS)
+async def test_a_person_at_a_terminal_repeats_what_ran_before(
+    bench: Bench, rooms: Rooms, command: Any, repeat: tuple[str, ...]
+) -> None:
+    run_id = await _narrowed(bench, rooms)
+    code, said = await command(*repeat, str(run_id), answers=[])
+    assert code == 0, said
+    kept = await bench.house.database.fetch("SELECT status FROM runs ORDER BY id DESC")
+    assert kept[0]["status"] == "pending"
