@@ -87,7 +87,7 @@ _HEALTH: Final[Mapping[Health, str]] = {
     "failing": f"(a.failures > 0 OR {_LATEST} IN ('failed', 'timed_out', 'dead'))",
     "healthy": f"{_LATEST} = 'succeeded'",
     "never_run": f"NOT {_RAN}",
-    "waiting": """(a.paused_reason = 'consent'
+    "waiting": """(a.paused_reason IN ('consent', 'owner_left')
         OR a.id IN (SELECT c.automation_id FROM consents c
             WHERE c.workspace_id = $1 AND c.status = 'waiting')
         OR a.id IN (SELECT d.automation_id FROM drafts d WHERE d.workspace_id = $1

@@ -67,6 +67,7 @@ async def _state(bench: Bench, automation_id: UUID) -> tuple[str, str | None]:
     row = await bench.house.database.fetchrow(
         "SELECT state, paused_reason FROM automations WHERE id = $1", automation_id
     )
+    assert row is not None
     return row["state"], row["paused_reason"]
 
 
@@ -198,6 +199,7 @@ async def test_those_who_stay_are_told_what_stopped(bench: Bench, api: Api) -> N
     await _hook_of(bench, api, ada, name="digest")
     await _remove(bench, ada)
     told = await bench.house.database.fetchrow("SELECT title, message, level FROM notifications")
+    assert told is not None
     assert told["title"] == "Ada left: what they made has stopped"
     assert "- digest" in told["message"]
     assert "mainspring members takeover ada@example.org" in told["message"]

@@ -75,6 +75,20 @@ def integration_capabilities(reception: Reception) -> tuple[Capability, ...]:
             "The other side is asked who you are there. One that is let in again is ready again.",
             schemas.ONE, schemas.TESTED, counter.test, _OWN,
         ),
+        *_sharing(counter),
+        capability_of(
+            "disconnect_integration",
+            "Disconnect an account of yours",
+            "What let it in is forgotten, and the provider is asked to forget it too unless "
+            "another connection uses the same agreement there. Automations that use it are blocked "
+            "until it is connected again.",
+            schemas.ONE, schemas.DISCONNECTED, counter.disconnect, _OWN,
+        ),
+    )  # fmt: skip
+
+
+def _sharing(counter: _Counter) -> tuple[Capability, ...]:
+    return (
         capability_of(
             "share_integration_connection",
             "Share a connection of yours with the workspace",
@@ -90,14 +104,6 @@ def integration_capabilities(reception: Reception) -> tuple[Capability, ...]:
             "Only the member who connected it uses it from then on. That member may withdraw it, "
             "and admins.",
             schemas.ONE, schemas.SHARED, counter.withdraw, _OWN,
-        ),
-        capability_of(
-            "disconnect_integration",
-            "Disconnect an account of yours",
-            "What let it in is forgotten, and the provider is asked to forget it too unless "
-            "another connection uses the same agreement there. Automations that use it are blocked "
-            "until it is connected again.",
-            schemas.ONE, schemas.DISCONNECTED, counter.disconnect, _OWN,
         ),
     )  # fmt: skip
 

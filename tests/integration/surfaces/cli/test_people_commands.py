@@ -215,9 +215,9 @@ async def test_what_a_member_left_is_taken_over_by_whoever_answers_yes(
         rooms.database, "ada@example.org", workspace_id=FIRST_WORKSPACE, role=Role.EDITOR
     )
     await _automation_of(rooms, ada.id)
-    with pytest.raises(Missing) as refused:
+    with pytest.raises(Missing) as nothing:
         await take_over(desk, screen, "ada@example.org")
-    assert refused.value.code == "nothing_left"
+    assert nothing.value.code == "nothing_left"
 
     shown = Screen()
     await people.drop_member(desk, shown, "ada@example.org")
@@ -246,11 +246,12 @@ async def test_what_a_member_left_is_taken_over_by_whoever_answers_yes(
     await take_over(desk, shown, "ada@example.org", names=["Digest"], ask=yes)
     assert "Digest is yours now, and active." in capsys.readouterr().out
     row = await rooms.database.fetchrow("SELECT created_by, state FROM automations")
+    assert row is not None
     assert tuple(row) == (FIRST_MEMBER, "active")
-    told = await rooms.database.fetchrow(
+    told = await rooms.database.fetchval(
         "SELECT subject FROM audit_log WHERE action = 'take_over_from_member'"
     )
-    assert told["subject"] == str(ada.id)
+    assert told == str(ada.id)
 
 
 async def _automation_of(rooms: Rooms, owner: UUID) -> None:
