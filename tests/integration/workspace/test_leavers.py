@@ -268,3 +268,18 @@ async def test_an_owner_who_is_enabled_again_activates_what_stopped(bench: Bench
     done = await api.client.post(f"/api/v1/automations/{called.automation_id}/activate")
     assert done.json()["state"] == "active", done.text
     assert (await called.fire({"a": 1})).status_code == 202
+
+
+async def test_what_somebody_left_before_the_upgrade_goes_on_and_is_listed(
+    bench: Bench, api: Api
+) -> None:
+    ada = await _ada(bench)
+    called = await _hook_of(bench, api, ada)
+    await bench.house.database.execute("DELETE FROM members WHERE user_id = $1", ada)
+    assert (await called.fire({"a": 1})).status_code == 202
+    async with browser(api, FIRST_MEMBER) as page:
+        (left,) = (await page.ask("GET", "/members")).json()["left"]
+        assert (left["id"], left["automations"]) == (str(ada), 1)
+        (taken,) = (await _take(page, ada))["automations"]
+    assert (taken["stopped"], taken["state"]) == (False, "active")
+    assert (await called.fire({"a": 1})).status_code == 202
