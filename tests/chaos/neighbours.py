@@ -63,15 +63,9 @@ async def flood(asked: Asked) -> Verdict:
             quiet = await apart(server.address, other, _OTHER, _FLOOD_SECONDS, after=_START_SECONDS)
             alone += quiet["took"]
             flooding = asyncio.create_task(
-                apart(
-                    server.address,
-                    hook,
-                    _FLOOD,
-                    _FLOOD_SECONDS,
-                    after=_START_SECONDS,
-                    most=asked.of(0, 0, check=_UNANSWERED),
-                )
-            )
+                apart(server.address, hook, _FLOOD, _FLOOD_SECONDS, after=_START_SECONDS,
+                      most=asked.of(0, 0, check=_UNANSWERED))
+            )  # fmt: skip
             busy = await apart(server.address, other, _OTHER, _FLOOD_SECONDS, after=_START_SECONDS)
             beside += busy["took"]
             floods.append(await flooding)

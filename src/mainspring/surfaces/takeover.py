@@ -116,7 +116,9 @@ async def _resumed(
     lacking = any(finding.code in _NEEDED for finding in prepared.doubts)
     if one.stopped and not lacking:
         try:
-            state = await activate(tx, workspace_id, one.id, prepared.words, rooms.limits)
+            state = await activate(
+                tx, workspace_id, one.id, prepared.words, rooms.limits, prepared.doubts
+            )
         except Problem as caught:
             # Each is refused before anything of it is written.
             if is_lost_connection(caught):

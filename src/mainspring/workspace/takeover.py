@@ -16,7 +16,7 @@ from mainspring.contracts.errors import Clash, Denied, Finding, Missing
 from mainspring.definition.json_text import content_hash
 from mainspring.workspace.automations import read_grants
 from mainspring.workspace.consent_names import with_board_names
-from mainspring.workspace.consents import Agreed, additions_to
+from mainspring.workspace.consents import Agreed, additions_to, via_of
 from mainspring.workspace.leavers import MAKER_HERE, OWNER_LEFT
 from mainspring.workspace.secret_use import missing_secrets
 from mainspring.workspace.webhooks import OWNER_HERE
@@ -50,7 +50,9 @@ _WEBHOOKS = f"""
     ORDER BY a.name, t.slug, t.id
 """
 _OWN = """
-    UPDATE automations SET created_by = $3, updated_at = now()
+    UPDATE automations SET created_by = $3, updated_at = now(),
+        agreed_by = CASE WHEN agreed_version = version THEN $3 ELSE agreed_by END,
+        agreed_via = CASE WHEN agreed_version = version THEN $4 ELSE agreed_via END
     WHERE workspace_id = $1 AND id = ANY($2::uuid[])
 """
 _TOKENS = """
@@ -148,7 +150,7 @@ async def take_over(
         chosen = tuple(one for one in found.automations if one.id in set(wanted))
         found = Estate(chosen, ())
     ids, hooks = [one.id for one in found.automations], [one.id for one in found.webhooks]
-    await tx.execute(_OWN, space, ids, actor.id)
+    await tx.execute(_OWN, space, ids, actor.id, via_of(actor))
     await tx.execute(_TOKENS, space, member_id, actor.id, ids, hooks)
     await tx.execute(_RESUME, space, hooks)
     return found
