@@ -28,6 +28,7 @@ WHOLE = {
     "rest/routes/account.py": "a person's own row",
     "rest/routes/workspaces.py": "the workspaces that a person is in",
     "rest/routes/members.py": "asks whether an account that is invited has anything in it",
+    "rest/routes/terminals.py": "a terminal that asks for a session belongs to nobody yet",
     "rest/routes/tokens.py": "asks whether the session of whoever makes a token still stands",
     "cli/people.py": "a person's own row",
     "cli/email.py": "a person's own row, and the code that waits for them",
