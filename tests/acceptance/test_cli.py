@@ -203,20 +203,23 @@ def test_a_failure_is_told_with_its_step_and_can_be_retried_from_there(
     assert "then: 127.0.0.1 leads to an address that is not public" in failed.out
     assert "MAINSPRING_EGRESS_ALLOW" in failed.out
 
-    again = mainspring("retry", "last", "--json")
-    assert again.code == 4
-    assert again.json["attempt"] == 2
-    rows = [(row["step"], row["attempt"]) for row in again.json["steps"]]
+    # Nobody has agreed to it, so a program does not repeat it; a person does.
+    assert mainspring("retry", "last", "--json").json["code"] == "consent_needed"
+    again = mainspring.asked("retry", "last", answers=[])
+    assert again.code == 4, again.said
+    assert "done before" in again.out
+    run = mainspring("logs", "last", "--json").json
+    assert run["attempt"] == 2
+    rows = [(row["step"], row["attempt"]) for row in run["steps"]]
     assert rows == [("first", 1), ("then", 1), ("then", 2)]
-    shown = mainspring("retry", "last")
-    assert "done before" in shown.out
 
 
 def test_a_run_that_ended_well_is_neither_cancelled_nor_retried(
     mainspring: Mainspring, write: Write
 ) -> None:
-    done = mainspring("run", write(definition("Done", [step("a", "transform_data", output=1)])))
-    assert done.code == 0
+    path = write(definition("Done", [step("a", "transform_data", output=1)]))
+    done = mainspring.asked("run", path, answers=[])
+    assert done.code == 0, done.said
 
     for command in ("cancel", "retry"):
         ended = mainspring(command, "last", "--json")
