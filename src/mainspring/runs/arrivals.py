@@ -62,6 +62,8 @@ class Request:
     problem: Problem | None = None
     # A dry run changes nothing; verify mode sends nothing outside.
     mode: Mode = "live"
+    # The local owner runs a file of theirs: that needs no agreement beforehand.
+    own_file: bool = False
     # The rehearsal that it belongs to, and the run whose recorded answers it is given.
     rehearsal_id: UUID | None = None
     rehearses: UUID | None = None

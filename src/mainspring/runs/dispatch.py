@@ -351,7 +351,7 @@ def _unagreed(request: Request, row: Mapping[str, Any]) -> bool:
 
     Another version than the one in force was looked at where it was asked for.
     """
-    if request.mode == "dry_run" or request.rehearsal_id is not None:
+    if request.mode == "dry_run" or request.rehearsal_id is not None or request.own_file:
         return False
     if request.version is not None and request.version != row["version"]:
         return False

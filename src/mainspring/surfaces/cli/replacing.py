@@ -15,14 +15,13 @@ from mainspring.contracts.errors import Clash
 from mainspring.surfaces.cli.documents import STDIN
 from mainspring.surfaces.cli.words import hint
 from mainspring.workspace.automations import FIRST_MEMBER, Saved, hold, hold_names, ids_of, save
+from mainspring.workspace.consents import NOTHING, agreed_before, ask_if_wider, consent_needed
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from uuid import UUID
 
-    from mainspring.contracts.context import Transaction
-    from mainspring.contracts.grant import Grant
-    from mainspring.definition.model import Definition
+    from mainspring.contracts.context import Actor, Transaction
+    from mainspring.definition.validate import Report
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,21 +33,28 @@ class Handed:
 
 
 async def save_to_run(
-    tx: Transaction,
-    workspace_id: UUID,
-    definition: Definition,
-    grants: Sequence[Grant],
-    handed: Handed,
+    tx: Transaction, workspace_id: UUID, report: Report, handed: Handed, owner: Actor
 ) -> Saved:
-    """Saves under the name; refuses what would take something away from the one that has it."""
+    """Saves under the name; refuses what would take something away from the one that has it.
+
+    A person agrees with that to what it may do from now on; without a terminal nobody does.
+    """
+    definition = report.accepted()
     await hold_names(tx, workspace_id)
     there = await ids_of(tx, workspace_id, [definition.name])
     before = await hold(tx, workspace_id, there[0]) if there else None
-    saved = await save(tx, workspace_id, definition, grants, FIRST_MEMBER)
+    agreed = None if owner.is_person else NOTHING
+    if there:
+        agreed = await agreed_before(tx, workspace_id, there[0], owner)
+    saved = await save(tx, workspace_id, definition, report.grants, FIRST_MEMBER)
     if before is not None and saved.changed:
         reason = _reason(before["state"], before["document"], definition.as_dict())
         if reason:
             raise _refusal(definition.name, reason, handed)
+    at = (tx, workspace_id, saved.automation_id)
+    # What is in force and agreed to stays as it is.
+    if saved.changed or await consent_needed(*at, saved.version) is not None:
+        await ask_if_wider(*at, agreed, owner, report.traits)
     return saved
 
 

@@ -33,7 +33,7 @@ from mainspring.surfaces.cli.timeline import Line, paint
 from mainspring.surfaces.cli.words import count, hint
 from mainspring.workspace.audit import is_idle, tell_saved
 from mainspring.workspace.automations import FIRST_MEMBER, FIRST_WORKSPACE
-from mainspring.workspace.consents import agree_or_ask, check_may_repeat
+from mainspring.workspace.consents import check_may_repeat
 from mainspring.workspace.judging_here import judge_here, words_for
 
 if TYPE_CHECKING:
@@ -87,7 +87,9 @@ async def run_file(
         version = _version_words(wanted, saved)
         doubts = (*wanted.report.warnings, *saved.warnings)
         _tell_of_saving(screen, version, doubts)
-        request = Request(rooms.workspace_id, saved.automation_id, inputs=wanted.inputs, mode=mode)
+        request = Request(
+            rooms.workspace_id, saved.automation_id, inputs=wanted.inputs, mode=mode, own_file=True
+        )
         dispatched = await rooms.dispatcher.dispatch(request)
         told = {"run_id": str(dispatched.run_id)}
         await local(rooms, Deed("run_automation", saved.automation_id, told)).note()
@@ -127,12 +129,7 @@ async def _saved(rooms: Rooms, wanted: Wanted, handed: Handed) -> Saved:
     await check_builds(rooms.workshop, rooms.workspace_id, wanted.definition)
     deed = Deed("create_automation")
     async with local(rooms, deed).transaction() as tx:
-        saved = await save_to_run(
-            tx, rooms.workspace_id, wanted.definition, wanted.report.grants, handed
-        )
-        await agree_or_ask(
-            tx, rooms.workspace_id, saved.automation_id, local_owner(rooms), wanted.report.traits
-        )
+        saved = await save_to_run(tx, rooms.workspace_id, wanted.report, handed, local_owner(rooms))
         deed.subject = saved.automation_id
         deed.detail = tell_saved(saved, wanted.definition.name)
         deed.idle = is_idle(saved)

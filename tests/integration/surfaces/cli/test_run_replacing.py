@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from mainspring.contracts.errors import Clash, Invalid
-from mainspring.surfaces.cli import exits
+from mainspring.settings import Settings
+from mainspring.surfaces.cli import Doors, exits
 from mainspring.surfaces.cli.desk import Desk
+from mainspring.surfaces.cli.finding import find_automation
 from mainspring.surfaces.cli.run import run_file
 from mainspring.surfaces.cli.screen import Screen
+from mainspring.surfaces.cli.states import change_state
+from mainspring.surfaces.rooms import Rooms
+from mainspring.wiring import build_registry
 from mainspring.workspace.automations import set_state
 from mainspring.workspace.overview import read_automation
 from tests.kit.house import Bench, document, step
+from tests.kit.terminals import yes
 
 CRON = {"id": "daily", "type": "schedule", "config": {"cron": "0 7 * * *", "timezone": "UTC"}}
 PLAN = document(step("a", "transform_data", {"output": 1}), name="Log invoices", triggers=[CRON])
@@ -165,3 +174,33 @@ async def test_a_name_that_is_none_is_refused(desk: Desk, tmp_path: Path, name: 
             desk, Screen(for_programs=False), _script(tmp_path), (), None, 30, "live", name
         )
     assert refused.value.findings[0].pointer == "/name"
+
+
+async def test_without_a_terminal_a_file_runs_and_what_is_active_stays_so(
+    bench: Bench, rooms: Rooms, desk: Desk, screen: Screen, tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    @asynccontextmanager
+    async def enter(settings: Settings) -> AsyncIterator[Rooms]:
+        del settings
+        yield replace(rooms, by_program=True)
+
+    alone, file = Desk(Doors(enter, build_registry)), _json(tmp_path, PLAN)
+    assert await run_file(alone, screen, file, (), None, 30, "live") == exits.DONE
+    made = json.loads(capsys.readouterr().out)
+    assert (made["status"], made["mode"], made["saved_version"]) == ("succeeded", "live", 1)
+    # That it ran once is no agreement to what it may do from now on.
+    automation_id = (await find_automation(rooms, "Log invoices"))["id"]
+    assert (await _state(bench, automation_id))["agreed"] is None
+    with pytest.raises(Clash) as refused:
+        await change_state(alone, screen, "activate", "Log invoices")
+    assert refused.value.code == "consent_needed"
+
+    assert await change_state(desk, Screen(), "activate", "Log invoices", ask=yes) == exits.DONE
+    before = await _state(bench, automation_id)
+    assert before["state"] == "active"
+    capsys.readouterr()
+    assert await run_file(alone, screen, file, (), None, 30, "live") == exits.DONE
+    assert json.loads(capsys.readouterr().out)["saved_version"] is None
+    after = await _state(bench, automation_id)
+    assert {**after, "last_run": None} == {**before, "last_run": None}
