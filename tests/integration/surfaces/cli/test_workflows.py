@@ -27,14 +27,13 @@ async def test_a_workflow_from_a_terminal(command: Command) -> None:
     wrong = await command("workflows", "create", "Launch", "--kpi", "Sales=many")
     assert wrong[0] == 2
     assert "no number" in wrong[1]
-    made = json.loads(
-        (
-            await command(
-                "workflows", "create", "Launch", "--kpi", "Sales=100", "--deadline",
-                "Beta=2030-12-31", "--template", "progress_scorer", "--json",
-            )
-        )[1]
+    # A person makes it, and agrees with that to the automation that comes along.
+    created = await command(
+        "workflows", "create", "Launch", "--kpi", "Sales=100", "--deadline",
+        "Beta=2030-12-31", "--template", "progress_scorer", answers=[],
     )  # fmt: skip
+    assert created[0] == 0, created[1]
+    (made,) = json.loads((await command("workflows", "list", "--json"))[1])["workflows"]
     late = await command("workflows", "create", "Late", "--deadline", "Beta=2026-02-30")
     assert late[0] != 0
     assert "--deadline Beta=2026-02-30" in late[1]
