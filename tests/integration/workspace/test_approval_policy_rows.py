@@ -29,8 +29,14 @@ from mainspring.workspace.approval_policy import (
 from tests.kit.neighbours import add_workspace
 
 HERE, THERE = new_id(), new_id()
-STRICT = {"approvers": 2, "roles": ["admin"], "author_may_approve": False, "draft_seconds": 600}
-USUAL = {"approvers": 1, "roles": [], "author_may_approve": True, "draft_seconds": None}
+STRICT = {
+    "approvers": 2, "roles": ["admin"], "author_may_approve": False,
+    "draft_seconds": 600, "held_seconds": 86_400,
+}  # fmt: skip
+USUAL = {
+    "approvers": 1, "roles": [], "author_may_approve": True,
+    "draft_seconds": None, "held_seconds": None,
+}  # fmt: skip
 
 
 async def _call(tx: Connection, one: Capability, space: UUID = HERE, **given: Any) -> Any:
