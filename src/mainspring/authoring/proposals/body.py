@@ -92,8 +92,15 @@ class Body:
             wanted=kept.get("wanted", "auto"),
             answers=kept.get("answers", {}),
             talk=tuple(Said(one["by"], one["text"]) for one in kept["talk"]),
-            review=kept["review"],
+            review=_review(kept["review"]),
         )
+
+
+def _review(kept: Mapping[str, Any]) -> Mapping[str, Any]:
+    """One that was kept before each outside write was listed offers no choice between modes."""
+    if "impact" not in kept:
+        return kept
+    return {**kept, "impact": {"writes": [], **kept["impact"]}}
 
 
 def _findings(kept: Sequence[Mapping[str, str]]) -> tuple[Finding, ...]:
