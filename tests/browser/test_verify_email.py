@@ -55,6 +55,8 @@ def test_an_email_is_verified_by_the_link_in_the_mail(
     guest.goto(_newest_link(street))
     expect(guest.get_by_label("Code from the mail")).not_to_have_value("")
     assert "#" not in guest.url
+    # The code is for the email that is in force: no other one is kept meanwhile.
+    expect(note).to_contain_text("send no mail to it before you verify it")
     assert violations(guest) == []
     guest.get_by_role("button", name="Verify", exact=True).click()
     expect(guest.get_by_text(f"{EMAIL} is verified.")).to_be_visible()

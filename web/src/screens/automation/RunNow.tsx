@@ -9,7 +9,7 @@ import { SchemaForm } from "../../form";
 import { sayDone, sayProblem } from "../../kit/acting";
 import { Asked, ProblemNote } from "../../kit/Asked";
 import { plain } from "../../kit/words";
-import { refreshAll, useAutomation } from "./asking";
+import { refreshAll, useAutomation, useConsent } from "./asking";
 import { useCapability } from "./May";
 import { definitionOf, type Detail, takesInputs, usualInputs } from "./words";
 
@@ -52,7 +52,7 @@ function Reach({ automation }: { automation: Detail }) {
 
 function Sent({ id }: { id: string }) {
   const { data } = useCapability(id);
-  return data?.effect === "send" ? <>It may {data.label.toLowerCase()}.</> : null;
+  return data?.effect === "send" ? <>It may {data.label.toLowerCase()}.{" "}</> : null;
 }
 
 function ModeChoice({ mode, setMode }: { mode: Mode; setMode: (mode: Mode) => void }) {
@@ -80,10 +80,12 @@ function Body({ automation, close }: { automation: Detail; close: () => void }) 
   const [inputs, setInputs] = useState<unknown>(() => usualInputs(definition));
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState<unknown>(null);
-  // A program wrote it: what a person has to agree to is shown, and sent along by its digest.
-  const asked = problem instanceof Problem && problem.code === "consent_needed"
+  // What a person has to agree to is shown, and sent along by its digest. A dry run needs nobody.
+  const { consent, isLoading } = useConsent(automation.id, automation.paused_reason === "consent");
+  const refused = problem instanceof Problem && problem.code.startsWith("consent_")
     ? problem.told?.consent ?? null
     : null;
+  const asked = mode === "dry_run" ? null : refused ?? consent;
   const start = async () => {
     setBusy(true);
     setProblem(null);
@@ -93,7 +95,7 @@ function Body({ automation, close }: { automation: Detail; close: () => void }) 
         body: {
           dry_run: mode === "dry_run",
           verify_mode: mode === "verify",
-          ...(asked?.digest && mode !== "dry_run" ? { digest: asked.digest } : {}),
+          ...(asked?.digest ? { digest: asked.digest } : {}),
           ...(takesInputs(definition) ? { inputs: inputs as Record<string, unknown> } : {}),
         },
       });
@@ -104,6 +106,7 @@ function Body({ automation, close }: { automation: Detail; close: () => void }) 
       await navigate({ to: `/runs/${data!.run_id}` });
     } catch (refusal) {
       setProblem(refusal);
+      void refreshAll();
     } finally {
       setBusy(false);
     }
@@ -146,7 +149,7 @@ function Body({ automation, close }: { automation: Detail; close: () => void }) 
           : null}
         {asked
           ? (
-            <Alert color="yellow" variant="light" title="A person has to agree to this first">
+            <Alert color="yellow" variant="light" title="By running it you agree to this">
               <List size="sm">
                 {asked.additions.map((one) => (
                   <List.Item key={one.pointer + one.says}>{one.says}</List.Item>
@@ -155,11 +158,15 @@ function Body({ automation, close }: { automation: Detail; close: () => void }) 
             </Alert>
           )
           : null}
-        {problem && !asked ? <ProblemNote problem={problem} /> : null}
+        {problem && !refused ? <ProblemNote problem={problem} /> : null}
         <Group justify="flex-end" gap="xs">
           <Button variant="default" onClick={close}>Not now</Button>
-          <Button type="submit" loading={busy} disabled={mode === "live" && !sure}>
-            {asked && mode !== "dry_run" ? "Agree and run it" : STARTS[mode]}
+          <Button
+            type="submit"
+            loading={busy}
+            disabled={(mode === "live" && !sure) || (mode !== "dry_run" && isLoading)}
+          >
+            {asked ? "Agree and run it" : STARTS[mode]}
           </Button>
         </Group>
       </Stack>

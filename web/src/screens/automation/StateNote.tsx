@@ -97,10 +97,10 @@ function CarriedOver({ id }: { id: string }) {
       await refreshAll();
     }, "You have agreed to it as it is.");
   return (
-    <Alert color="blue" variant="light" title="Agreed to by an upgrade">
+    <Alert color="blue" variant="light" title="Carried over by an upgrade">
       <Text size="sm">
-        It was at work before agreement was recorded, and does exactly what it did before. Look it
-        through once.
+        It was in use before agreement was recorded, and does exactly what it did before. Look at it
+        once.
       </Text>
       {may
         ? (

@@ -56,7 +56,8 @@ type Props = {
 
 const isSame = (one: Props, other: Props) =>
   one.definition === other.definition && one.review.told === other.review.told &&
-  one.review.busy === other.review.busy && one.review.problem === other.review.problem;
+  one.review.busy === other.review.busy && one.review.problem === other.review.problem &&
+  one.choose === other.choose;
 
 export const Review = memo(function Review({ review, definition, current, choose }: Props) {
   const { told, of, problem, busy, ask } = review;

@@ -82,7 +82,7 @@ export function ConsentPane(props: Props) {
       </Group>
       <Text size="sm" c="dimmed">
         {ORIGINS[consent.origin]} {consent.automation_id ? before : ""}{" "}
-        It starts nothing until a person has answered. <Moment at={consent.asked_at} />
+        It starts nothing until a person has answered. Asked <Moment at={consent.asked_at} />.
       </Text>
       <List
         spacing="sm"

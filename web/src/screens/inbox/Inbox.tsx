@@ -49,7 +49,7 @@ export default function Inbox() {
     <>
       <PageHead
         title="Inbox"
-        sub="What wants to leave, and who asks. Nothing leaves without a yes."
+        sub="What waits for a person, and who asks. Nothing of it leaves without a yes."
         right={
           <>
             <Button

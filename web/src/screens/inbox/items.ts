@@ -100,7 +100,9 @@ export function titleOf(item: Item): string {
     case "question":
       return item.question.title;
     case "consent":
-      return `${item.consent.name ?? "An automation"} wants to do more`;
+      return `${item.consent.name ?? "An automation"} ${
+        item.consent.agreed_version ? "wants to do more" : "waits for your consent"
+      }`;
     case "failure":
       return item.failing.state === "paused" && item.failing.paused_reason === "failures"
         ? `${item.failing.name} was paused: it kept failing`

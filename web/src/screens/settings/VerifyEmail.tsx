@@ -66,7 +66,9 @@ export function VerifyEmail() {
 }
 
 function consequence(user: ReturnType<typeof useWho>["user"]): string {
-  if (user.pending_email) return `Until you verify it, ${user.email} stays in force.`;
+  if (user.pending_email && user.pending_email !== user.email) {
+    return `Until you verify it, ${user.email} stays in force.`;
+  }
   if (user.email_state === "pre_existing") {
     return "It was set before addresses were verified. It still gets mail; verify it once.";
   }

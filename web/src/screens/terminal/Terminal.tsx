@@ -1,7 +1,8 @@
 // `mainspring login` has printed a code. The signed-in person types it here, reads which terminal
 // asked, and confirms or declines.
 
-import { Alert, Button, Group, Stack, Text, TextInput } from "@mantine/core";
+import { Alert, Anchor, Button, Group, Stack, Text, TextInput } from "@mantine/core";
+import { Link } from "@tanstack/react-router";
 import { type FormEvent, useState } from "react";
 import { client, refresh, type Schemas } from "../../api/client";
 import { useWho } from "../../api/session";
@@ -43,8 +44,16 @@ export default function Terminal() {
           ? (
             <Alert color={done === "confirmed" ? "green" : "gray"}>
               {done === "confirmed"
-                ? "The terminal is signed in. You can end its session under Settings."
-                : "The terminal was declined."}
+                ? (
+                  <>
+                    The terminal is signed in. You can end its session{" "}
+                    <Anchor component={Link} to="/settings/sessions" inherit underline="always">
+                      in the settings
+                    </Anchor>
+                    .
+                  </>
+                )
+                : "The terminal was declined. It has no access."}
             </Alert>
           )
           : (
