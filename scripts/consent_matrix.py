@@ -17,9 +17,9 @@ from scripts.reference_pages.markdown import table
 
 Operation = Literal[
     "create", "edit_wider", "edit_narrower", "activate", "live_run", "dry_run", "trigger",
-    "answer_approval", "agree",
+    "answer_approval", "agree", "confirm_draft",
 ]  # fmt: skip
-Outcome = Literal["agrees", "waits", "free", "shown", "works", "refused", "nothing"]
+Outcome = Literal["agrees", "waits", "free", "shown", "works", "refused", "nothing", "on_page"]
 
 PAGE: Final = Path(__file__).resolve().parents[1] / "docs" / "explanation" / "consent.md"
 BEGIN: Final = "<!-- The table is written by python -m scripts.consent_matrix. -->"
@@ -35,6 +35,7 @@ OPERATIONS: Final[Mapping[Operation, str]] = {
     "trigger": "Trigger fires",
     "answer_approval": "Answer an approval step",
     "agree": "Agree",
+    "confirm_draft": "Confirm a draft",
 }
 SAYS: Final[Mapping[Outcome, str]] = {
     "agrees": "yes, and agrees with that",
@@ -44,6 +45,7 @@ SAYS: Final[Mapping[Outcome, str]] = {
     "works": "yes",
     "refused": "no",
     "nothing": "starts nothing",
+    "on_page": "opens the page, where a person answers",
 }
 _PROGRAM: Final[Mapping[Operation, Outcome]] = {
     "create": "waits",
@@ -55,26 +57,36 @@ _PROGRAM: Final[Mapping[Operation, Outcome]] = {
     "trigger": "nothing",
     "answer_approval": "refused",
     "agree": "refused",
+    "confirm_draft": "refused",
+}
+_PERSON: Final[Mapping[Operation, Outcome]] = {
+    "create": "agrees",
+    "edit_wider": "agrees",
+    "edit_narrower": "agrees",
+    "activate": "shown",
+    "live_run": "shown",
+    "dry_run": "works",
+    "trigger": "nothing",
+    "answer_approval": "works",
+    "agree": "works",
+    "confirm_draft": "works",
 }
 # Each row: what the holder of a credential can do with an automation that nobody has agreed to.
 # The edits are of one that a person has agreed to. An operation that a row does not have does not
 # exist for that credential.
 ROWS: Final[Mapping[str, Mapping[Operation, Outcome]]] = {
-    "page session": {
-        "create": "agrees",
-        "edit_wider": "agrees",
-        "edit_narrower": "agrees",
-        "activate": "shown",
-        "live_run": "shown",
-        "dry_run": "works",
-        "trigger": "nothing",
-        "answer_approval": "works",
-        "agree": "works",
-    },
+    "page session": _PERSON,
+    # A prompt that the local owner answers, or somebody under a `mainspring login` session.
+    "terminal": _PERSON,
+    "command without a terminal": _PROGRAM,
     "token": _PROGRAM,
+    # For the automations that a person named when they made the token.
+    "token with approve": {**_PROGRAM, "agree": "works", "confirm_draft": "works"},
     "MCP client": _PROGRAM,
-    # A step, a script or an agent in it. It gives nothing that it does not have itself.
+    "MCP client that opens pages": {**_PROGRAM, "confirm_draft": "on_page"},
+    # Neither gives anything that it does not have itself.
     "run": {**_PROGRAM, "edit_wider": "refused"},
+    "agent in a run": {**_PROGRAM, "edit_wider": "refused"},
     "recipe": {"create": "waits", "edit_wider": "waits", "edit_narrower": "free"},
     "import": {"create": "waits", "edit_wider": "waits", "edit_narrower": "waits"},
 }

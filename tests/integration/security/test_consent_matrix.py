@@ -2,26 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+import asyncio
+import contextlib
+import io
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from pathlib import Path
 from typing import Any
 from uuid import UUID
 
 import httpx2
 import pytest
+import pytest_asyncio
+from mcp import Client
+from mcp_types import ElicitResult
 
 from mainspring.definition.validate import validate
 from mainspring.runs.arrivals import Request
+from mainspring.settings import Settings
+from mainspring.surfaces.cli import Doors, build_app, run_cli
+from mainspring.surfaces.mcp import server
+from mainspring.surfaces.rooms import Rooms
+from mainspring.wiring import build_registry, open_house, rooms_of
 from mainspring.workspace.triggers import list_triggers
 from scripts.consent_matrix import PAGE, ROWS, Operation, Outcome, written
+from tests.kit.agents import Minds, agents_bench, calls, ends, thinking
 from tests.kit.api import Api, served
 from tests.kit.authoring import Desk, draft
 from tests.kit.codex import Codex, automation, says
 from tests.kit.consenting import agree_to_all
+from tests.kit.drafts import Office, office
 from tests.kit.house import Bench, document, step
 from tests.kit.mcp import connected, problem_of
 from tests.kit.people import ROOT
+from tests.kit.terminals import answered
 
 DAILY = {"id": "daily", "type": "schedule", "config": {"cron": "0 9 * * *", "timezone": "UTC"}}
 NOTE = step("note", "transform_data", {"output": "x"})
@@ -39,37 +57,68 @@ def over_rest(client: httpx2.AsyncClient) -> Call:
     return call
 
 
-@asynccontextmanager
-async def over_mcp(api: Api) -> AsyncIterator[Call]:
-    async with connected(api.address, api.token) as client:
+def over_mcp(client: Client) -> Call:
+    async def call(name: str, given: Mapping[str, Any]) -> Told:
+        result = await client.call_tool(name, dict(given))
+        if result.is_error:
+            shown = {"structuredContent": result.structured_content, "_meta": result.meta}
+            return problem_of(shown)["code"], None
+        return None, result.structured_content
 
-        async def call(name: str, given: Mapping[str, Any]) -> Told:
-            result = await client.call_tool(name, dict(given))
-            if result.is_error:
-                shown = {"structuredContent": result.structured_content, "_meta": result.meta}
-                return problem_of(shown)["code"], None
-            return None, result.structured_content
+    return call
 
-        yield call
+
+async def _ran(bench: Bench, plan: Mapping[str, Any]) -> tuple[str | None, dict[str, Any]]:
+    """A run of an automation that a person has agreed to; or the code of what is wrong with it."""
+    words = await bench.house.registry.of(bench.house.workspace_id)
+    findings = validate(plan, words, bench.house.limits).findings
+    if findings:
+        return findings[0].code, {}
+    return None, await bench.until((await bench.dispatch(plan)).run_id)
+
+
+def _grants(name: str, *more: str) -> list[dict[str, Any]]:
+    return [{"capability": one, "params": {}} for one in (name, "get_board", *more)]
 
 
 def in_a_run(bench: Bench) -> Call:
-    """A run of an automation that a person has agreed to makes the call in its only step."""
+    """The call is the only step of a run."""
     made = 0
 
     async def call(name: str, given: Mapping[str, Any]) -> Told:
         nonlocal made
         made += 1
-        grants = [{"capability": one, "params": {}} for one in (name, "get_board")]
+        grants = _grants(name)
         plan = document(step("call", name, given), name=f"caller {made}", grants=grants)
-        words = await bench.house.registry.of(bench.house.workspace_id)
-        findings = validate(plan, words, bench.house.limits).findings
-        if findings:
-            return findings[0].code, None
-        run = await bench.until((await bench.dispatch(plan)).run_id)
+        code, run = await _ran(bench, plan)
+        if code is not None:
+            return code, None
         if run["status"] != "succeeded":
             return run["error"]["code"], None
         return None, run["output"]
+
+    return call
+
+
+def by_an_agent(bench: Bench, models: Minds) -> Call:
+    """The model of an agent step asks for the call, which is its only tool."""
+    made = 0
+
+    async def call(name: str, given: Mapping[str, Any]) -> Told:
+        nonlocal made
+        made += 1
+        models.script = [calls((name, dict(given))), ends()]
+        plan = thinking(name, name=f"thinker {made}") | {"grants": _grants(name, "agent.run")}
+        code, run = await _ran(bench, plan)
+        if code is not None:
+            return code, None
+        assert run["status"] == "succeeded", run["error"]
+        (answer,) = models.told
+        (record,) = [one for one in run["calls"] if one["capability"] == name]
+        if record["error"] is not None:
+            return record["error"]["code"], None
+        # What a tool answers is between two lines that mark it as untrusted.
+        return None, json.loads(answer.split("\n")[1])
 
     return call
 
@@ -79,9 +128,15 @@ class Trial:
     """One credential in a house, and the operations of the table."""
 
     api: Api
-    bench: Bench
+    here: Office
     call: Call
     is_person: bool = False
+    # Called with each automation that the credential is tried on.
+    meets: Callable[[str], Awaitable[None]] | None = None
+
+    @property
+    def bench(self) -> Bench:
+        return self.here.bench
 
     async def came_to(self, operation: Operation) -> Outcome:
         tried: Outcome = await getattr(self, operation)()
@@ -92,7 +147,13 @@ class Trial:
         plan = document(NOTE, name=f"unagreed {name}", triggers=[DAILY])
         answer = await self.api.program.post(f"{ROOT}/automations", json=plan)
         assert answer.status_code == 201, answer.text
-        return str(answer.json()["id"])
+        made = str(answer.json()["id"])
+        await self._meet(made)
+        return made
+
+    async def _meet(self, automation_id: str) -> None:
+        if self.meets is not None:
+            await self.meets(automation_id)
 
     async def _kept(self, automation_id: str) -> dict[str, Any]:
         return await Desk(self.bench).kept(automation_id)
@@ -115,6 +176,7 @@ class Trial:
 
     async def _edit(self, name: str, cap: float) -> Outcome:
         one = await Desk(self.bench).save(name=f"to be {name}", cost_cap_daily_usd=0.5)
+        await self._meet(one)
         change = {"automation_id": one, "cost_cap_daily_usd": cap}
         code, made = await self.call("update_automation", change)
         if code is not None:
@@ -151,7 +213,10 @@ class Trial:
         one = await self._unagreed("to try")
         code, made = await self.call("run_automation_once", {"automation_id": one})
         assert code is None, code
-        assert made["status"] == "succeeded" or made.get("kind") == "suppressed", made
+        if made.get("kind") != "suppressed":
+            # Who calls may not have waited for its end.
+            run = await self.bench.until(UUID(made["run_id"]))
+            assert (run["status"], run["mode"]) == ("succeeded", "dry_run"), made
         return "works"
 
     async def trigger(self) -> Outcome:
@@ -165,14 +230,20 @@ class Trial:
         return "nothing" if made.reason == "paused" else "works"
 
     async def answer_approval(self) -> Outcome:
+        given = {"approval_id": await self._question(), "decision": "approved"}
+        return _other((await self.call("answer_approval", given))[0])
+
+    async def _question(self) -> str:
+        """A question that a run asks a person."""
         plan = document(step("ask", "approval", {"title": "May it?"}), name="asks")
+        saved = await self.bench.save(plan)
+        await self._meet(str(saved.automation_id))
         run = await self.bench.dispatch(plan)
         await self.bench.until(run.run_id, "waiting")
         question = await self.bench.house.database.fetchval(
             "SELECT id FROM approvals WHERE run_id = $1", run.run_id
         )
-        given = {"approval_id": str(question), "decision": "approved"}
-        return _other((await self.call("answer_approval", given))[0])
+        return str(question)
 
     async def agree(self) -> Outcome:
         one = await self._unagreed("to agree to")
@@ -181,29 +252,212 @@ class Trial:
         given = {"consent_id": asked["consent_id"], "digest": asked["digest"], "agree": True}
         return _other((await self.call("answer_consent", given))[0])
 
+    async def confirm_draft(self) -> Outcome:
+        draft_id = await self._draft()
+        code, _ = await self.call("confirm_action", {"draft_id": draft_id})
+        return self._sent(_other(code))
+
+    async def _draft(self) -> str:
+        """A message to Slack that a run of an agreed automation has drafted."""
+        (draft_id,) = await self.here.posts("Ada")
+        await self._meet(str((await self.here.row(draft_id))["automation_id"]))
+        assert self.here.slack.messages == []
+        return draft_id
+
+    def _sent(self, outcome: Outcome) -> Outcome:
+        """The outcome, which is right about what has arrived."""
+        assert len(self.here.slack.messages) == (1 if outcome == "works" else 0)
+        return outcome
+
+
+class Opening(Trial):
+    """An MCP client that accepts every elicitation, and whose person may look at the page."""
+
+    async def confirm_draft(self) -> Outcome:
+        draft_id = await self._draft()
+        code, told = await self.call("confirm_action", {"draft_id": draft_id})
+        assert (code, told["status"]) == (None, "pending")
+        self._sent("refused")
+        place = f"{ROOT}/capabilities/confirm_action"
+        answer = await self.api.client.post(place, json={"draft_id": draft_id})
+        assert answer.status_code == 200, answer.text
+        self._sent("works")
+        return "on_page"
+
+
+@dataclass(slots=True)
+class Commands(Trial):
+    """Commands of the local owner, each to its end: at a terminal, or without one."""
+
+    run: Callable[..., Awaitable[tuple[int, str]]] = field(kw_only=True)
+    folder: Path = field(kw_only=True)
+
+    async def _done(self, *words: str) -> bool:
+        code, said = await self.run(*words)
+        assert code in (0, 1), said
+        if code and not self.is_person:
+            assert "person" in said, said
+        return code == 0
+
+    async def _save(self, name: str, cap: float) -> None:
+        file = self.folder / "definition.json"
+        caps = {"cost_cap_daily_usd": cap}
+        file.write_text(json.dumps(document(NOTE, name=name, triggers=[DAILY], execution=caps)))
+        assert await self._done("save", str(file))
+
+    async def _agreed(self, name: str) -> Any:
+        one = await self.bench.house.database.fetchval(
+            "SELECT id FROM automations WHERE name = $1", name
+        )
+        return (await self._kept(one))["agreed"]
+
+    async def create(self) -> Outcome:
+        await self._save("made here", 0.5)
+        agreed = await self._agreed("made here")
+        if agreed is None:
+            return "waits"
+        assert agreed["via"] == "terminal"
+        return "agrees"
+
+    async def _edit(self, name: str, cap: float) -> Outcome:
+        caps = {"cost_cap_daily_usd": 0.5}
+        await self.bench.save(document(NOTE, name=name, triggers=[DAILY], execution=caps))
+        await self._save(name, cap)
+        if (await self._agreed(name))["version"] == 1:
+            return "waits"
+        return "agrees" if self.is_person else "free"
+
+    async def activate(self) -> Outcome:
+        one = await self._unagreed("to activate")
+        return "shown" if await self._done("activate", one) else "refused"
+
+    async def live_run(self) -> Outcome:
+        one = await self._unagreed("to run")
+        return "shown" if await self._done("fire", one) else "refused"
+
+    async def dry_run(self) -> Outcome:
+        one = await self._unagreed("to try")
+        return "works" if await self._done("fire", one, "--dry-run") else "refused"
+
+    async def answer_approval(self) -> Outcome:
+        question = await self._question()
+        return "works" if await self._done("approvals", "approve", question) else "refused"
+
+    async def agree(self) -> Outcome:
+        one = await self._unagreed("to agree to")
+        name = (await self._kept(one))["name"]
+        return "works" if await self._done("consents", "agree", name) else "refused"
+
+    async def confirm_draft(self) -> Outcome:
+        draft_id = await self._draft()
+        done = await self._done("drafts", "confirm", draft_id)
+        return self._sent("works" if done else "refused")
+
 
 def _other(code: str | None) -> Outcome:
     return "works" if code is None else "refused"
 
 
+def _commands(
+    here: Office, answers: Sequence[str] | None
+) -> Callable[..., Awaitable[tuple[int, str]]]:
+    """The command line over the house of the test; None: it has no terminal."""
+
+    @asynccontextmanager
+    async def opened(found: Settings) -> AsyncIterator[Rooms]:
+        async with open_house(replace(here.bench.house.settings, token=found.token)) as house:
+            yield rooms_of(house)
+
+    app = build_app(Doors(opened, build_registry))
+
+    async def run(*words: str) -> tuple[int, str]:
+        work = partial(run_cli, app, list(words))
+        if answers is not None:
+            return await asyncio.to_thread(answered, work, answers)
+        return await asyncio.to_thread(_captured, work)
+
+    return run
+
+
+def _captured(work: Callable[[], int]) -> tuple[int, str]:
+    said = io.StringIO()
+    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+        code = work()
+    return code, said.getvalue()
+
+
 @asynccontextmanager
-async def _holder(name: str, api: Api, bench: Bench) -> AsyncIterator[Trial]:
-    if name == "page session":
-        yield Trial(api, bench, over_rest(api.client), is_person=True)
-    elif name == "token":
-        yield Trial(api, bench, over_rest(api.program))
-    elif name == "run":
-        yield Trial(api, bench, in_a_run(bench))
-    else:
-        assert name == "MCP client"
-        async with over_mcp(api) as call:
-            yield Trial(api, bench, call)
+async def _approving(api: Api, here: Office) -> AsyncIterator[Trial]:
+    """A token with approve, which a person makes for each automation that it is tried on."""
+    async with httpx2.AsyncClient(
+        base_url=api.address, headers={"Authorization": f"Bearer {api.token}"}, timeout=30
+    ) as client:
+
+        async def name(automation_id: str) -> None:
+            wanted = {
+                "name": f"for {automation_id}", "role": "editor", "approves": [automation_id],
+                "expires_at": (datetime.now(UTC) + timedelta(hours=1)).isoformat(),
+            }  # fmt: skip
+            made = await api.client.post(f"{ROOT}/tokens", json=wanted)
+            assert made.status_code == 201, made.text
+            client.headers["Authorization"] = f"Bearer {made.json()['text']}"
+
+        yield Trial(api, here, over_rest(client), meets=name)
+
+
+async def _accept(ctx: Any, params: Any) -> ElicitResult:
+    del ctx, params
+    return ElicitResult(action="accept", content={"confirm": True})
+
+
+@asynccontextmanager
+async def _holder(name: str, api: Api, here: Office, folder: Path) -> AsyncIterator[Trial]:
+    match name:
+        case "page session":
+            yield Trial(api, here, over_rest(api.client), is_person=True)
+        case "terminal" | "command without a terminal":
+            person = name == "terminal"
+            run = _commands(here, ["y"] if person else None)
+            yield Commands(
+                api, here, over_rest(api.program), is_person=person, run=run, folder=folder
+            )
+        case "token":
+            yield Trial(api, here, over_rest(api.program))
+        case "token with approve":
+            async with _approving(api, here) as trial:
+                yield trial
+        case "MCP client":
+            async with connected(api.address, api.token) as client:
+                yield Trial(api, here, over_mcp(client))
+        case "MCP client that opens pages":
+            async with connected(api.address, api.token, opens=_accept) as client:
+                yield Opening(api, here, over_mcp(client))
+        case "run":
+            yield Trial(api, here, in_a_run(here.bench))
+        case _:
+            assert name == "agent in a run"
+            models = here.bench.house.gate.models
+            assert isinstance(models, Minds)
+            yield Trial(api, here, by_an_agent(here.bench, models))
+
+
+@pytest_asyncio.fixture
+async def here(bench: Bench) -> AsyncIterator[Office]:
+    """A house with a Slack on loopback, and with models that answer what a test says."""
+    async with office(bench) as made, agents_bench(made.bench, Minds()) as thinks:
+        yield replace(made, bench=thinks)
 
 
 @pytest.mark.parametrize("name", [one for one in ROWS if one not in ("recipe", "import")])
-async def test_a_credential_can_do_what_its_row_says(name: str, bench: Bench) -> None:
+async def test_a_credential_can_do_what_its_row_says(
+    name: str, here: Office, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # A client that opens a page and has no answer is not waited for.
+    monkeypatch.setattr(server, "CLIENT_SECONDS", 0.5)
+    monkeypatch.setenv("MAINSPRING_HOME", str(here.bench.house.settings.home))
     async with (
-        served(bench.house) as api, bench.worker(), _holder(name, api, bench) as trial
+        served(here.bench.house) as api, here.bench.worker(),
+        _holder(name, api, here, tmp_path) as trial,
     ):  # fmt: skip
         came_to = {one: await trial.came_to(one) for one in ROWS[name]}
     assert came_to == ROWS[name]
