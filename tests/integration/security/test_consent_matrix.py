@@ -405,8 +405,8 @@ async def _approving(api: Api, here: Office) -> AsyncIterator[Trial]:
         yield Trial(api, here, over_rest(client), meets=name)
 
 
-async def _accept(ctx: Any, params: Any) -> ElicitResult:
-    del ctx, params
+async def _accept(context: Any, params: Any) -> ElicitResult:
+    del context, params
     return ElicitResult(action="accept", content={"confirm": True})
 
 
