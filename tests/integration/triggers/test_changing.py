@@ -158,8 +158,11 @@ async def test_a_pause_that_waited_for_a_save_finds_its_automation(bench: Bench,
                 "FROM automation_versions WHERE automation_id = $1 AND version = 1",
                 automation, version,
             )  # fmt: skip
+            # A person saves it, and agrees with that.
             await tx.execute(
-                "UPDATE automations SET version = $2 WHERE id = $1", automation, version
+                "UPDATE automations SET version = $2, agreed_version = $2 WHERE id = $1",
+                automation,
+                version,
             )
         assert (await acting).status_code == 200
 
