@@ -38,6 +38,9 @@ PUBLIC = {
     ("POST", "/api/v1/session"),
     ("POST", "/api/v1/session/link"),
     ("POST", "/api/v1/session/link/look"),
+    # A terminal that nobody has confirmed yet: it is given nothing before a person types its code.
+    ("POST", "/api/v1/session/terminal"),
+    ("POST", "/api/v1/session/terminal/collect"),
     *(("GET", path) for path in SCREENS),
     ("GET", "/assets/{name}"),
     # Whoever comes back from signing in elsewhere: it works once, for the member who left.
