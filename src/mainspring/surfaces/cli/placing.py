@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Final
 
 import typer
 
-from mainspring.surfaces.cli.asking import is_terminal
 from mainspring.surfaces.cli.doors import Doors
 
 if TYPE_CHECKING:
@@ -46,6 +45,8 @@ def placed(
 
     @asynccontextmanager
     async def enter(settings: Settings) -> AsyncIterator[Rooms]:
+        from mainspring.surfaces.cli.asking import is_terminal
+
         async with doors.open(settings) as rooms:
             if settings.token is not None and command not in _BY_TOKEN:
                 typer.echo(UNUSED, err=True)
