@@ -191,7 +191,11 @@ function EntryLine({ entry, names }: { entry: Entry; names: Names }) {
               : <b>{visible(thing.label)}</b>
             : null} <Text span size="sm" c="dimmed">{rest}</Text>
           {entry.detail.approve_token === true
-            ? <Badge ml="xs" color="red" tt="none">by a token that may approve</Badge>
+            ? (
+              <Badge ml="xs" variant="light" color="red" tt="none">
+                by a token that may approve
+              </Badge>
+            )
             : null}
         </Text>
         <Moment at={entry.at} />

@@ -91,7 +91,7 @@ function TokenRow({ token }: { token: Token }) {
           <Badge variant="light" color="gray" tt="none">{capital(token.role)}</Badge>
           {token.approves
             ? (
-              <Badge color="red" tt="none" title={token.warning ?? undefined}>
+              <Badge variant="light" color="red" tt="none" title={token.warning ?? undefined}>
                 approves {count(token.approves.length, "automation")} without a person
               </Badge>
             )
