@@ -325,13 +325,17 @@ async def ensure_asked(
 
 async def agree_to_shown(
     tx: Transaction, workspace_id: UUID, automation_id: UUID, digest: str, actor: Actor
-) -> None:
-    """A person starts what they were just shown, and agrees to it with that, by its digest."""
+) -> UUID | None:
+    """A person starts what they were just shown, and agrees to it with that, by its digest.
+
+    The answer is the consent that was given; None: there was nothing to agree to.
+    """
     row = await hold(tx, workspace_id, automation_id)
     there = await latest_consent(tx, workspace_id, automation_id)
     if not actor.is_person or there is None or not there.blocks(row["version"]):
-        return
+        return None
     await answer(tx, workspace_id, there.id, digest, actor.id, agree=True, via=via_of(actor))
+    return there.id
 
 
 async def review_agreed(

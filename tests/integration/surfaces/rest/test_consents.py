@@ -48,3 +48,17 @@ async def test_a_person_in_a_browser_agrees_and_a_token_cannot(api: Api) -> None
         assert (done.status_code, done.json()["state"]) == (200, "active")
     shown = (await api.client.get(ROOT + place)).json()
     assert (shown["state"], shown["paused_reason"]) == ("active", None)
+
+
+async def test_a_run_that_a_person_agrees_to_is_one_answer_and_one_run_in_the_log(
+    api: Api,
+) -> None:
+    made = (await api.program.post(f"{ROOT}/automations", json=document(ANSWER))).json()
+    body = {"digest": made["consent"]["digest"]}
+    for _ in range(2):
+        run = await api.client.post(f"{ROOT}/automations/{made['id']}/run", json=body)
+        assert run.status_code == 202, run.text
+    entries = (await api.client.get(f"{ROOT}/audit")).json()["items"]
+    told = [(one["action"], one["subject"]) for one in reversed(entries)][-3:]
+    started = ("run_automation", made["id"])
+    assert told == [("answer_consent", made["consent"]["consent_id"]), started, started]

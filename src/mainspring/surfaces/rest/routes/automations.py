@@ -29,6 +29,7 @@ from mainspring.definition.validate import Report
 from mainspring.gate.policy import mode_of
 from mainspring.recipes.compiling.bare import definition_of, is_bare
 from mainspring.runs.arrivals import Request as Wish
+from mainspring.store.audit import Entry, entry_by
 from mainspring.store.database import Connection
 from mainspring.surfaces.rest.answers import Answer
 from mainspring.surfaces.rest.automation_shapes import (
@@ -77,6 +78,7 @@ from mainspring.workspace.overview import (
 )
 from mainspring.workspace.signs import read_signs, read_use
 from mainspring.workspace.states import acknowledge, activate, archive, pause, restore
+from mainspring.workspace.token_bounds import ANSWER
 from mainspring.workspace.watched_boards import missing_boards
 
 _ONE: Final = "/automations/{automation_id}"
@@ -429,11 +431,22 @@ async def _asked_before(caller: Caller, automation_id: UUID) -> None:
             await ensure_asked(tx, caller.workspace_id, automation_id, caller.actor)
 
 
-async def _agree(tx: Any, caller: Caller, automation_id: UUID, digest: str) -> None:
+async def _agree(tx: Any, caller: Caller, automation_id: UUID, digest: str) -> UUID | None:
     """A person agrees to what they were shown; that takes the role that answers a consent."""
-    if caller.actor.is_person:
-        check_role(caller, Permission.EDIT)
-        await agree_to_shown(tx, caller.workspace_id, automation_id, digest, caller.actor)
+    if not caller.actor.is_person:
+        return None
+    check_role(caller, Permission.EDIT)
+    return await agree_to_shown(tx, caller.workspace_id, automation_id, digest, caller.actor)
+
+
+async def _agree_first(caller: Caller, automation_id: UUID, digest: str) -> None:
+    """The same before a run; the audit log has it as an answer, not as a run that started."""
+    entries: list[Entry] = []
+    async with replace(caller.database, tell=lambda: entries).transaction() as tx:
+        agreed = await _agree(tx, caller, automation_id, digest)
+        if agreed is not None:
+            detail = {"automation_id": str(automation_id), "agree": True}
+            entries.append(entry_by(caller.actor, ANSWER, str(agreed), detail))
 
 
 async def _doubts(tx: Connection, workspace_id: UUID, automation_id: UUID) -> tuple[Finding, ...]:
@@ -460,8 +473,7 @@ def _running(made: APIRouter, rooms: Rooms) -> None:
         if mode != "dry_run":
             await _asked_before(caller, automation_id)
         if asked.digest is not None:
-            async with caller.database.transaction() as tx:
-                await _agree(tx, caller, automation_id, asked.digest)
+            await _agree_first(caller, automation_id, asked.digest)
         dispatched = await rooms.dispatcher.dispatch(_keyed(wish, key, asked, rooms))
         caller.detail["run_id"] = str(dispatched.run_id)
         await caller.database.note()
