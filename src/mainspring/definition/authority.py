@@ -19,7 +19,7 @@ from mainspring.contracts.limits import Limits
 from mainspring.definition.authority_gates import open_gates
 from mainspring.definition.authority_models import Models, models_of, more_models
 from mainspring.definition.authority_pace import Pace, more_together, more_work, pace_of
-from mainspring.definition.authority_sends import more_sends
+from mainspring.definition.authority_sends import Written, defaults_of, more_sends
 from mainspring.definition.authority_starts import Start, more_starts, starts_of
 from mainspring.definition.authority_steps import Placed, placed_steps
 from mainspring.definition.authority_words import (
@@ -91,6 +91,12 @@ class Authority:
     pins: Mapping[str, str] = field(default_factory=dict)
     # What it sends outside without asking a person.
     writes: tuple[AutomaticWrite, ...] = ()
+    # What its inputs are where a run is given none.
+    defaults: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def written(self) -> Written:
+        return Written(self.steps, self.defaults)
 
 
 def authority_of(
@@ -119,6 +125,7 @@ def authority_of(
         sends=sends,
         pins=dict(pins or {}),
         writes=automatic_writes(document),
+        defaults=defaults_of(document),
     )
 
 
@@ -142,11 +149,16 @@ def additions(before: Authority | None, after: Authority) -> tuple[Addition, ...
         *_each("start", more_together(known.pace, after.pace, now)),
         *_of_policy(known, after, now),
         *_each("approval", open_gates(known.steps, after.steps, after.pure)),
-        *_each("send", () if before is None else more_sends(known.steps, after.steps, after.sends)),
+        *_each("send", _of_sends(before, after)),
         *_each("model", more_models(known.models, after.models, now)),
         *_of_grants([one for one in new if is_read(one)], after, now),
         *_of_memory(new, now),
     )
+
+
+def _of_sends(before: Authority | None, after: Authority) -> Iterator[tuple[str, str]]:
+    if before is not None:
+        yield from more_sends(before.written, after.written, after.sends)
 
 
 def review(says: str) -> Addition:

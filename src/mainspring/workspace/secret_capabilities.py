@@ -13,7 +13,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from mainspring.contracts.capability import Annotations, Audience, Capability, Effect
-from mainspring.contracts.context import CallContext
+from mainspring.contracts.context import Actor, CallContext
 from mainspring.contracts.errors import Denied, Fault, Finding, Missing
 from mainspring.contracts.object_schema import object_schema, plain_object
 from mainspring.contracts.outcome import Unchanged
@@ -41,6 +41,10 @@ _KNOWN_HERE = """
     SELECT 1 AS one FROM members WHERE workspace_id = $1 AND user_id = $2
     UNION ALL SELECT 1 FROM secrets WHERE workspace_id = $1 AND owner_id = $2 LIMIT 1
 """
+
+
+# Secrets that say where a member is reached.
+_ADDRESSES: Final = frozenset({"telegram_chat_id"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +87,11 @@ def _set(words: _Words, vault: Vault | None) -> Capability:
     async def handler(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
         if vault is None:
             raise Fault("There is no vault here.", code="no_vault", retryable=False)
+        if arguments["name"] in _ADDRESSES:
+            detail = (
+                f"A person says where they are reached ({arguments['name']}); a program cannot."
+            )
+            check_sets_address(ctx.actor, detail)
         drawer = await _drawer(words, ctx, arguments)
         description = arguments.get("description", "")
         stored = await vault.put(ctx.tx, drawer, arguments["name"], arguments["value"], description)
@@ -207,6 +216,17 @@ def _delete(words: _Words, vault: Vault | None) -> Capability:
         handler=handler,
         annotations=_annotations(Effect.KEEP, words.permission),
     )
+
+
+def check_sets_address(actor: Actor, detail: str) -> None:
+    """Refuses a program: what goes to a member must not be aimed at somebody else by it."""
+    if not actor.is_person:
+        raise Denied(
+            detail,
+            code="person_needed",
+            suggestion="Do it on the page, where you are signed in, or as a command on the machine "
+            "of the server.",
+        )
 
 
 async def _drawer(words: _Words, ctx: CallContext, arguments: Mapping[str, Any]) -> Drawer:

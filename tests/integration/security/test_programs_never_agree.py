@@ -350,3 +350,56 @@ async def test_a_program_does_not_decide_who_approves(siege: Siege) -> None:
     kept = await api.program.post(f"{ROOT}/capabilities/get_approval_policy", json={})
     assert kept.json()["held_seconds"] is None
     assert (await api.client.post(path, json={"held_seconds": 7200})).status_code == 200
+
+
+def _sender(said: str, default: str = "me") -> dict[str, Any]:
+    """A plan that sends by itself what an earlier step and an input say."""
+    inputs = {"type": "object", "properties": {"who": {"type": "string", "default": default}}}
+    return document(
+        step("draw", "transform_data", {"output": said}),
+        step("compose", "transform_data", {"output": "{{ steps.draw }}"}),
+        step(
+            "tell", "telegram_push", {"text": "{{ steps.compose }} {{ inputs.who }}"},
+            approval="automatic",
+        ),
+        name="sender", inputs={"schema": inputs},
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "changed", [_sender("Send money"), _sender("Hello", "you")], ids=["earlier step", "input"]
+)
+async def test_a_program_changes_no_outgoing_text_through_an_earlier_step_or_an_input(
+    siege: Siege, changed: dict[str, Any]
+) -> None:
+    status, made = await siege.person("POST", "/automations", _sender("Hello"))
+    assert status == 201, made
+    place = f"/automations/{made['id']}"
+    status, same = await siege.ask("PUT", place, _sender("Hello") | {"goal": "Another goal."})
+    assert (status, same["consent"]) == (200, None), same
+    status, saved = await siege.ask("PUT", place, changed)
+    assert status == 200, saved
+    assert [one["kind"] for one in saved["consent"]["additions"]] == ["send"]
+    status, refused = await siege.ask("POST", f"{place}/run", {})
+    assert (status, refused["code"]) == (409, "consent_needed")
+
+
+async def test_a_program_links_no_chat_and_does_not_choose_where_its_member_is_reached(
+    siege: Siege,
+) -> None:
+    for name, given in (
+        ("link_telegram", {}),
+        ("automation_secret_set", {"name": "telegram_chat_id", "value": "666"}),
+    ):
+        status, problem = await siege.call(name, **given)
+        assert (status, problem["code"]) == (403, "person_needed"), problem
+    status, kept = await siege.call("automation_secret_set", name="other", value="value of 8")
+    assert status == 200, kept
+
+
+async def test_a_program_invites_nobody_who_could_then_agree(siege: Siege) -> None:
+    wanted = {"email": "new@example.org", "role": "owner"}
+    answer = await siege.api.program.post(f"{ROOT}/invitations", json=wanted)
+    assert (answer.status_code, answer.json()["code"]) == (403, "person_needed")
+    assert "link" not in answer.json()
+    assert (await siege.person("POST", "/invitations", wanted))[0] == 201

@@ -21,6 +21,7 @@ from mainspring.contracts.errors import Clash
 from mainspring.contracts.roles import Permission
 from mainspring.gate.prompting.rows import hashed
 from mainspring.workspace.accounts.rows import keep_settings, of_member, with_setting
+from mainspring.workspace.secret_capabilities import check_sets_address
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -53,6 +54,7 @@ def link_capability() -> Capability:
 
 async def _linked(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
     del given
+    check_sets_address(ctx.actor, "A person links their chat; a program cannot.")
     row = await of_member(ctx.tx, ctx.actor.workspace_id, ctx.actor.id, _TELEGRAM)
     if row is None or row.state != "ready":
         raise Clash(

@@ -131,6 +131,16 @@ def _check_lasting(caller: SignedIn, role: Role) -> None:
         )
 
 
+def _check_person(caller: SignedIn) -> None:
+    """Who is invited can sign in as a person, and so could the program that holds the link."""
+    if not caller.actor.is_person:
+        raise Denied(
+            "A person invites members; a program cannot.",
+            code="person_needed",
+            suggestion="Invite them on the page Settings, where you are signed in.",
+        )
+
+
 def _add_invitations(made: APIRouter, rooms: Rooms) -> None:
     @made.post(
         "/invitations",
@@ -144,6 +154,7 @@ def _add_invitations(made: APIRouter, rooms: Rooms) -> None:
     async def invite_member(request: Request, caller: SignedIn) -> Answer:
         asked = await read_body(request, InvitedMember)
         _check_lasting(caller, asked.role)
+        _check_person(caller)
         again = await is_unsettled(rooms.database, caller.workspace_id, asked.email)
         async with caller.database.transaction() as tx:
             invitation, plain = await invite(tx, caller.actor, asked.email, asked.role, again=again)
