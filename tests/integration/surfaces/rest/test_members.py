@@ -11,14 +11,23 @@ from uuid import UUID
 import httpx2
 
 from mainspring.contracts.roles import Role
+from mainspring.surfaces.rest.browser import Browsers
 from mainspring.workspace.automations import FIRST_MEMBER, FIRST_WORKSPACE
 from tests.kit.api import PATIENCE, Api
 from tests.kit.people import PASSWORD, ROOT, browser, make_person, people, token_of
+from tests.kit.signed_in import session_headers
 
 __all__ = ["people"]
 
 AN_ID = "01900000-0000-7000-8000-0000000000aa"
 SESSION = f"{ROOT}/session"
+
+
+async def _session(people: Api, workspace_id: UUID, user_id: UUID) -> dict[str, str]:
+    """The headers of a browser in which this person has signed in."""
+    name = Browsers(people.house.settings.address).name
+    async with people.house.database.transaction() as tx:
+        return await session_headers(tx, user_id, workspace_id, name)
 
 
 async def _invited(api: Api, email: str, role: str = "editor") -> str:
@@ -208,7 +217,7 @@ async def test_an_invitation_is_used_once_ends_when_taken_back_and_with_its_make
     admin = await make_person(
         database, "di@example.org", workspace_id=FIRST_WORKSPACE, role=Role.ADMIN
     )
-    header = await token_of(database, FIRST_WORKSPACE, admin.id)
+    header = await _session(people, FIRST_WORKSPACE, admin.id)
     answer = await people.stranger.post(
         f"{ROOT}/invitations", json={"email": "ed@example.org", "role": "editor"}, headers=header
     )
@@ -353,7 +362,7 @@ async def test_a_workspace_is_made_renamed_bounded_and_looked_at_by_its_people(
 async def test_people_change_their_own_name_and_email(people: Api) -> None:
     cy = await make_person(people.house.database, "cy@example.org")
     assert cy.default_workspace_id is not None
-    header = await token_of(people.house.database, cy.default_workspace_id, cy.id)
+    header = await _session(people, cy.default_workspace_id, cy.id)
     await make_person(people.house.database, "ada@example.org")
     asked = {"email": "Di@example.org", "role": "viewer"}
     invited = await people.stranger.post(f"{ROOT}/invitations", json=asked, headers=header)
