@@ -136,7 +136,7 @@ function Ownerless({ automation }: { automation: Detail }) {
       <Text size="sm">
         {stopped
           ? "It starts nothing. What should have started it is recorded and can be replayed."
-          : "It uses nothing of its owner's any more."}
+          : "It can no longer use the secrets and connections of its owner."}
         {left ? "" : " Set what it lacks and activate it."}
       </Text>
       {may && left

@@ -5,7 +5,7 @@ import { useState } from "react";
 import { api, client, refresh, type Schemas } from "../../api/client";
 import { Asked } from "../../kit/Asked";
 import { useAct } from "../../kit/acting";
-import { count } from "../../kit/words";
+import { count, visible } from "../../kit/words";
 
 type Estate = Schemas["EstateShape"];
 type Left = Schemas["LeftAutomationShape"];
@@ -93,8 +93,15 @@ export function Takeover({ memberId, name, only }: Props) {
 function Shown({ memberId, only, close }: { memberId: string; only?: string; close: () => void }) {
   const params = { path: { member_id: memberId } };
   const estate = api.useQuery("get", "/api/v1/members/{member_id}/takeover", { params });
+  const from = estate.data?.member.name || estate.data?.member.email;
   return (
-    <Modal opened onClose={close} title="Take over" size="lg" centered>
+    <Modal
+      opened
+      onClose={close}
+      title={from ? `Take over from ${visible(from)}` : "Take over"}
+      size="lg"
+      centered
+    >
       <Asked of={estate}>
         {(found) => <Body estate={found} only={only} close={close} />}
       </Asked>
