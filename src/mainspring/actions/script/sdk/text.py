@@ -65,6 +65,8 @@ _TOOLS: Final = (
 )
 # What the SDK does with the answer of a request: http_fetch gives the parsed body alone.
 _FETCH: Final = "http_fetch"
+# A request that only reads never waits for a person.
+_READS: Final = '{ method?: "GET" | "HEAD" }'
 _BODY: Final = (
     "The answer is the parsed body of a JSON response. Any other response, and every one with "
     "allow_error_status, is answered with ok, status, headers, text, json and url; "
@@ -153,7 +155,9 @@ class _Branch:
         for name, one in self.methods.items():
             given, result = _signature(one)
             if one.id == _FETCH:
-                lines += [*comment([_WHOLE]), f"http_request(given{given}): {result};"]
+                read, answer = f"{given} & {_READS}", result.replace(" | Otherwise", "")
+                lines += [*comment([_WHOLE]), f"http_request(given{read}): {answer};"]
+                lines += [f"http_request(given{given}): {result};"]
                 result = "Promise<any>"
             lines += comment([one.description.strip(), *_effect(one)])
             if name in self.branches:
