@@ -26,7 +26,7 @@ _DOCUMENT: Final = "index.html"
 SCREENS: Final = (
     "/", "/sign-in", "/new", "/automations", "/runs", "/inbox", "/integrations", "/codex",
     "/boards", "/pages", "/workflows", "/secrets", "/models", "/costs", "/audit", "/health",
-    "/connect", "/settings",
+    "/connect", "/settings", "/terminal",
     "/proposals/{proposal_id}", "/automations/{automation_id}",
     "/automations/{automation_id}/{tab}", "/runs/{run_id}", "/integrations/{source}",
     "/codex/{slug}", "/boards/{board_id}", "/pages/{slug}", "/workflows/{workflow_id}",

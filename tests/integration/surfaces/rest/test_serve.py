@@ -239,9 +239,9 @@ async def test_a_stream_hears_that_the_server_closes(bench: Bench) -> None:
 
     async with asyncio.timeout(GRACE_SECONDS / 2):
         async with served(bench.house, [made]) as api:
-            reading = asyncio.create_task(api.client.get("/api/v1/endless"))
+            reading = asyncio.create_task(api.program.get("/api/v1/endless"))
             while not api.app.state.closing.is_set() and not reading.done():
-                if (await api.client.get("/api/v1/health/live")).status_code == 200:
+                if (await api.program.get("/api/v1/health/live")).status_code == 200:
                     break
         answer = await reading
 
