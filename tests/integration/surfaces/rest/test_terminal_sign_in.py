@@ -179,4 +179,6 @@ async def test_a_terminal_session_ends_with_its_time_its_person_and_a_new_passwo
     assert (await api.stranger.post(f"{ROOT}/session/link", json={"token": link})).is_success
     # Neither the session nor what was confirmed and not collected outlives it.
     assert (await _ask(api, theirs, "GET", "/session")).status_code == 401
+    # A terminal has no cookie of a browser.
+    api.stranger.cookies.clear()
     assert _code(await _collect(api, second)) == (410, "code_over")

@@ -7,6 +7,7 @@ from fastapi import APIRouter, Request
 from mainspring.contracts.roles import Permission
 from mainspring.surfaces.rest.answers import Answer
 from mainspring.surfaces.rest.bodies import read_body, takes
+from mainspring.surfaces.rest.browser import Browsers, foreign
 from mainspring.surfaces.rest.door import SignedIn
 from mainspring.surfaces.rest.ground import router
 from mainspring.surfaces.rest.marks import anywhere, needs, public
@@ -40,6 +41,14 @@ def routes(rooms: Rooms) -> APIRouter:
 
 
 def _add_asking(made: APIRouter, rooms: Rooms) -> None:
+    browsers = Browsers(rooms.settings.address)
+
+    def check_no_browser(request: Request) -> None:
+        """The CLI asks; no page of another site does, with the cookie of who looks at it."""
+        browsers.check_page(request.headers)
+        if browsers.shown(request.headers) is not None:
+            raise foreign()
+
     @made.post(
         "/session/terminal",
         summary="Ask for a sign-in at a terminal",
@@ -50,6 +59,7 @@ def _add_asking(made: APIRouter, rooms: Rooms) -> None:
     )
     @public
     async def begin_terminal(request: Request) -> Answer:
+        check_no_browser(request)
         given = await read_body(request, TerminalName)
         visit = Visit(caller_address(request, rooms.settings.proxies or 0), given.label)
         async with rooms.database.transaction() as tx:
@@ -72,6 +82,7 @@ def _add_asking(made: APIRouter, rooms: Rooms) -> None:
     )
     @public
     async def collect_terminal(request: Request) -> Answer:
+        check_no_browser(request)
         given = await read_body(request, DeviceCode)
         async with rooms.database.transaction() as tx:
             found = await terminals.collect(tx, given.device_code)
