@@ -25,6 +25,7 @@ from mainspring.settings import Settings
 from mainspring.store.database import Database
 from mainspring.wiring import House, build_house, build_registry, build_worker, prepare
 from mainspring.workspace.automations import FIRST_MEMBER, Saved, save
+from mainspring.workspace.consent_rows import Via
 from mainspring.workspace.vault import Drawer, Vault
 from tests.kit.capabilities import Outside
 
@@ -43,7 +44,8 @@ class Bench:
         """The secrets of the member who saves here."""
         return Drawer(self.house.workspace_id, FIRST_MEMBER)
 
-    async def save(self, document: Mapping[str, Any]) -> Saved:
+    async def save(self, document: Mapping[str, Any], via: Via | None = "page") -> Saved:
+        """Saved and agreed to by a person; None: nobody has agreed."""
         words = await self.house.registry.of(self.house.workspace_id)
         report = validate(document, words, self.house.limits)
         assert not report.findings, report.findings
@@ -51,7 +53,7 @@ class Bench:
         async with self.house.database.transaction() as tx:
             return await save(
                 tx, self.house.workspace_id, report.definition, report.grants, FIRST_MEMBER,
-                via="page",
+                via=via,
             )  # fmt: skip
 
     async def dispatch(self, document: Mapping[str, Any], **more: Any) -> Dispatched:
