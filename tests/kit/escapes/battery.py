@@ -30,6 +30,10 @@ _SECONDS: Final = 12.0
 _PATIENT_SECONDS: Final = 120.0
 _ROOM: Final = Caps(wall_seconds=_SECONDS, cpu_seconds=10, memory_mb=256)
 _MORE_ROOM: Final = Caps(wall_seconds=_SECONDS, cpu_seconds=10, memory_mb=1024)
+_REFUSED: Final = {
+    "title": "Not allowed", "detail": "This address is not public.", "status": 403,
+    "code": "address_not_public",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +156,10 @@ class Battery:
                     continue
                 if "call" in item.body:
                     said.append(json.dumps(item.body))
-                    await process.send({"answer": item.body["call"], "at": 1, "value": {"ok": 1}})
+                    # What fetch() asks the gate for is refused there, as every address here is.
+                    fetched = item.body.get("capability") == "http_fetch"
+                    came = {"problem": _REFUSED} if fetched else {"value": {"ok": 1}}
+                    await process.send({"answer": item.body["call"], "at": 1, **came})
                 elif "mcp" in item.body:
                     said.append(json.dumps(item.body))
                     http = {"status": 200, "headers": {}, "body": "{}"}
