@@ -54,7 +54,7 @@ def _add_asking(made: APIRouter, rooms: Rooms) -> None:
         summary="Ask for a sign-in at a terminal",
         status_code=201,
         response_model=TerminalBegun,
-        responses=problems(429),
+        responses=problems(403, 429),
         openapi_extra=takes(TerminalName),
     )
     @public
