@@ -131,6 +131,7 @@ class _Rooms:
     registry: Any
     limits: Any = LIMITS
     gate: Any = _Gate()
+    settings: Any = Settings(home=Path("/nowhere"))
 
 
 class _Envelope:

@@ -260,5 +260,5 @@ async def _automation_of(rooms: Rooms, owner: UUID) -> None:
     report = validate(document(echo, name="Digest"), words, rooms.limits)
     assert report.definition is not None
     async with rooms.database.transaction() as tx:
-        saved = await save(tx, FIRST_WORKSPACE, report.definition, report.grants, owner)
+        saved = await save(tx, FIRST_WORKSPACE, report.definition, report.grants, owner, via="page")
         await set_state(tx, FIRST_WORKSPACE, saved.automation_id, "active")
