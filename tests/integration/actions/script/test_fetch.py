@@ -51,11 +51,16 @@ class Outward:
     bench: Bench
     service: Service
 
-    async def run(self, source: str, *tools: str, hosts: bool = True, **more: Any) -> Any:
+    async def run(
+        self, source: str, *tools: str, hosts: bool = True, sends: bool = False, **more: Any
+    ) -> Any:
         made = script(source.replace("HERE", self.service.pair), *tools)
         if hosts:
             params = {"hosts": [self.service.pair]}
             made["plan"][0]["config"]["grants"] += [{"tool": "http_fetch", "params": params}]
+        if sends:
+            # What changes something is held otherwise; the grant fixes where it goes.
+            made["plan"][0]["approval"] = {"http_fetch": "automatic"}
         made |= more
         return await self.bench.run(made)
 
@@ -124,7 +129,7 @@ async def test_http_request_answers_status_headers_and_body(outward: Outward) ->
 
 
 async def test_plain_fetch_is_a_recorded_call_with_a_response(outward: Outward) -> None:
-    run = await outward.run("""
+    source = """
         const r = await fetch("http://HERE/v1/charges?key={{api_key}}", {
             headers: { Authorization: `Bearer {{api_key}}` },
         });
@@ -133,7 +138,8 @@ async def test_plain_fetch_is_a_recorded_call_with_a_response(outward: Outward) 
         const json = await r.json();
         return [r instanceof Response, r.ok, r.status, r.headers.get("X-Page"), json.data.length,
             gone.ok, gone.status, await gone.text(), none.status, await none.text()];
-    """)
+    """
+    run = await outward.run(source, sends=True)
     assert run["status"] == "succeeded", run["error"]
     assert run["output"] == [
         True, True, 200, "2", 2, False, 410, '{"error": "gone"}', 204, "",
@@ -148,7 +154,7 @@ async def test_plain_fetch_is_a_recorded_call_with_a_response(outward: Outward) 
 
 
 async def test_plain_fetch_sends_its_body(outward: Outward) -> None:
-    run = await outward.run("""
+    source = """
         const url = "http://HERE/text";
         await fetch(url, { method: "POST", body: JSON.stringify({ a: "ä" }),
             headers: { "Content-Type": "application/json" } });
@@ -161,7 +167,8 @@ async def test_plain_fetch_sends_its_body(outward: Outward) -> None:
         catch (error) { binary = error.message; }
         try { await fetch(url, { redirect: "error" }); } catch (error) { redirect = error.message; }
         return [binary, redirect];
-    """)
+    """
+    run = await outward.run(source, sends=True)
     assert run["status"] == "succeeded", run["error"]
     binary, redirect = run["output"]
     assert "UTF-8" in binary
@@ -193,7 +200,9 @@ async def test_plain_fetch_is_not_sent_again_when_its_script_is_resumed(outward:
         await brains["test.flaky"]({ failures: 1 });
         return await r.text();
     """
-    run = await outward.run(source, "test.flaky", execution={"retry_backoff": "none"})
+    run = await outward.run(
+        source, "test.flaky", sends=True, execution={"retry_backoff": "none"}
+    )
     assert run["output"] == "plain words", run["error"]
     assert [each["status"] for each in run["steps"]] == ["retrying", "succeeded"]
     assert len(outward.service.heads) == 1
