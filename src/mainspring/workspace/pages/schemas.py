@@ -364,12 +364,16 @@ _ASKED: Final[Schema] = {
         "2026-01-31T09:00:00Z, or since the beginning of a day in UTC.",
     },
 }
+_ASKED_TWICE: Final[Schema] = {
+    "not": {},
+    "x-mainspring-says": "The question is asked under one name: give only one of q, query or text.",
+}
 # One question at most; none only where tags or a moment say which pages are meant.
 _ONE_QUESTION: Final[Schema] = {
     "anyOf": [{"required": [name]} for name in _ASKED],
     "dependentSchemas": {
-        "q": {"properties": {"query": False, "text": False}},
-        "query": {"properties": {"text": False}},
+        "q": {"properties": {"query": _ASKED_TWICE, "text": _ASKED_TWICE}},
+        "query": {"properties": {"text": _ASKED_TWICE}},
     },
 }
 _ASK_WRONG: Final[list[tuple[Any, str]]] = [

@@ -90,7 +90,9 @@ async def test_the_question_has_one_name_and_unknown_arguments_are_refused(shelf
             assert (await shelf(capability, **{name: "receipts"}))["pages"][0]["title"]
         for wrong, pointer in (
             ({}, ""),
-            ({"q": "a", "query": "b"}, ""),
+            ({"q": "a", "query": "b"}, "/query"),
+            ({"q": "a", "text": "b"}, "/text"),
+            ({"query": "a", "text": "b"}, "/text"),
             ({"q": ""}, "/q"),
             ({"q": "x" * 10_000}, "/q"),
             ({"q": "a", "limit": 0}, "/limit"),
@@ -102,6 +104,11 @@ async def test_the_question_has_one_name_and_unknown_arguments_are_refused(shelf
             problem = await _refused(shelf(capability, **wrong))
             assert isinstance(problem, Invalid), wrong
             assert pointer in {finding.pointer for finding in problem.findings}, problem.findings
+        twice = await _refused(shelf(capability, q="a", query="b"))
+        assert isinstance(twice, Invalid)
+        assert [finding.detail for finding in twice.findings] == [
+            "The question is asked under one name: give only one of q, query or text."
+        ]
 
 
 HOSTILE = [
