@@ -124,6 +124,9 @@ class _Known:
     visitor = Visitor(Actor(_SPACE, "client", _FILE, role=Role.VIEWER))
 
 
+_SETTINGS: Final = Settings(home=Path("/nowhere"))
+
+
 @dataclass(frozen=True, slots=True)
 class _Rooms:
     """As much of a house as the protocol asks for."""
@@ -131,7 +134,7 @@ class _Rooms:
     registry: Any
     limits: Any = LIMITS
     gate: Any = _Gate()
-    settings: Any = Settings(home=Path("/nowhere"))
+    settings: Any = _SETTINGS
 
 
 class _Envelope:
