@@ -60,9 +60,11 @@ def _sends(action: str, config: Mapping[str, Any], vocabulary: Vocabulary) -> bo
     called = vocabulary.capabilities.get(action)
     if called is not None:
         reach = called.annotations.reach
-        effect = called.annotations.effect if reach is None else reach(config)
-        writes = called.write is not None and reach is None
-        return action != AGENT_RUN and (writes or effect is Effect.SEND)
+        if reach is not None:
+            # A request that only reads is no write, though others of its kind are.
+            return reach(config) is Effect.SEND
+        effect = called.annotations.effect
+        return action != AGENT_RUN and (called.write is not None or effect is Effect.SEND)
     asked = needs(action, config, vocabulary)
     if any(one.capability == AGENT_RUN for one in asked):
         # What a model writes is filled in by the run.
@@ -75,9 +77,9 @@ def _may_send(grant: Grant, vocabulary: Vocabulary, *, by_script: bool) -> bool:
     known = vocabulary.capabilities.get(grant.capability)
     if known is None:
         return False
-    reach, method = known.annotations.reach, grant.params.get("method")
-    if known.write is not None and reach is None:
+    if known.write is not None:
         return True
+    reach, method = known.annotations.reach, grant.params.get("method")
     if by_script and reach is not None:
         methods = method if isinstance(method, list) else [method]
         return any(one is not None and reach({"method": one}) is Effect.SEND for one in methods)

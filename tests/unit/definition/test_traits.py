@@ -15,7 +15,7 @@ from mainspring.contracts.limits import Limits
 from mainspring.contracts.registry import Registry
 from mainspring.definition.authority import additions
 from mainspring.definition.authority import authority_of as _authority_of
-from mainspring.definition.traits import is_pure, pure_steps, traits_of
+from mainspring.definition.traits import is_pure, pure_steps, sending_steps, traits_of
 from mainspring.wiring import build_registry
 
 LIMITS: Final = Limits()
@@ -67,6 +67,24 @@ def test_what_the_product_offers_is_pure_by_what_it_declares(
     action: str, config: dict[str, Any], pure: bool
 ) -> None:
     assert is_pure(action, config, REAL) is pure
+
+
+@pytest.mark.parametrize(
+    ("more", "sends"),
+    [
+        ({}, False),
+        ({"method": "GET"}, False),
+        ({"method": "HEAD"}, False),
+        ({"method": "POST"}, True),
+        ({"method": "DELETE"}, True),
+        ({"method": "{{ inputs.method }}"}, True),
+    ],
+)
+def test_a_request_sends_where_its_method_may_change_something(
+    more: dict[str, Any], sends: bool
+) -> None:
+    document = _document(_step("ask", "http_fetch", url="https://a.example", **more))
+    assert sending_steps(document, REAL) == ({"/plan/0"} if sends else set())
 
 
 @pytest.mark.parametrize(
