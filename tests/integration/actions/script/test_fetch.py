@@ -200,9 +200,7 @@ async def test_plain_fetch_is_not_sent_again_when_its_script_is_resumed(outward:
         await brains["test.flaky"]({ failures: 1 });
         return await r.text();
     """
-    run = await outward.run(
-        source, "test.flaky", sends=True, execution={"retry_backoff": "none"}
-    )
+    run = await outward.run(source, "test.flaky", sends=True, execution={"retry_backoff": "none"})
     assert run["output"] == "plain words", run["error"]
     assert [each["status"] for each in run["steps"]] == ["retrying", "succeeded"]
     assert len(outward.service.heads) == 1
