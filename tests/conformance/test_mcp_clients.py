@@ -81,7 +81,7 @@ async def test_every_tool_is_one_that_providers_and_clients_take(api: Api) -> No
     assert "x-mainspring" not in json.dumps(told["tools"])
     assert "test_echo" in tools
     assert "test.echo" not in tools
-    assert "Give one of these: q; query; text." in tools["search"]["description"]
+    assert "Give one of these: q; query; text; tags; since." in tools["search"]["description"]
     by_alias, by_name, found, twice = told["answers"]
     assert by_alias["result"]["structuredContent"] == {"a": 1}
     assert by_name["result"]["structuredContent"] == {"a": 2}

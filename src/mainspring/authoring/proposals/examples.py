@@ -57,6 +57,7 @@ _REVIEW: Final[dict[str, Any]] = {
     ],
     "impact": {
         "outside": [], "grants": [], "keeps": [], "secrets": [], "wakes": [], "people": [],
+        "writes": [],
     },
     "forecast": _FORECAST,
     "overlaps": {"similarity_by": "words", "matches": []},
