@@ -23,8 +23,6 @@ _WEB: Final = ROOT / "web"
 # Bytes of scripts, squeezed: of the first load, and of any one part that is fetched later.
 FIRST_LOAD: Final = 250_000
 LATER_PART: Final = 200_000
-# A module that is longer has more than one idea.
-LONGEST: Final = 400
 _RUN: Final = ("run", "--allow-all")
 _STEPS: Final = (
     ("format", ("fmt", "--check", "--quiet")),
@@ -42,18 +40,10 @@ def main() -> int:
         print(f"page: {name}", flush=True)
         quiet = {**os.environ, "NO_COLOR": "1", "DENO_NO_UPDATE_CHECK": "1"}
         wrong |= subprocess.run([find_deno(), *words], cwd=_WEB, env=quiet, check=False).returncode
-    for problem in (*too_long(), *too_heavy(BUILT)):
+    for problem in too_heavy(BUILT):
         print(problem)
         wrong = 1
     return 1 if wrong else 0
-
-
-def too_long() -> Iterator[str]:
-    """The modules above the ceiling."""
-    for path in sorted((_WEB / "src").rglob("*.ts*")):
-        lines = len(path.read_text(encoding="utf-8").splitlines())
-        if lines > LONGEST and path.name != "schema.d.ts":
-            yield f"{path.relative_to(ROOT)} has {lines} lines; at most {LONGEST} are read well."
 
 
 def too_heavy(built: Path) -> Iterator[str]:

@@ -51,7 +51,9 @@ class _Assistant:
 
 
 @pytest.mark.parametrize("agrees", [True, False])
-def test_a_draft_is_answered_by_whoever_signs_in_and_by_no_link(house: House, agrees: bool) -> None:
+def test_a_draft_is_answered_by_the_signed_in_person_and_by_no_link(
+    house: House, agrees: bool
+) -> None:
     subject = f"The page {'yes' if agrees else 'no'}"
     letter = {"to": ["noah@example.com"], "subject": subject, "body": "We are in."}
     with (

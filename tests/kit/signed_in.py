@@ -36,5 +36,5 @@ async def owner_of(home: Path) -> dict[str, str]:
 
 
 def owner_of_now(home: Path) -> dict[str, str]:
-    """The same for whoever does not wait."""
+    """The same for a caller that does not wait."""
     return asyncio.run(owner_of(home))

@@ -128,7 +128,7 @@ def approvals_of(document: Mapping[str, Any]) -> dict[str, StepApproval]:
 
 
 def written_grants(document: Mapping[str, Any]) -> tuple[Grant, ...]:
-    """The grants that stand in a definition; none where they follow from its plan."""
+    """The grants written in a definition; none where they follow from its plan."""
     entries = document.get("grants")
     return tuple(
         Grant(str(one.get("capability")), params)

@@ -50,7 +50,7 @@ def traits_of(
 
 
 def sending_steps(document: Mapping[str, Any], vocabulary: Vocabulary) -> frozenset[str]:
-    """The pointers of the steps whose settings are, or decide, what leaves the house."""
+    """The pointers of the steps whose settings are, or decide, what is sent out."""
     return frozenset(
         one.pointer for one in placed_steps(document) if _sends(one.action, one.config, vocabulary)
     )

@@ -23,7 +23,7 @@ EXPIRED: Final = "expired"
 # How much of the write's own words a problem repeats.
 _SHOWN: Final = 500
 
-# Whoever answers at this moment is waited for: an answer in time is never overlooked.
+# An answer that is being given at this moment is waited for: an answer in time is never overlooked.
 _READ = f"""
     SELECT {STATUS} AS status, {OUTCOME} AS outcome, capability, arguments, result, error, reason,
         preview, answered_kind,
@@ -41,7 +41,7 @@ class CameOf:
     until: datetime | None = None
     problem: Problem | None = None
     result: Any = None
-    # The arguments as they left, edits included; a secret stands in them by its name.
+    # The arguments as they left, edits included; a secret is in them by its name.
     sent: Mapping[str, Any] | None = None
 
 

@@ -1,7 +1,7 @@
 """Sending a write that was agreed to beforehand: by its step's approval, or by a standing rule.
 
 The write becomes a draft first, taken for sending in the same transaction, with what agreed to
-it. So it is sent at most once: whoever takes the run over finds what came of it, and
+it. So it is sent at most once: a worker that takes the run over finds what came of it, and
 what may have left is not sent again by itself, however often its step is tried.
 """
 

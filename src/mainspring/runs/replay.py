@@ -50,7 +50,7 @@ async def replay(
 ) -> Dispatched:  # fmt: skip
     """Starts a new run with an earlier one's payload; another, or other inputs, may be given.
 
-    ``by`` is whoever wants it; None: the local owner.
+    ``by`` is who asks for it; None: the local owner.
     """
     asked_by = None if by is None else by.id
     async with database.acquire() as connection:

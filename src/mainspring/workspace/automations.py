@@ -151,7 +151,7 @@ async def save(
 ) -> Saved:
     """Keeps a definition under its name; a changed one becomes a new version.
 
-    ``via`` says how a person agreed to it with that; None: whoever calls settles that.
+    ``via`` says how a person agreed to it with that; None: the caller decides that.
     """
     await hold_names(tx, workspace_id)
     content = await keep_content(tx, workspace_id, definition, grants, traits)

@@ -35,7 +35,7 @@ _PAUSE = f"""
     UPDATE automations SET state = 'paused', paused_reason = '{OWNER_LEFT}', updated_at = now()
     WHERE (workspace_id, id) IN (SELECT * FROM unnest($1::uuid[], $2::uuid[]))
 """
-# Whoever fires holds the row of its trigger, so that nothing starts once this is committed.
+# A firing locks the row of its trigger, so that nothing starts once this is committed.
 _HOLD = """
     SELECT t.workspace_id, t.id, t.slug, t.automation_id, a.name,
         t.secret_hash IS NOT NULL AND t.secret_made_by = $1 AS token

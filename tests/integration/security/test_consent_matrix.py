@@ -485,7 +485,7 @@ async def test_a_recipe_waits_for_a_person_and_so_does_what_an_upgrade_adds(benc
     assert came_to == ROWS["recipe"]
 
 
-async def test_an_import_waits_for_a_person_whoever_brings_it(bench: Bench) -> None:
+async def test_an_import_waits_for_a_person_also_when_a_person_brings_it(bench: Bench) -> None:
     house = bench.house
     came_to: dict[Operation, Outcome] = {}
     caps: list[tuple[Operation, float]] = [

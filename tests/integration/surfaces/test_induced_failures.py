@@ -149,7 +149,7 @@ class Failures:
         headers = {**self._person, **more.pop("headers", {})}
         answer = await self._api.stranger.request(method, path, headers=headers, **more)
         if (method, answer.request.url.path) == SIGN_OUT and answer.is_success:
-            # Whoever has signed out would be told nothing but that at every other route.
+            # After signing out, every other route would answer 401.
             self._person = await owner_session(self._api.house)
         if answer.status_code >= 400:
             self._judge(f"{method} {path}", answer)

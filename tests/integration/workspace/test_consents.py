@@ -253,7 +253,7 @@ async def test_a_program_widens_nothing_silently_and_narrows_at_once(bench: Benc
         source="return 1;", tool_grants=[hosts], acknowledged_http_fetch_hosts=["a.example"],
         cost_cap_daily_usd=2,
     )  # fmt: skip
-    # Whoever made it agreed to it as it was, also before it was ever active.
+    # The person who made it agreed to it as it was, also before it was ever active.
     drafted = await program.call(
         "update_automation", {"automation_id": one, "cost_cap_daily_usd": 3}
     )

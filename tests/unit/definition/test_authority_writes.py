@@ -1,4 +1,4 @@
-"""Automatic outside writes as additions: the same ones are known, and any other is told."""
+"""Automatic outside writes as additions: the same ones are known, and any other is reported."""
 
 from __future__ import annotations
 
@@ -130,5 +130,5 @@ def test_what_was_stored_in_the_older_format_is_known_as_what_it_sends() -> None
     sends = step("callback_webhook", url="https://a.example/h")
     after = authority_of({"schema_version": "1.2", "plan": [sends]}, (), Limits())
     assert additions(before, after) == ()
-    # Saved by an old client as something new, the same is told of.
+    # Saved by an old client as something new, the same is reported.
     assert len(more(None, plan[0], version="1.1")) == 1

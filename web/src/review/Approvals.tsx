@@ -13,7 +13,7 @@ const CHOICES = [
   { value: "automatic", label: "Send automatically" },
 ];
 
-/** The mode that stands in the definition now; otherwise the one that was reviewed. */
+/** The mode in the definition now; otherwise the one that was reviewed. */
 export function modeOf(write: Write, definition: unknown): Write["mode"] {
   const said = valueAt(definition, write.pointer);
   if (said === undefined) return write.mode;

@@ -79,7 +79,7 @@ def _json(node: Node | None, syntax: Syntax, depth: int) -> str:
 
 
 def _parts(node: Node) -> list[Node]:
-    """What stands between the brackets; a comma with nothing before it is refused."""
+    """The text between the brackets; a comma with nothing before it is refused."""
     parts = [one for one in node.children if one.type != "comment"]
     if any(one.type == "," and not before.is_named for before, one in pairwise(parts)):
         raise _NoLiteral

@@ -10,7 +10,7 @@ passes over a tolerant outline of the document, so that one mistake hides no oth
 - ``steps``: actions, configs, conditions and templates, in the order they run;
 - ``holding``: which steps wait while a write of theirs is held for a person;
 - ``permissions``: grants cover what the plan will call;
-- ``approval``: approval modes stand at steps that write outside, and automatic ones are bounded;
+- ``approval``: approval modes are set on steps that write outside, and automatic ones are bounded;
 - ``placeholders``: secrets stand only where they are put in;
 - ``credential_literals``: texts that look like a credential;
 - ``bounds``: how large it may be, and bounds that contradict each other.

@@ -1,4 +1,4 @@
-"""Approval modes: they stand at steps that write outside, and automatic writes have bounds."""
+"""Approval modes: they are set on steps that write outside, and automatic writes have bounds."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def _may_send(capability: Capability, config: Mapping[str, Any]) -> bool:
 
 
 def _deciding(config: Mapping[str, Any]) -> Iterable[Any]:
-    """The arguments by which a call is told to be a read."""
+    """The arguments that make a call a read."""
     return (config.get("method"),)
 
 
@@ -127,7 +127,7 @@ def _example(capability: Capability) -> str:
 
 
 def _is_sound(step: StepOutline, broken: list[str]) -> bool:
-    """Its config and its approval have the right shape; what is wrong there is told already."""
+    """Its config and its approval have the right shape; what is wrong there is reported already."""
     places = [under(step.pointer, part) for part in ("config", "approval", "action")]
     return step.config is not None and not any(
         pointer == at or pointer.startswith(at + "/") for pointer in broken for at in places

@@ -72,7 +72,7 @@ def holds_of(outline: Outline, limits: Limits) -> dict[str, Hold]:
 
 
 def check_holding(outline: Outline, limits: Limits, sheet: Sheet) -> None:
-    """The options of held writes stand where a write can be held, and fit what is read."""
+    """The options of held writes are set where a write can be held, and fit what is read."""
     uses: Mapping[str, _Use] | None = None
     for step in outline.steps():
         given = [
@@ -154,7 +154,7 @@ def _references(step: StepOutline, limits: Limits) -> Iterator[Reference]:
 
 
 def _fields(step: StepOutline, references: Iterable[Reference]) -> Iterator[str | None]:
-    """The fields of a step's output that are read; None stands for all of them."""
+    """The fields of a step's output that are read; None means all of them."""
     for reference in references:
         path = reference.path
         if path[0] == "steps":

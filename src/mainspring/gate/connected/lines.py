@@ -1,6 +1,6 @@
 """Lines: finds the connection that a call goes over, and opens it.
 
-Whose it is has been decided before: that of whoever calls, of the automation's owner, or of the
+Whose it is has been decided before: that of the caller, of the automation's owner, or of the
 member that the route names. Who has none of their own uses the one of the workspace. What is not
 connected is said, and never answered with nothing.
 """

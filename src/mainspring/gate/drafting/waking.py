@@ -1,6 +1,6 @@
 """Runs that wait for a draft: they are resumed when the draft is answered.
 
-Whoever changes such a draft locks its run first, so that a person who answers and one who cancels
+A change of such a draft locks its run first, so that a person who answers and one who cancels
 the run at the same moment never wait for each other in a circle.
 """
 

@@ -27,7 +27,7 @@ def is_bare(document: Any) -> bool:
 
 
 def definition_of(document: Mapping[str, Any]) -> Document:
-    """The definition that a bare object stands for; ``Invalid`` with pointers into the object."""
+    """The definition that a bare object means; ``Invalid`` with pointers into the object."""
     return compile_automation(
         "integration", document,
         name=str(document.get("name", "")), description=str(document.get("description", "")),
@@ -35,7 +35,7 @@ def definition_of(document: Mapping[str, Any]) -> Document:
 
 
 def recipe_of(document: Mapping[str, Any]) -> Document:
-    """The recipe that a bare object stands for.
+    """The recipe that a bare object means.
 
     What is wrong with the object is found when the recipe is read; until then its envelope asks
     for nothing.

@@ -27,7 +27,7 @@ INBOX: Final = "/inbox"
 
 
 class Acting(Protocol):
-    """Whoever a command acts as, and where."""
+    """Who a command acts as, and where."""
 
     @property
     def address(self) -> str:

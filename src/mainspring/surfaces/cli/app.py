@@ -103,7 +103,7 @@ def build_app(doors: Doors) -> typer.Typer:
         ] = None,
     ) -> None:
         """Run automations that people describe, read, agree to and then trust."""
-        # Given by whoever runs the whole line: whether --json stands anywhere in it.
+        # Given by the caller of the whole line: whether --json is anywhere in it.
         anywhere = for_programs or ctx.obj is FOR_PROGRAMS
         way_in = placed(doors, ctx.invoked_subcommand, for_programs=anywhere, server=server)
         ctx.obj = Desk(way_in, home, no_color, for_programs, server)

@@ -39,7 +39,7 @@ def read_document(file: str, limits: Limits) -> Any:
 def read_definition_file(file: str, limits: Limits, name: str | None = None) -> Any:
     """A definition in JSON, or a script: the file alone is then the whole plan.
 
-    A declarative integration becomes the definition that it stands for. With ``name`` the
+    A declarative integration becomes the definition that it means. With ``name`` the
     definition is called that, whatever it says itself.
     """
     document = _script(file, limits) if file.endswith(_SCRIPT) else _commented(file, limits)

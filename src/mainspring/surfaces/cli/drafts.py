@@ -90,7 +90,7 @@ async def confirm_draft(
             if not await confirmed(screen, [*shown_lines(draft), *edited], "Send this?", ask):
                 screen.say("Nothing was sent; it waits on.")
                 return exits.DONE
-            # Whoever said yes has read these bytes, and no others are sent.
+            # The person who said yes has read these bytes, and no others are sent.
             if draft.get("hash"):
                 given.setdefault("hash", draft["hash"])
         answer = await rooms.gate.direct(Visitor(local_owner(rooms)), "confirm_action", given)

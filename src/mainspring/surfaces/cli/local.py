@@ -31,7 +31,7 @@ class Deed:
 
 
 def local_owner(rooms: Rooms) -> Actor:
-    """Whoever gives commands on this machine; without a terminal it is a program of theirs."""
+    """The user who gives commands on this machine; without a terminal it is a program of theirs."""
     return Actor(
         rooms.workspace_id, "member", FIRST_MEMBER, role=Role.OWNER, administrator=True,
         by_program=rooms.by_program, at_terminal=not rooms.by_program,

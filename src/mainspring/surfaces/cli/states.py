@@ -62,7 +62,7 @@ async def change_state_in(
     found = await find_automation(rooms, text, archived_first=act == "restore")
     async with local(rooms).acquire() as connection:
         before = await read_automation(connection, rooms.workspace_id, found["id"])
-    # Refused at once, and no price is told of what does not start.
+    # Refused at once, and no price is shown for what does not start.
     starts = act == "activate" and before["state"] == "paused"
     if starts and not await agree_first(rooms, screen, found["id"], before["version"], ask):
         screen.say("Nothing was agreed to; it stays paused.")

@@ -1,4 +1,4 @@
-"""``members takeover``: what a member left is shown, and taken over by whoever answers yes."""
+"""``members takeover``: shows what a member left, and takes it over after a yes."""
 
 from __future__ import annotations
 

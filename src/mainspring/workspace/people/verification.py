@@ -173,7 +173,7 @@ async def mail_change(mailer: Mailer, done: Verified) -> None:
     text = (
         f"Mail from your automations in Mainspring now goes to {done.user.email} and no longer to "
         "this address.\n\nIf you did not change it, sign in, change it back, and set a new "
-        "password; or ask whoever runs this installation.\n"
+        "password; or ask the person who runs this installation.\n"
     )
     mail = Mail(
         to=(done.replaced,), subject="Your email address in Mainspring was changed", text=text,

@@ -116,7 +116,7 @@ async def test_what_could_not_be_sent_is_told_and_not_tried_again(
         failing = await _held(nowhere, "send_email", {**MAIL, "subject": "a\nb"})
         assert await confirm_draft(desk, Screen(), failing, ask=yes) == exits.FAILED
         assert "Nothing was sent." in capsys.readouterr().out
-        # What came of it is told to a program too.
+        # A program can read the result too.
         programs = Screen(for_programs=True)
         assert await confirm_draft(desk, programs, failing) == exits.FAILED
     assert json.loads(capsys.readouterr().out)["error"]["code"] == "mail_invalid"

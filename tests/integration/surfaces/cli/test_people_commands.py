@@ -208,7 +208,7 @@ async def test_another_workspace_is_made_listed_and_worked_in_by_command(
         assert json.loads(written.out)["members"]
 
 
-async def test_what_a_member_left_is_taken_over_by_whoever_answers_yes(
+async def test_what_a_member_left_is_taken_over_after_a_yes(
     rooms: Rooms, desk: Desk, screen: Screen, capsys: pytest.CaptureFixture[str]
 ) -> None:
     ada = await make_person(

@@ -38,7 +38,7 @@ ACCEPT = ElicitResult(action="accept", content={"confirm": True})
 
 @dataclass(slots=True)
 class Opened:
-    """A client that does what it is told with each elicitation, and keeps what it was asked."""
+    """A client that answers each elicitation as configured, and keeps what it was asked."""
 
     answer: ElicitResult = field(default_factory=lambda: ACCEPT)
     then: Callable[[Any], Awaitable[Any]] | None = None

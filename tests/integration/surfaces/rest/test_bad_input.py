@@ -24,7 +24,7 @@ JUDGE = "/api/v1/validate"
 CALL = "/api/v1/capabilities/{capability_id}"
 # Only for a browser that is signed in: whoever comes with a token is told so before anything else.
 AGREEING = "/api/v1/oauth/requests/"
-# Only for the CLI of whoever is not signed in yet: a browser is turned away before it is heard.
+# Only for a CLI that is not signed in yet: a browser is refused before its body is read.
 OF_TERMINALS = {"/api/v1/session/terminal", "/api/v1/session/terminal/collect"}
 TABLES = ("automations", "automation_versions", "triggers", "runs", "events", "firings",
           "event_types", "artifacts", "access_tokens", "notifications")  # fmt: skip

@@ -1,4 +1,4 @@
-"""Approval modes are judged where they stand: wrong places, and automatic writes without bounds."""
+"""Approval modes are judged at their place: wrong places, and automatic writes without bounds."""
 
 from __future__ import annotations
 

@@ -343,7 +343,7 @@ function textOf(bytes) {
   }
 }
 
-// What stands for an answer that did not come yet, such as a draft, is accepted and not done.
+// A placeholder for an answer that did not come yet, such as a draft, is accepted and not done.
 function responseOf(answer) {
   if (isResponse(answer)) return madeResponse(answer.text, answer);
   const headers = { "content-type": "application/json" };

@@ -145,7 +145,7 @@ async def judge(
 ) -> Report:  # fmt: skip
     """The verdict on a document, with what this house doubts about it.
 
-    A declarative integration is judged as the definition that it stands for.
+    A declarative integration is judged as the definition that it means.
     """
     if is_bare(document):
         try:
