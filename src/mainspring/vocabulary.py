@@ -53,6 +53,7 @@ from mainspring.gate.model_capabilities import model_capabilities
 from mainspring.gate.outside.switchboard import Switchboard
 from mainspring.gate.outside.tool_consents import ChangedTools
 from mainspring.gate.prompting.linking import link_capability
+from mainspring.gate.prompting.slack_identities import slack_link_capabilities
 from mainspring.gate.standing.capabilities import standing_capabilities
 from mainspring.gate.usage_capability import GET_USAGE
 from mainspring.recipes.capabilities import recipe_capabilities
@@ -179,6 +180,7 @@ def build_registry(
         *halt_capabilities(database),
         *standing_capabilities(given.address),
         link_capability(),
+        *slack_link_capabilities(given.address),
         *authoring_capabilities(studio),
         *secret_capabilities(vault),
         *model_capabilities(database, vault, providers),

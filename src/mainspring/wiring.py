@@ -32,6 +32,7 @@ from mainspring.gate.outside.harvest import Harvester
 from mainspring.gate.outside.switchboard import Switchboard
 from mainspring.gate.preflight import InstallationPreflight
 from mainspring.gate.prompting import pressing
+from mainspring.gate.prompting.interactions import InteractionReceiver
 from mainspring.gate.prompting.pressing import Pressing
 from mainspring.gate.prompting.telling import Chats, Telling
 from mainspring.gate.providers.desk import ProviderModels
@@ -340,12 +341,11 @@ async def keep_watch_over(house: House, stop: asyncio.Event) -> None:
         "reminders": Reminders(database).run,
     }
     if house.lines is not None:
-        chats = Chats(house.lines, house.clock)
+        chats = Chats(house.lines, house.clock, settings.address)
         answers = Pressing(database, house.gate, chats)
         duties["prompts"] = Telling(
-            database, chats, house.mailer if mails(settings) else None, settings.owner_mail,
-            settings.address,
-        ).run  # fmt: skip
+            database, chats, house.mailer if mails(settings) else None, settings.owner_mail
+        ).run
         duties["presses"] = LogReader(
             database, pressing.CONSUMER, answers.handle, events=events, listener=listeners[2],
             spacing=_UNHURRIED,
@@ -365,6 +365,15 @@ async def keep_watch_over(house: House, stop: asyncio.Event) -> None:
             await one.aclose()
 
 
+def _interactions(house: House) -> InteractionReceiver:
+    """Where a chat provider tells of buttons and commands."""
+    lines = house.lines
+    chats = None if lines is None else Chats(lines, house.clock, house.settings.address)
+    return InteractionReceiver(
+        house.database, house.gate, house.vault, lines, chats, house.clock, house.limits
+    )
+
+
 def rooms_of(house: House) -> Rooms:
     """The house as the surfaces see it."""
     return Rooms(
@@ -382,6 +391,7 @@ def rooms_of(house: House) -> Rooms:
         control=house.control,
         switchboard=_switchboard(house.registry),
         reception=_reception(house.registry),
+        interactions=_interactions(house),
         blobs=house.blobs,
         links=house.links,
         workspace_id=house.workspace_id,

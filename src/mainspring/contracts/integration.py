@@ -19,7 +19,7 @@ from mainspring.contracts.capability import Capability
 from mainspring.contracts.event import EventType
 
 if TYPE_CHECKING:
-    from mainspring.contracts.context import CallContext, HttpResponse
+    from mainspring.contracts.context import CallContext, Http, HttpResponse
     from mainspring.contracts.errors import Problem
 
 # As much as one call of a source brings where it does not bring everything.
@@ -198,13 +198,63 @@ class Button:
 
 
 @dataclass(frozen=True, slots=True)
-class Prompter:
-    """Reaches a person over their own connection, for a yes or a no."""
+class PromptMessage:
+    """What a person is shown who is asked for a decision."""
 
-    # Shows a text with buttons; answers where it stands, to be closed by later.
-    send: Callable[[CallContext, str, Sequence[Button]], Awaitable[Mapping[str, Any]]]
-    # Says what came of it, where it stands, and takes the buttons away.
+    text: str
+    # Where they see all of it and can answer.
+    link: str
+    # Empty where they can answer only there.
+    buttons: tuple[Button, ...] = ()
+    # Their account at the provider; empty: the chat that is linked with the connection.
+    recipient: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Prompter:
+    """Asks a person over a connection, with buttons for the answers."""
+
+    # Shows a message; answers its place, by which it is closed later.
+    send: Callable[[CallContext, PromptMessage], Awaitable[Mapping[str, Any]]]
+    # Says what came of it and removes the buttons.
     close: Callable[[CallContext, Mapping[str, Any], str], Awaitable[None]]
+    # Whether a message of the provider can show the whole text.
+    fits: Callable[[str], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Interaction:
+    """A signed request that a provider sent because of something a person did there."""
+
+    # Who did it, as the provider names its accounts.
+    team: str
+    user: str
+    # What the button carries that they pressed; None: they pressed no button of ours.
+    data: str | None = None
+    # What they wrote after a command of ours; None: it is no command.
+    command: str | None = None
+    # Where the provider takes an answer for a while.
+    reply_to: str = ""
+    # What the message shows above its buttons, as the provider describes it.
+    shown: Sequence[Mapping[str, Any]] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Interactions:
+    """How a provider tells of buttons and commands: by requests that it signs."""
+
+    # The workspace's secret that its requests are signed with.
+    secret: str
+    # The hosts that answers may be sent to.
+    hosts: frozenset[str]
+    # Whether the headers show a signature of this body, made just now.
+    is_genuine: Callable[[str, Mapping[str, str], bytes, datetime], bool]
+    # None: nothing that is of use here.
+    read: Callable[[bytes], Interaction | None]
+    # The answer to a command, for its sender alone.
+    note: Callable[[str], Mapping[str, Any]]
+    # Answers a pressed button: replaces the message, or adds a note for its sender alone.
+    reply: Callable[[Http, Interaction, str, bool], Awaitable[None]]
 
 
 async def _unknown_account(ctx: CallContext) -> str:
@@ -230,6 +280,7 @@ class Integration:
     polls: tuple[Poll, ...] = ()
     adapters: tuple[Adapter, ...] = ()
     prompter: Prompter | None = None
+    interactions: Interactions | None = None
     # Who a connection is over there, such as an address: asked when somebody connects and when
     # somebody tests the connection. Raises a problem when the connection does not work.
     account: Callable[[CallContext], Awaitable[str]] = _unknown_account

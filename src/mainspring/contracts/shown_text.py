@@ -21,6 +21,11 @@ _GAP: Final = re.compile(r"[^\S\n]*\n\s*\n\s*\n\s*")
 _LONG_BLANK: Final = re.compile(r"[^\S\n]{8,}")
 
 
+def utf16_length(text: str) -> int:
+    """The length in units of UTF-16, which most chat providers count their limits in."""
+    return len(text.encode("utf-16-le", "surrogatepass")) // 2
+
+
 def visible(text: str) -> str:
     """The text with every character of which nothing is seen spelled out."""
     if text.isascii() and text.isprintable():

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from mainspring.gate.call import Gate
     from mainspring.gate.connected.reception import Reception
     from mainspring.gate.outside.switchboard import Switchboard
+    from mainspring.gate.prompting.interactions import InteractionReceiver
     from mainspring.gate.telemetry import TelemetryLine
     from mainspring.runs.control import Control
     from mainspring.runs.dispatch import Dispatcher
@@ -54,6 +55,8 @@ class Rooms:
     switchboard: Switchboard
     # Where members connect their accounts.
     reception: Reception
+    # Where a chat provider tells of buttons and commands.
+    interactions: InteractionReceiver
     blobs: BlobStore
     links: Links
     workspace_id: UUID

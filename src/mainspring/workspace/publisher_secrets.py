@@ -54,6 +54,11 @@ async def published_there(tx: Transaction, workspace_id: UUID, names: Iterable[s
     return {PREFIX + row["name"] for row in rows}
 
 
+async def has_publisher_secret(tx: Transaction, workspace_id: UUID, name: str) -> bool:
+    """Whether the workspace has a publisher secret of this name."""
+    return bool(await tx.fetch(_THERE, workspace_id, [name]))
+
+
 def how_to_set(name: str) -> str:
     """What somebody does who lacks one."""
     return f"An admin adds it with `mainspring secrets set {name} --publisher`."

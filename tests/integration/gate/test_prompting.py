@@ -36,8 +36,8 @@ class World:
         self.bench, self.telegram = bench, telegram
         house = bench.house
         assert house.lines is not None
-        chats = Chats(house.lines, house.clock)
-        self.telling = Telling(house.database, chats, None, None, "http://localhost:8321")
+        chats = Chats(house.lines, house.clock, "http://localhost:8321")
+        self.telling = Telling(house.database, chats, None, None)
         self.pressing = Pressing(house.database, house.gate, chats)
 
     async def call(self, name: str, **given: Any) -> Any:
@@ -273,7 +273,7 @@ async def test_whatever_keeps_a_prompt_from_its_person_is_counted_until_it_is_gi
     world: World,
 ) -> None:
     database = world.bench.house.database
-    broken = Telling(database, cast(Any, object()), None, None, "http://localhost:8321")
+    broken = Telling(database, cast(Any, object()), None, None)
     await world.nudge("Hello")
 
     assert await broken.once() == 1
@@ -293,9 +293,9 @@ async def test_a_bot_that_is_shared_brings_nobody_elses_prompts_to_its_holders_c
     await world.call("share_integration_connection", integration="telegram")
     house = world.bench.house
     assert house.lines is not None
-    chats = Chats(house.lines, house.clock)
+    chats = Chats(house.lines, house.clock, "http://localhost:8321")
     other = await member(house.database, house.workspace_id, Role.EDITOR)
-    await chats.over(house.workspace_id, FIRST_MEMBER)
+    await chats.over("telegram", house.workspace_id, FIRST_MEMBER)
     with pytest.raises(Problem) as refused:
-        await chats.over(house.workspace_id, other.actor.id)
+        await chats.over("telegram", house.workspace_id, other.actor.id)
     assert refused.value.code == "not_connected"

@@ -10,6 +10,8 @@ from uuid import UUID
 
 YES: Final = "y"
 NO: Final = "n"
+# The options of a question, by their number.
+OPTIONS: Final = "0123456789"
 # A UUID and sixteen bytes of chance, both in base64 without its padding.
 _ID: Final = 22
 _LENGTH: Final = 1 + _ID + 22
@@ -21,6 +23,8 @@ class Press(NamedTuple):
     yes: bool
     prompt_id: UUID
     secret: str
+    # The number of the option that was chosen; None: the question has none.
+    option: int | None = None
 
 
 def new_secret() -> str:
@@ -35,10 +39,11 @@ def data_of(answer: str, prompt_id: UUID, secret: str) -> str:
 
 def read_press(data: str) -> Press | None:
     """What came back, if it is one of ours."""
-    if len(data) != _LENGTH or data[0] not in (YES, NO) or not data.isascii():
+    if len(data) != _LENGTH or data[0] not in f"{YES}{NO}{OPTIONS}" or not data.isascii():
         return None
     try:
         raw = base64.b64decode(f"{data[1 : 1 + _ID]}==", altchars=b"-_", validate=True)
     except (binascii.Error, ValueError):
         return None
-    return Press(data[0] == YES, UUID(bytes=raw), data[1 + _ID :])
+    option = int(data[0]) if data[0] in OPTIONS else None
+    return Press(data[0] != NO, UUID(bytes=raw), data[1 + _ID :], option)

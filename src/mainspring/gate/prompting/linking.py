@@ -5,9 +5,8 @@ The code works once and for ten minutes. Only its hash is kept.
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Mapping
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from mainspring.contracts.capability import (
@@ -19,7 +18,7 @@ from mainspring.contracts.capability import (
 )
 from mainspring.contracts.errors import Clash
 from mainspring.contracts.roles import Permission
-from mainspring.gate.prompting.rows import hashed
+from mainspring.gate.prompting.link_codes import hashed, new_code
 from mainspring.workspace.accounts.rows import keep_settings, of_member, with_setting
 from mainspring.workspace.secret_capabilities import check_sets_address
 
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
     from mainspring.contracts.context import CallContext, Transaction
 
 _TELEGRAM: Final = "telegram"
-_LIFETIME: Final = timedelta(minutes=10)
 _CODE: Final = "link_hash"
 _UNTIL: Final = "link_until"
 _DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
@@ -62,7 +60,7 @@ async def _linked(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
             code="not_connected",
             suggestion="Connect Telegram first: `mainspring integrations connect telegram`.",
         )
-    code, until = secrets.token_urlsafe(18), ctx.clock.now() + _LIFETIME
+    code, until = new_code(ctx.clock.now())
     kept = {**row.settings, _CODE: hashed(code).hex(), _UNTIL: until.isoformat()}
     await keep_settings(ctx.tx, row, kept)
     bot = row.account.removeprefix("@")

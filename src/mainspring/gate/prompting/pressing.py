@@ -15,12 +15,10 @@ from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 from weakref import WeakValueDictionary
 
-from mainspring.contracts.context import Actor
-from mainspring.contracts.errors import Problem
-from mainspring.contracts.roles import Role
-from mainspring.gate.direct import Visitor
+from mainspring.contracts.integration import PromptMessage
 from mainspring.gate.prompting import rows
 from mainspring.gate.prompting.buttons import read_press
+from mainspring.gate.prompting.deciding import decide
 from mainspring.gate.prompting.linking import link_chat
 from mainspring.gate.prompting.telling import TELEGRAM
 from mainspring.store.outage import logged_problem
@@ -39,14 +37,6 @@ CONSUMER: Final = "prompts"
 _AT_ONCE: Final = 8
 _STARTED: Final = "telegram.started"
 _PRESSED: Final = "telegram.button_pressed"
-_SAID: Final = {
-    ("draft", "confirmed"): "Sent.",
-    ("draft", "approved"): "Your yes is noted; somebody else has to agree as well.",
-    ("draft", "failed"): "It could not be sent.",
-    ("draft", "discarded"): "Discarded; nothing was sent.",
-    ("approval", "approved"): "Yes: the run goes on.",
-    ("approval", "declined"): "No: the run is told.",
-}
 
 
 class Pressing:
@@ -101,7 +91,9 @@ class Pressing:
         if press is None:
             return None
         async with self._database.acquire() as connection:
-            found = await rows.pressed(connection, workspace_id, press.prompt_id, press.secret)
+            found = await rows.pressed(
+                connection, workspace_id, press.prompt_id, press.secret, TELEGRAM
+            )
             if found is None:
                 return None
             prompt, place = found
@@ -109,32 +101,14 @@ class Pressing:
             role = await rows.role_in(connection, workspace_id, prompt.member_id)
         if mine is None or role is None or not _same_person(mine.settings, payload):
             return None
-        said = await self._decided(prompt, place, role, yes=press.yes)
-        prompter, ctx = await self._chats.over(workspace_id, prompt.member_id)
-        await prompter.close(ctx, place, said)
-        return said
-
-    async def _decided(self, prompt: rows.Prompt, place: Any, role: str, *, yes: bool) -> str:
-        actor = Actor(prompt.workspace_id, "member", prompt.member_id, role=Role(role))
-        name, given = _asked(prompt, place, yes=yes)
-        try:
-            answer = await self._gate.direct(Visitor(actor), name, given)
-        except Problem as problem:
-            return problem.detail
-        error = answer.get("error") or {}
-        said = _SAID.get((prompt.about, str(answer.get("status"))), "Done.")
-        return f"{said} {error['detail']}" if error.get("detail") else said
-
-
-def _asked(prompt: rows.Prompt, place: Any, *, yes: bool) -> tuple[str, dict[str, Any]]:
-    """The call that a person would make at the inbox."""
-    about = str(prompt.about_id)
-    if prompt.about == "approval":
-        decision = "approved" if yes else "declined"
-        return "answer_approval", {"approval_id": about, "decision": decision}
-    if not yes:
-        return "discard_action", {"draft_id": about}
-    return "confirm_action", {"draft_id": about, "hash": place.get("hash")}
+        decision = await decide(self._database, self._gate, prompt, place, role, press)
+        prompter, ctx = await self._chats.over(TELEGRAM, workspace_id, prompt.member_id)
+        if decision.is_open:
+            # The buttons stay: what kept it from being decided may pass.
+            await prompter.send(ctx, PromptMessage(decision.text, link=self._chats.page(prompt)))
+        else:
+            await prompter.close(ctx, place, decision.text)
+        return decision.text
 
 
 def _same_person(settings: Any, payload: Any) -> bool:

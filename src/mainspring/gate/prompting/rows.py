@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
-from mainspring.gate.prompting.showing import draft_message, question_message
+from mainspring.gate.prompting.link_codes import hashed
+from mainspring.gate.prompting.showing import (
+    Option,
+    draft_message,
+    fits_mail,
+    options_of,
+    question_message,
+)
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
@@ -40,6 +46,30 @@ _NEW_QUESTIONS = """
           AND p.about_id = q.id AND p.target = t.target)
     ON CONFLICT DO NOTHING
 """
+# Somebody who has linked their Slack account is asked there about everything since then.
+_NEW_SLACK_DRAFTS = """
+    INSERT INTO prompts_sent (workspace_id, id, about, about_id, member_id, target)
+    SELECT d.workspace_id, uuidv7(), 'draft', d.id, s.member_id, 'slack'
+    FROM drafts d
+    LEFT JOIN automations a ON a.workspace_id = d.workspace_id AND a.id = d.automation_id
+    JOIN slack_identities s ON s.workspace_id = d.workspace_id
+        AND s.member_id = coalesce(a.created_by, d.actor_id)
+    WHERE d.status = 'pending' AND d.expires_at > now() AND d.created_at >= s.linked_at
+      AND NOT EXISTS (SELECT FROM prompts_sent p WHERE p.workspace_id = d.workspace_id
+          AND p.about_id = d.id AND p.target = 'slack')
+    ON CONFLICT DO NOTHING
+"""
+_NEW_SLACK_QUESTIONS = """
+    INSERT INTO prompts_sent (workspace_id, id, about, about_id, member_id, target)
+    SELECT q.workspace_id, uuidv7(), 'approval', q.id, s.member_id, 'slack'
+    FROM approvals q
+    JOIN automations a ON a.workspace_id = q.workspace_id AND a.id = q.automation_id
+    JOIN slack_identities s ON s.workspace_id = q.workspace_id AND s.member_id = a.created_by
+    WHERE q.status = 'pending' AND q.expires_at > now() AND q.created_at >= s.linked_at
+      AND NOT EXISTS (SELECT FROM prompts_sent p WHERE p.workspace_id = q.workspace_id
+          AND p.about_id = q.id AND p.target = 'slack')
+    ON CONFLICT DO NOTHING
+"""
 # Taken with a time by which it is looked at again, should whoever took it be lost.
 _TAKE = """
     UPDATE prompts_sent p SET tries = tries + 1,
@@ -56,7 +86,7 @@ _DRAFT = """
     FROM drafts WHERE workspace_id = $1 AND id = $2
 """
 _QUESTION = """
-    SELECT title, message, form IS NOT NULL AS form,
+    SELECT title, message, form,
         status = 'pending' AND expires_at > now() AS waits
     FROM approvals WHERE workspace_id = $1 AND id = $2
 """
@@ -68,8 +98,20 @@ _FAILED = """
 """
 _PRESSED = """
     SELECT workspace_id, id, about, about_id, member_id, target, tries, place, secret_hash
-    FROM prompts_sent WHERE workspace_id = $1 AND id = $2 AND target = 'telegram'
+    FROM prompts_sent WHERE workspace_id = $1 AND id = $2 AND target = $3
 """
+_FORM = "SELECT form FROM approvals WHERE workspace_id = $1 AND id = $2"
+_OPEN = {
+    "draft": """
+        SELECT status = 'pending' AND expires_at > now()
+            AND bound_hash IS NOT DISTINCT FROM decode($3, 'hex') AS open
+        FROM drafts WHERE workspace_id = $1 AND id = $2
+    """,
+    "approval": """
+        SELECT status = 'pending' AND expires_at > now() AND $3::text IS NULL AS open
+        FROM approvals WHERE workspace_id = $1 AND id = $2
+    """,
+}
 _ROLE = """
     SELECT m.role FROM members m JOIN users u ON u.id = m.user_id
     WHERE m.workspace_id = $1 AND m.user_id = $2 AND u.disabled_at IS NULL
@@ -98,12 +140,16 @@ class Shown:
     # Whether it shows all that is decided, and can be answered by a yes or a no.
     plain: bool
     waits: bool
+    # The answers that a question offers besides a no.
+    options: tuple[Option, ...] = ()
 
 
 async def note_new(tx: Transaction) -> None:
     """Everything that waits and of which somebody is to be told elsewhere."""
     await tx.execute(_NEW_DRAFTS)
     await tx.execute(_NEW_QUESTIONS)
+    await tx.execute(_NEW_SLACK_DRAFTS)
+    await tx.execute(_NEW_SLACK_QUESTIONS)
 
 
 async def take(tx: Transaction, most: int) -> list[Prompt]:
@@ -111,16 +157,23 @@ async def take(tx: Transaction, most: int) -> list[Prompt]:
     return [Prompt(**dict(row)) for row in await tx.fetch(_TAKE, most)]
 
 
-async def shown(tx: Transaction, prompt: Prompt) -> Shown | None:
-    """What is to be shown; None when it is not there any more."""
+async def shown(
+    tx: Transaction, prompt: Prompt, fits: Callable[[str], bool] = fits_mail
+) -> Shown | None:
+    """What is to be shown; None when it is not there any more.
+
+    ``fits`` says whether one message can show a text.
+    """
     query = _DRAFT if prompt.about == "draft" else _QUESTION
     row = await tx.fetchrow(query, prompt.workspace_id, prompt.about_id)
     if row is None:
         return None
     if prompt.about != "draft":
-        asked = question_message(row["title"], row["message"])
-        return Shown(asked.text, None, asked.whole and not row["form"], row["waits"])
-    told = draft_message(row["preview"], row["arguments"], row["account"])
+        asked = question_message(row["title"], row["message"], fits=fits)
+        options = options_of(row["form"])
+        plain = asked.whole and (row["form"] is None or bool(options))
+        return Shown(asked.text, None, plain, row["waits"], options)
+    told = draft_message(row["preview"], row["arguments"], row["account"], fits=fits)
     # What nobody can compare with what was shown is answered where it can be seen.
     plain = told.whole and row["hash"] is not None
     return Shown(told.text, row["hash"] and row["hash"].hex(), plain, row["waits"])
@@ -142,10 +195,10 @@ async def mark_failed(tx: Transaction, prompt: Prompt, problem: Problem) -> None
 
 
 async def pressed(
-    tx: Transaction, workspace_id: UUID, prompt_id: UUID, secret: str
+    tx: Transaction, workspace_id: UUID, prompt_id: UUID, secret: str, target: str
 ) -> tuple[Prompt, Mapping[str, Any]] | None:
     """The prompt whose button brings this back, and where it stands; None for any other."""
-    row = await tx.fetchrow(_PRESSED, workspace_id, prompt_id)
+    row = await tx.fetchrow(_PRESSED, workspace_id, prompt_id, target)
     if row is None or row["secret_hash"] != hashed(secret):
         return None
     values = dict(row)
@@ -154,11 +207,21 @@ async def pressed(
     return Prompt(**values), place
 
 
+async def form_of(tx: Transaction, prompt: Prompt) -> Mapping[str, Any] | None:
+    """The form of the question that a prompt is about."""
+    if prompt.about != "approval":
+        return None
+    row = await tx.fetchrow(_FORM, prompt.workspace_id, prompt.about_id)
+    return None if row is None else row["form"]
+
+
+async def is_open(tx: Transaction, prompt: Prompt, seen: str | None) -> bool:
+    """Whether what a prompt showed still waits, and is still the same."""
+    row = await tx.fetchrow(_OPEN[prompt.about], prompt.workspace_id, prompt.about_id, seen)
+    return row is not None and bool(row["open"])
+
+
 async def role_in(tx: Transaction, workspace_id: UUID, member_id: UUID) -> str | None:
     """The role of somebody who is still a member."""
     row = await tx.fetchrow(_ROLE, workspace_id, member_id)
     return None if row is None else str(row["role"])
-
-
-def hashed(secret: str) -> bytes:
-    return hashlib.sha256(secret.encode("utf-8", "replace")).digest()

@@ -3,18 +3,23 @@
 Whoever presses a button agrees to everything that leaves, so everything stands in the message:
 each argument by its name, in its own lines. What does not fit is only announced: it has no
 buttons then, and is read and answered in the inbox.
+
+A question whose form offers a few fixed answers has a button for each of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from mainspring.contracts.shown_text import shown_line, shown_lines, visible
+from mainspring.contracts.shown_text import shown_line, shown_lines, utf16_length, visible
 
-# Telegram takes 4,096 units in one message; the way to the inbox stands below.
+# A mail has no buttons, and only announces what is longer.
 MOST: Final = 3_500
+# As many options as a row of buttons shows on a phone, and as much as a button's label holds.
+MOST_OPTIONS: Final = 5
+_LONGEST_LABEL: Final = 60
 _ANNOUNCED: Final = 600
 _ELSEWHERE: Final = (
     "This is only how it begins. It is too long for a message: read all of it in the inbox, and "
@@ -30,22 +35,59 @@ class Message:
     whole: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One of the answers that a question offers."""
+
+    label: str
+    answer: Any
+
+
+def fits_mail(text: str) -> bool:
+    return utf16_length(text) <= MOST
+
+
 def draft_message(
-    preview: str, arguments: Mapping[str, Any], account: str | None = None
+    preview: str,
+    arguments: Mapping[str, Any],
+    account: str | None = None,
+    *,
+    fits: Callable[[str], bool] = fits_mail,
 ) -> Message:
     """A draft: what would happen, over which account, and all that would leave."""
     over = [f"(over the account {visible(account)})"] if account else []
-    return _message("\n".join([visible(preview), *over, "", *_lines(arguments)]))
+    return _message("\n".join([visible(preview), *over, "", *_lines(arguments)]), fits)
 
 
-def question_message(title: str, message: str) -> Message:
+def question_message(
+    title: str, message: str, *, fits: Callable[[str], bool] = fits_mail
+) -> Message:
     """A question of a plan."""
-    return _message(f"{visible(title)}\n{shown_lines(message)}".strip())
+    return _message(f"{visible(title)}\n{shown_lines(message)}".strip(), fits)
 
 
-def _message(text: str) -> Message:
-    # Telegram counts in units of UTF-16.
-    if len(text.encode("utf-16-le", "surrogatepass")) // 2 <= MOST:
+def options_of(form: Mapping[str, Any] | None) -> tuple[Option, ...]:
+    """The answers that a form offers; none where a person has to write or combine something."""
+    if form is None:
+        return ()
+    values, name = form.get("enum"), None
+    properties = form.get("properties")
+    if values is None and isinstance(properties, Mapping) and len(properties) == 1:
+        ((name, inner),) = properties.items()
+        values = inner.get("enum") if isinstance(inner, Mapping) else None
+    if not isinstance(values, list) or not 1 <= len(values) <= MOST_OPTIONS:
+        return ()
+    if not all(isinstance(one, str | int | float) for one in values):
+        return ()
+    labels = [" ".join(_entry(one).split()) for one in values]
+    if len(set(labels)) < len(labels) or not all(0 < len(one) <= _LONGEST_LABEL for one in labels):
+        return ()
+    answers = values if name is None else [{name: one} for one in values]
+    return tuple(map(Option, labels, answers))
+
+
+def _message(text: str, fits: Callable[[str], bool]) -> Message:
+    if fits(text):
         return Message(text, whole=True)
     return Message(f"{shown_line(text, _ANNOUNCED)}\n\n{_ELSEWHERE}", whole=False)
 

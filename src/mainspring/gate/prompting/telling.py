@@ -1,4 +1,4 @@
-"""Telling people: the loop that brings prompts by mail and to their chats."""
+"""Telling people: the loop that sends prompts by mail, to Telegram and to Slack."""
 
 from __future__ import annotations
 
@@ -10,10 +10,13 @@ from typing import TYPE_CHECKING, Any, Final
 from mainspring.contracts.capability import Route
 from mainspring.contracts.context import Actor, Mail
 from mainspring.contracts.errors import Clash, Missing, Problem
-from mainspring.contracts.integration import Button
+from mainspring.contracts.integration import Button, PromptMessage
 from mainspring.gate.connected.trial import context_over, learn_nothing, no_own_secrets
+from mainspring.gate.draft_person import page_of
 from mainspring.gate.prompting import rows
-from mainspring.gate.prompting.buttons import NO, YES, data_of, new_secret
+from mainspring.gate.prompting.buttons import NO, OPTIONS, YES, data_of, new_secret
+from mainspring.gate.prompting.showing import fits_mail
+from mainspring.gate.prompting.slack_identities import slack_account
 from mainspring.store.outage import logged_problem
 from mainspring.workspace.people.addresses import address_of_member
 
@@ -30,6 +33,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 TELEGRAM: Final = "telegram"
+SLACK: Final = "slack"
 _PAUSE: Final = 2.0
 _MOST: Final = 20
 # Nobody's message keeps the others waiting longer than this.
@@ -37,40 +41,56 @@ _SECONDS: Final = 60.0
 
 
 class Chats:
-    """The way to a member's own chat, over their own connection."""
+    """The way to a member's chat.
 
-    def __init__(self, lines: Lines, clock: Clock) -> None:
+    A Telegram bot belongs to one member, so only their own connection leads to their chat. A Slack
+    app serves a whole Slack workspace, so the workspace's connection does as well.
+    """
+
+    def __init__(self, lines: Lines, clock: Clock, address: str = "") -> None:
         self._lines = lines
         self._clock = clock
+        self._address = address.rstrip("/")
 
-    async def over(self, workspace_id: UUID, member_id: UUID) -> tuple[Prompter, CallContext]:
-        """What shows messages there, and the context in which it does."""
-        integration = self._lines.named(TELEGRAM)
+    def prompter(self, target: str) -> Prompter:
+        """What shows messages there."""
+        integration = self._lines.named(target)
         if integration.prompter is None:
             raise Clash(f"{integration.name} cannot ask anybody.", code="no_prompter")
-        route = Route(TELEGRAM, frozenset(integration.manifest["hosts"]), owner_id=member_id)
+        return integration.prompter
+
+    def page(self, prompt: rows.Prompt) -> str:
+        """Where a person sees what a prompt is about, and can answer it."""
+        if prompt.about == "draft":
+            return f"{self._address}{page_of(prompt.about_id)}"
+        return f"{self._address}/inbox?item={prompt.about_id}"
+
+    async def over(
+        self, target: str, workspace_id: UUID, member_id: UUID
+    ) -> tuple[Prompter, CallContext]:
+        """What shows messages there, and the context in which it does."""
+        prompter, integration = self.prompter(target), self._lines.named(target)
+        route = Route(target, frozenset(integration.manifest["hosts"]), owner_id=member_id)
         way = await self._lines.open(
             workspace_id, member_id, route, own=no_own_secrets, learn=learn_nothing,
-            called_by_owner=True, shared=False,
+            called_by_owner=True, shared=target == SLACK,
         )  # fmt: skip
         if way is None:
             raise Missing(f"{integration.name} is not connected.", code="not_connected")
         actor = Actor(workspace_id, "member", member_id)
-        return integration.prompter, context_over(way, actor, self._clock)
+        return prompter, context_over(way, actor, self._clock)
 
 
 class Telling:
     """Brings every prompt to its person, once, and tries again when that fails."""
 
     def __init__(
-        self, database: Database, chats: Chats, mailer: Mailer | None, owner_mail: str | None,
-        address: str,
-    ) -> None:  # fmt: skip
+        self, database: Database, chats: Chats, mailer: Mailer | None, owner_mail: str | None
+    ) -> None:
         self._database = database
         self._chats = chats
         self._mailer = mailer
         self._owner_mail = owner_mail
-        self._inbox = f"{address}/inbox"
 
     async def run(self, stop: asyncio.Event) -> None:
         """Until ``stop`` is set."""
@@ -108,7 +128,10 @@ class Telling:
     async def _tell(self, prompt: rows.Prompt) -> None:
         secret = new_secret()
         async with self._database.transaction() as tx:
-            seen = await rows.shown(tx, prompt)
+            fits = (
+                fits_mail if prompt.target == "email" else self._chats.prompter(prompt.target).fits
+            )
+            seen = await rows.shown(tx, prompt, fits)
             if seen is not None and seen.waits and seen.plain:
                 # Before the message is there: whoever presses at once is known.
                 await rows.keep_secret(tx, prompt, secret)
@@ -119,11 +142,17 @@ class Telling:
             await rows.mark_sent(tx, prompt, {**place, "hash": seen and seen.hash})
 
     async def _sent(self, prompt: rows.Prompt, seen: rows.Shown, secret: str) -> Mapping[str, Any]:
-        text = f"{seen.text.strip()}\n\n{self._inbox}"
-        if prompt.target == TELEGRAM:
-            prompter, ctx = await self._chats.over(prompt.workspace_id, prompt.member_id)
-            return await prompter.send(ctx, text, _buttons(prompt, secret) if seen.plain else ())
-        return await self._mailed(prompt, text)
+        text, link = seen.text.strip(), self._chats.page(prompt)
+        if prompt.target == "email":
+            return await self._mailed(prompt, f"{text}\n\n{link}")
+        recipient = ""
+        if prompt.target == SLACK:
+            async with self._database.acquire() as connection:
+                recipient = await slack_account(connection, prompt.workspace_id, prompt.member_id)
+        buttons = _buttons(prompt, seen, secret) if seen.plain else ()
+        where = (prompt.target, prompt.workspace_id, prompt.member_id)
+        prompter, ctx = await self._chats.over(*where)
+        return await prompter.send(ctx, PromptMessage(text, link, buttons, recipient))
 
     async def _mailed(self, prompt: rows.Prompt, text: str) -> Mapping[str, Any]:
         """A mail leads to the inbox and decides nothing: whoever reads mail may be a program."""
@@ -142,9 +171,8 @@ class Telling:
         return {"to": to}
 
 
-def _buttons(prompt: rows.Prompt, secret: str) -> tuple[Button, ...]:
-    yes, no = ("Send it", "Discard") if prompt.about == "draft" else ("Yes", "No")
-    return (
-        Button(yes, data_of(YES, prompt.id, secret)),
-        Button(no, data_of(NO, prompt.id, secret)),
-    )
+def _buttons(prompt: rows.Prompt, seen: rows.Shown, secret: str) -> tuple[Button, ...]:
+    yes, no = ("Approve", "Decline")
+    answers = [(one.label, OPTIONS[number]) for number, one in enumerate(seen.options)]
+    answers = [*(answers or [(yes, YES)]), (no, NO)]
+    return tuple(Button(label, data_of(answer, prompt.id, secret)) for label, answer in answers)

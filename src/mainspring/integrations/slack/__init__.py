@@ -16,6 +16,7 @@ from mainspring.contracts.manifest import moved
 from mainspring.integrations.slack.capabilities import slack_post
 from mainspring.integrations.slack.client import Slack, refuses_token
 from mainspring.integrations.slack.events import EVENTS
+from mainspring.integrations.slack.interactions import slack_interactions, slack_prompter
 from mainspring.integrations.slack.offers import post_offer
 from mainspring.integrations.slack.polls import slack_poll
 from mainspring.integrations.slack.sources import slack_source
@@ -37,6 +38,8 @@ def integration(addresses: Mapping[str, str]) -> Integration:
         offers=(post_offer(post),),
         sources=(slack_source(slack),),
         polls=(slack_poll(slack),),
+        prompter=slack_prompter(slack),
+        interactions=slack_interactions(slack),
         account=account,
         refuses_token=refuses_token,
     )

@@ -111,9 +111,11 @@ class Slack:
     def __init__(self, base_url: str) -> None:
         self._base, host = _checked(base_url)
         self.hosts = frozenset({host})
+        # Slack takes the answers to buttons at a host of its own.
+        self.reply_hosts = frozenset({host, f"hooks.{host}"})
 
     async def post_message(
-        self, http: Http, token: SecretText, message: Mapping[str, str]
+        self, http: Http, token: SecretText, message: Mapping[str, Any]
     ) -> tuple[str, str]:
         """Posts one message; answers with the channel's id and the message's ts."""
         answer = await self._call(http, token, "chat.postMessage", message)
@@ -121,6 +123,10 @@ class Slack:
         if not isinstance(channel, str) or not isinstance(ts, str):
             _not_slack()
         return channel, ts
+
+    async def update_message(self, http: Http, message: Mapping[str, Any]) -> None:
+        """Another text for a message that the bot of the connection has posted."""
+        await self._call(http, CONNECTED, "chat.update", message)
 
     async def who(self, http: Http) -> str:
         """Who the connection is over there, as bot @ workspace."""
@@ -212,7 +218,7 @@ class Slack:
         return _answer(response, CONNECTED)
 
     async def _call(
-        self, http: Http, token: SecretText, method: str, body: Mapping[str, str]
+        self, http: Http, token: SecretText, method: str, body: Mapping[str, Any]
     ) -> dict[str, Any]:
         response = await http.send(
             HttpRequest(

@@ -7,14 +7,14 @@ it, so a bot token goes to that host and to no other.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from importlib import resources
 from typing import Any
 
 from mainspring.contracts.context import CallContext
-from mainspring.contracts.integration import Button, Integration, Prompter
+from mainspring.contracts.integration import Integration, Prompter, PromptMessage
 from mainspring.integrations.telegram.capabilities import telegram_push
-from mainspring.integrations.telegram.client import Telegram, linked_chat
+from mainspring.integrations.telegram.client import Telegram, fits, linked_chat
 from mainspring.integrations.telegram.events import EVENTS
 from mainspring.integrations.telegram.polls import updates_poll
 
@@ -34,11 +34,13 @@ def integration(addresses: Mapping[str, str]) -> Integration:
 
 
 def _prompter(telegram: Telegram) -> Prompter:
-    async def send(ctx: CallContext, text: str, buttons: Sequence[Button]) -> Mapping[str, Any]:
+    async def send(ctx: CallContext, message: PromptMessage) -> Mapping[str, Any]:
         chat = linked_chat({} if ctx.account is None else ctx.account.settings)
-        return {"chat_id": chat, "message_id": await telegram.show(ctx, chat, text, buttons)}
+        text = f"{message.text}\n\n{message.link}"
+        number = await telegram.show(ctx, chat, text, message.buttons)
+        return {"chat_id": chat, "message_id": number}
 
     async def close(ctx: CallContext, place: Mapping[str, Any], text: str) -> None:
         await telegram.rewrite(ctx, place["chat_id"], place["message_id"], text)
 
-    return Prompter(send, close)
+    return Prompter(send, close, fits)

@@ -20,6 +20,7 @@ from mainspring.contracts.context import CallContext, HttpRequest, HttpResponse
 from mainspring.contracts.errors import Clash, Invalid, Missing, ReconnectNeeded, Upstream
 from mainspring.contracts.integration import Button
 from mainspring.contracts.secret import CONNECTION_TOKEN, SecretRef, SecretText
+from mainspring.contracts.shown_text import utf16_length
 
 TOKEN: Final = SecretRef("telegram_bot_token")
 CHAT: Final = SecretRef("telegram_chat_id")
@@ -33,6 +34,8 @@ _MOST_PAUSE = 86_400
 # Longer than one look waits for updates: a look of ours that is still open has ended by then.
 _CONFLICT_PAUSE = 30.0
 _SHOWN = 200
+# Telegram takes 4,096 units in one message; the link to the inbox is below the text.
+_LONGEST_PROMPT = 3_500
 # Telegram repeats the chat as a number, and what the door hides of it is no JSON any more.
 _HIDDEN_NUMBER = re.compile(rb"-?[0-9]*" + re.escape(str(CHAT).encode()) + rb"[0-9]*")
 
@@ -160,6 +163,11 @@ class Telegram:
         if response.status == 409 and method == "getUpdates":
             raise _conflict(str((_read(response.body) or {}).get("description", "")))
         return _answer(response)
+
+
+def fits(text: str) -> bool:
+    """Whether a message can show all of it."""
+    return utf16_length(text) <= _LONGEST_PROMPT
 
 
 def linked_chat(settings: Mapping[str, Any]) -> int | str:

@@ -51,6 +51,7 @@ from mainspring.surfaces.rest.routes import (
     health,
     inbox,
     integrations,
+    interactions,
     members,
     proposals,
     questions,
@@ -79,8 +80,8 @@ from mainspring.surfaces.web.files import BUILT, read_page
 # Routes are tried in this order, so the one that is called most stands first.
 MODULES: Final = (
     webhooks, automations, forecasts, versions, triggers, runs, streams, events, artifacts, inbox,
-    questions, boards, page_routes, audit, usage, capabilities, connections, integrations, codex,
-    workflows, secrets, session, terminals, account, members, tokens, workspaces, carrying,
+    questions, boards, page_routes, audit, usage, capabilities, connections, interactions,
+    integrations, codex, workflows, secrets, session, terminals, account, members, tokens, workspaces, carrying,
     administration, asked_models, proposals, consents, rehearsals, clients, schemas, halts, health,
 )  # fmt: skip
 

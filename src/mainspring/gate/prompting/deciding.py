@@ -1,0 +1,80 @@
+"""Deciding by a button: the call that the member would make in the inbox, with their role of now.
+
+Every provider's buttons end here. A draft is confirmed with the hash of what the message showed,
+so a draft that was changed since is not sent.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from mainspring.contracts.context import Actor
+from mainspring.contracts.errors import Problem
+from mainspring.contracts.roles import Role
+from mainspring.gate.direct import Visitor
+from mainspring.gate.prompting import rows
+from mainspring.gate.prompting.showing import options_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from mainspring.gate.call import Gate
+    from mainspring.gate.prompting.buttons import Press
+    from mainspring.store.database import Database
+
+_SAID: Final = {
+    ("draft", "confirmed"): "Sent.",
+    ("draft", "approved"): "Your yes is noted; somebody else has to agree as well.",
+    ("draft", "failed"): "It could not be sent.",
+    ("draft", "discarded"): "Discarded; nothing was sent.",
+    ("approval", "approved"): "Yes: the run goes on.",
+    ("approval", "declined"): "Declined: the run gets a no.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What came of a press."""
+
+    text: str
+    # Nothing was decided, and the same button may be pressed again.
+    is_open: bool = False
+
+
+async def decide(
+    database: Database, gate: Gate, prompt: rows.Prompt, place: Mapping[str, Any], role: str,
+    press: Press,
+) -> Decision:  # fmt: skip
+    """Answers for the member who pressed a button."""
+    actor = Actor(prompt.workspace_id, "member", prompt.member_id, role=Role(role))
+    async with database.acquire() as connection:
+        form = await rows.form_of(connection, prompt)
+    try:
+        name, given = _call(prompt, place, press, form)
+        answer = await gate.direct(Visitor(actor), name, given)
+    except Problem as problem:
+        async with database.acquire() as connection:
+            is_open = await rows.is_open(connection, prompt, place.get("hash"))
+        return Decision(problem.detail, is_open)
+    error = answer.get("error") or {}
+    said = _SAID.get((prompt.about, str(answer.get("status"))), "Done.")
+    if prompt.about == "approval" and press.option is not None:
+        said = f"{options_of(form)[press.option].label}: the run goes on."
+    return Decision(f"{said} {error['detail']}" if error.get("detail") else said)
+
+
+def _call(
+    prompt: rows.Prompt, place: Mapping[str, Any], press: Press, form: Mapping[str, Any] | None
+) -> tuple[str, dict[str, Any]]:
+    """The call that a person would make in the inbox."""
+    about = str(prompt.about_id)
+    if prompt.about == "approval":
+        given = {"approval_id": about, "decision": "approved" if press.yes else "declined"}
+        options = options_of(form)
+        if press.option is not None and press.option < len(options):
+            given["answer"] = options[press.option].answer
+        return "answer_approval", given
+    if not press.yes:
+        return "discard_action", {"draft_id": about}
+    return "confirm_action", {"draft_id": about, "hash": place.get("hash")}

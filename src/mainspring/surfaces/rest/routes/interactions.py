@@ -1,0 +1,74 @@
+"""The address that Slack calls when somebody presses a button or enters a command there.
+
+No session and no token: Slack's signature over the exact bytes says who calls. It waits three
+seconds, so the answer is given before anything is decided.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any, Final
+from uuid import UUID
+
+from fastapi import APIRouter, FastAPI, Request
+from starlette.responses import Response
+
+from mainspring.gate.prompting.interactions import MOST_BYTES, InteractionReceiver
+from mainspring.surfaces.rest.answers import as_json
+from mainspring.surfaces.rest.bodies import read_bytes
+from mainspring.surfaces.rest.ground import router
+from mainspring.surfaces.rest.marks import public
+from mainspring.surfaces.rest.problems import problems
+from mainspring.surfaces.rooms import Rooms
+
+_EXTRA: Final = {
+    "requestBody": {
+        "required": True,
+        "content": {"application/x-www-form-urlencoded": {"schema": {"type": "object"}}},
+    },
+    "parameters": [
+        {"name": name, "in": "header", "required": True, "description": text,
+         "schema": {"type": "string"}}
+        for name, text in (
+            ("X-Slack-Signature", "v0= and the HMAC-SHA256 over the version, time and body."),
+            ("X-Slack-Request-Timestamp", "When it was signed, in seconds."),
+        )
+    ],
+}  # fmt: skip
+
+
+def routes(rooms: Rooms) -> APIRouter:
+    made = router("integrations")
+    receiver = rooms.interactions
+    made.lifespan_context = _until_closed(receiver)
+
+    @made.post(
+        "/integrations/slack/interactions/{workspace_id}",
+        summary="Receive a button or a command from Slack",
+        description="For Slack alone: the Request URL of the app's interactivity and of its "
+        "command. Every request is verified by the workspace's signing secret.",
+        status_code=200,
+        response_model=None,
+        responses=problems(401, 413, 429),
+        openapi_extra=_EXTRA,
+    )
+    @public
+    async def receive_slack_interaction(request: Request, workspace_id: UUID) -> Response:
+        body = await read_bytes(request, MOST_BYTES)
+        answer = await receiver.receive(workspace_id, request.headers, body)
+        if answer is None:
+            return Response(status_code=200)
+        return Response(as_json(answer), media_type="application/json")
+
+    return made
+
+
+def _until_closed(receiver: InteractionReceiver) -> Callable[[FastAPI], Any]:
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        del app
+        yield
+        await receiver.aclose()
+
+    return lifespan
