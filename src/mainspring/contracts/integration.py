@@ -243,11 +243,9 @@ class Interaction:
 class Interactions:
     """How a provider tells of buttons and commands: by requests that it signs."""
 
-    # The workspace's secret that its requests are signed with.
-    secret: str
     # The hosts that answers may be sent to.
     hosts: frozenset[str]
-    # Whether the headers show a signature of this body, made just now.
+    # Whether the headers show a signature with this secret of this body, made just now.
     is_genuine: Callable[[str, Mapping[str, str], bytes, datetime], bool]
     # None: nothing that is of use here.
     read: Callable[[bytes], Interaction | None]

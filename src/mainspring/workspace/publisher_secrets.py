@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
 
 PREFIX: Final = "publisher."
+# The signing secret of the workspace's Slack app. Who has it could answer for members, so a person
+# sets it and no automation sends it anywhere.
+SLACK_SIGNING_SECRET: Final = "SLACK_SIGNING_SECRET"  # noqa: S105  (the name of it)
 _ROLE = """
     SELECT m.role FROM members m JOIN users u ON u.id = m.user_id
     WHERE m.workspace_id = $1 AND m.user_id = $2 AND u.disabled_at IS NULL
@@ -45,6 +48,16 @@ async def check_may_publish(tx: Transaction, workspace_id: UUID, owner_id: UUID)
         code="publisher_secret_denied",
         suggestion=f"Let somebody with the role {least} or more install or save it.",
     )
+
+
+def check_sendable(names: Iterable[str]) -> None:
+    """Refuses what only verifies requests that arrive here."""
+    if SLACK_SIGNING_SECRET in names:
+        raise Denied(
+            f"{SLACK_SIGNING_SECRET} verifies the requests of Slack and is sent nowhere.",
+            code="secret_not_sendable",
+            suggestion="Keep what the automation needs under another name.",
+        )
 
 
 async def published_there(tx: Transaction, workspace_id: UUID, names: Iterable[str]) -> set[str]:

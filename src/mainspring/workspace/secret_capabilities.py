@@ -18,6 +18,7 @@ from mainspring.contracts.errors import Denied, Fault, Finding, Missing
 from mainspring.contracts.object_schema import object_schema, plain_object
 from mainspring.contracts.outcome import Unchanged
 from mainspring.contracts.roles import LEAST, Permission
+from mainspring.workspace.publisher_secrets import SLACK_SIGNING_SECRET
 from mainspring.workspace.vault import (
     MAX_DESCRIPTION,
     MAX_NAME,
@@ -43,8 +44,13 @@ _KNOWN_HERE = """
 """
 
 
-# Secrets that say where a member is reached.
-_ADDRESSES: Final = frozenset({"telegram_chat_id"})
+# Secrets that only a person sets: where a member is reached, and what verifies their answers.
+_BY_PEOPLE: Final = {
+    "telegram_chat_id": "A person says where they are reached (telegram_chat_id); a program "
+    "cannot.",
+    SLACK_SIGNING_SECRET: f"A person sets {SLACK_SIGNING_SECRET}, because it verifies what "
+    "members answer; a program cannot.",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,11 +93,8 @@ def _set(words: _Words, vault: Vault | None) -> Capability:
     async def handler(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
         if vault is None:
             raise Fault("There is no vault here.", code="no_vault", retryable=False)
-        if arguments["name"] in _ADDRESSES:
-            detail = (
-                f"A person says where they are reached ({arguments['name']}); a program cannot."
-            )
-            check_sets_address(ctx.actor, detail)
+        if arguments["name"] in _BY_PEOPLE:
+            check_sets_address(ctx.actor, _BY_PEOPLE[arguments["name"]])
         drawer = await _drawer(words, ctx, arguments)
         description = arguments.get("description", "")
         stored = await vault.put(ctx.tx, drawer, arguments["name"], arguments["value"], description)

@@ -29,6 +29,7 @@ from mainspring.workspace.master_key import MasterKey
 from mainspring.workspace.publisher_secrets import (
     PREFIX,
     check_may_publish,
+    check_sendable,
     how_to_set,
     published,
 )
@@ -172,6 +173,7 @@ class Vault:
         ours = published(wanted)
         found = await self.reveal(drawer, wanted - {PREFIX + name for name in ours})
         if ours:
+            check_sendable(ours)
             await check_may_publish(self._database, drawer.workspace_id, drawer.owner_id)
             held = await self.reveal(publisher_drawer(drawer.workspace_id), ours)
             found |= {PREFIX + name: value for name, value in held.items()}

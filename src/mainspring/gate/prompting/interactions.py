@@ -23,6 +23,7 @@ from mainspring.gate.prompting.deciding import Decision, decide
 from mainspring.gate.prompting.slack_identities import COMMAND, SLACK, is_linked, link_account
 from mainspring.gate.rates import Rate
 from mainspring.store.outage import logged_problem
+from mainspring.workspace.publisher_secrets import SLACK_SIGNING_SECRET
 from mainspring.workspace.vault import publisher_drawer
 
 if TYPE_CHECKING:
@@ -114,11 +115,12 @@ class InteractionReceiver:
         self, provider: Interactions, workspace_id: UUID, headers: Mapping[str, str], body: bytes
     ) -> bool:
         try:
-            found = await self._vault.reveal(publisher_drawer(workspace_id), [provider.secret])
+            drawer = publisher_drawer(workspace_id)
+            found = await self._vault.reveal(drawer, [SLACK_SIGNING_SECRET])
         except Missing:
             return False
-        now = self._clock.now()
-        return provider.is_genuine(found[provider.secret], headers, body, now)
+        secret = found[SLACK_SIGNING_SECRET].strip()
+        return provider.is_genuine(secret, headers, body, self._clock.now())
 
     def _refused(self, workspace_id: UUID) -> Problem:
         """One answer, whatever the reason is."""

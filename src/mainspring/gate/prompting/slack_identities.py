@@ -24,7 +24,11 @@ from mainspring.contracts.roles import Permission
 from mainspring.gate.prompting.link_codes import hashed, new_code
 from mainspring.store.audit import append_audit, entry_by
 from mainspring.workspace.accounts.rows import usable
-from mainspring.workspace.publisher_secrets import has_publisher_secret, how_to_set
+from mainspring.workspace.publisher_secrets import (
+    SLACK_SIGNING_SECRET,
+    has_publisher_secret,
+    how_to_set,
+)
 from mainspring.workspace.secret_capabilities import check_sets_address
 
 if TYPE_CHECKING:
@@ -33,7 +37,6 @@ if TYPE_CHECKING:
     from mainspring.contracts.context import CallContext, Transaction
 
 SLACK: Final = "slack"
-SIGNING_SECRET: Final = "SLACK_SIGNING_SECRET"  # noqa: S105  (the name of it)
 COMMAND: Final = "/mainspring"
 _PATH: Final = "/api/v1/integrations/slack/interactions"
 
@@ -171,7 +174,7 @@ async def _shown(ctx: CallContext, request_url: str) -> dict[str, Any]:
         "user_id": None if row is None else row["user_id"],
         "linked_at": None if row is None else row["linked_at"].isoformat(),
         "connected": connection is not None and connection.state == "ready",
-        "signing_secret": await has_publisher_secret(ctx.tx, space, SIGNING_SECRET),
+        "signing_secret": await has_publisher_secret(ctx.tx, space, SLACK_SIGNING_SECRET),
         "request_url": request_url,
     }
 
@@ -187,7 +190,7 @@ def _check_ready(now: Mapping[str, Any]) -> None:
         raise Clash(
             "The signing secret of the Slack app is not set, so its requests cannot be verified.",
             code="slack_signing_secret",
-            suggestion=how_to_set(SIGNING_SECRET),
+            suggestion=how_to_set(SLACK_SIGNING_SECRET),
         )
 
 

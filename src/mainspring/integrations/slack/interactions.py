@@ -29,7 +29,6 @@ from mainspring.contracts.integration import (
 from mainspring.contracts.shown_text import utf16_length
 from mainspring.integrations.slack.client import CONNECTED, Slack
 
-SIGNING_SECRET: Final = "SLACK_SIGNING_SECRET"  # noqa: S105  (the name of it)
 TOLERANCE_SECONDS: Final = 300
 # The text of a section block.
 _LONGEST_TEXT: Final = 3_000
@@ -143,9 +142,7 @@ def slack_interactions(slack: Slack) -> Interactions:
             said |= {"replace_original": False, "response_type": "ephemeral"}
         await _post(http, to.reply_to, said)
 
-    return Interactions(
-        SIGNING_SECRET, slack.reply_hosts, is_genuine, read_interaction, _note, reply
-    )
+    return Interactions(slack.reply_hosts, is_genuine, read_interaction, _note, reply)
 
 
 async def _post(http: Http, url: str, said: Mapping[str, Any]) -> None:

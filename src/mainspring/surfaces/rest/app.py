@@ -81,8 +81,9 @@ from mainspring.surfaces.web.files import BUILT, read_page
 MODULES: Final = (
     webhooks, automations, forecasts, versions, triggers, runs, streams, events, artifacts, inbox,
     questions, boards, page_routes, audit, usage, capabilities, connections, interactions,
-    integrations, codex, workflows, secrets, session, terminals, account, members, tokens, workspaces, carrying,
-    administration, asked_models, proposals, consents, rehearsals, clients, schemas, halts, health,
+    integrations, codex, workflows, secrets, session, terminals, account, members, tokens,
+    workspaces, carrying, administration, asked_models, proposals, consents, rehearsals, clients,
+    schemas, halts, health,
 )  # fmt: skip
 
 Closing = Callable[[], Awaitable[None]]

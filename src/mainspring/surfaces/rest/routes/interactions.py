@@ -14,7 +14,7 @@ from uuid import UUID
 from fastapi import APIRouter, FastAPI, Request
 from starlette.responses import Response
 
-from mainspring.gate.prompting.interactions import MOST_BYTES, InteractionReceiver
+from mainspring.gate.prompting.interactions import MOST_BYTES
 from mainspring.surfaces.rest.answers import as_json
 from mainspring.surfaces.rest.bodies import read_bytes
 from mainspring.surfaces.rest.ground import router
@@ -40,8 +40,7 @@ _EXTRA: Final = {
 
 def routes(rooms: Rooms) -> APIRouter:
     made = router("integrations")
-    receiver = rooms.interactions
-    made.lifespan_context = _until_closed(receiver)
+    made.lifespan_context = _until_closed(rooms)
 
     @made.post(
         "/integrations/slack/interactions/{workspace_id}",
@@ -56,7 +55,7 @@ def routes(rooms: Rooms) -> APIRouter:
     @public
     async def receive_slack_interaction(request: Request, workspace_id: UUID) -> Response:
         body = await read_bytes(request, MOST_BYTES)
-        answer = await receiver.receive(workspace_id, request.headers, body)
+        answer = await rooms.interactions.receive(workspace_id, request.headers, body)
         if answer is None:
             return Response(status_code=200)
         return Response(as_json(answer), media_type="application/json")
@@ -64,11 +63,11 @@ def routes(rooms: Rooms) -> APIRouter:
     return made
 
 
-def _until_closed(receiver: InteractionReceiver) -> Callable[[FastAPI], Any]:
+def _until_closed(rooms: Rooms) -> Callable[[FastAPI], Any]:
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         del app
         yield
-        await receiver.aclose()
+        await rooms.interactions.aclose()
 
     return lifespan
