@@ -15,7 +15,9 @@ import { Status } from "../../kit/Status";
 import { ClientPart } from "./ClientPart";
 import { Connecting } from "./Connecting";
 import { Facts } from "./Facts";
+import { Part } from "./Part";
 import { ChatPart, ReadingPart } from "./Reading";
+import { SlackLink } from "./SlackLink";
 import { type Integration as One, stateOf } from "./states";
 
 const BACK = { to: "/integrations", label: "Integrations" };
@@ -82,6 +84,13 @@ function Found({ one }: { one: One }) {
         {provider && !provider.has_client ? null : <Connecting one={one} />}
         {mayConnect && own ? <ReadingPart one={one} /> : null}
         {mayConnect && own && one.name === "telegram" ? <ChatPart one={one} /> : null}
+        {one.name === "slack" && one.connection
+          ? (
+            <Part title="Your decisions in Slack">
+              <SlackLink />
+            </Part>
+          )
+          : null}
         {provider ? <ClientPart one={one} provider={provider} /> : null}
       </Stack>
     </>

@@ -15,6 +15,7 @@ import { isUnnamed, useWho } from "../../api/session";
 import { ProblemNote } from "../../kit/Asked";
 import { sayDone, sayHint } from "../../kit/acting";
 import { useSending } from "../../kit/refusal";
+import { SlackLink } from "../integrations/SlackLink";
 import { Section, Sections } from "./Section";
 import { VerifyEmail } from "./VerifyEmail";
 
@@ -24,6 +25,9 @@ export function You() {
       <NameForm />
       <EmailForm />
       <PasswordForm />
+      <Section title="Slack" words="Decide in Slack what waits for you.">
+        <SlackLink />
+      </Section>
       <Appearance />
     </Sections>
   );

@@ -1,0 +1,139 @@
+// Linking a Slack account: what waits for a decision is then shown there, with buttons.
+
+import { Anchor, Button, Code, Group, Stack, Text } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { useState } from "react";
+import { client } from "../../api/client";
+import { Asked } from "../../kit/Asked";
+import { useAct } from "../../kit/acting";
+import { CopyButton, CopyIcon } from "../../kit/Copy";
+import { moment } from "../../kit/words";
+
+type SlackState = {
+  linked: boolean;
+  team_id: string | null;
+  user_id: string | null;
+  linked_at: string | null;
+  connected: boolean;
+  signing_secret: boolean;
+  request_url: string;
+};
+type Begun = { command: string; expires_at: string };
+
+const call = async <T,>(capability_id: string): Promise<T> => {
+  const { data } = await client.POST("/api/v1/capabilities/{capability_id}", {
+    params: { path: { capability_id } },
+    body: {} as never,
+  });
+  return data as T;
+};
+
+export function SlackLink() {
+  const [begun, setBegun] = useState<Begun | null>(null);
+  const state = useQuery({
+    queryKey: ["get_slack_link"],
+    queryFn: () => call<SlackState>("get_slack_link"),
+    // The code is confirmed in Slack, so this page learns of it only by asking.
+    refetchInterval: begun ? 3_000 : false,
+  });
+  return (
+    <Asked of={state} lines={2}>
+      {(found) => (
+        <Found
+          state={found}
+          begun={begun}
+          onBegin={setBegun}
+          refetch={() => state.refetch()}
+        />
+      )}
+    </Asked>
+  );
+}
+
+type Props = {
+  state: SlackState;
+  begun: Begun | null;
+  onBegin: (begun: Begun | null) => void;
+  refetch: () => Promise<unknown>;
+};
+
+function Found({ state, begun, onBegin, refetch }: Props) {
+  const { busy, act } = useAct();
+  const begin = () => act(async () => onBegin(await call<Begun>("link_slack")));
+  const end = () =>
+    act(async () => {
+      await call("unlink_slack");
+      onBegin(null);
+      await refetch();
+    }, "Your Slack account is not linked any more.");
+  return (
+    <Stack gap="sm" align="flex-start">
+      <Text size="sm" c="dimmed" role="status">
+        {state.linked && state.linked_at
+          ? `The Slack account ${state.user_id} of the team ${state.team_id} is linked since ${
+            moment(state.linked_at)
+          }. Drafts and questions of your automations are shown there, with buttons.`
+          : "No Slack account is linked with you. Once it is, you can approve drafts and answer questions in Slack."}
+      </Text>
+      <Missing state={state} />
+      <Group gap="xs">
+        <Button
+          variant={state.linked ? "default" : "filled"}
+          disabled={!state.connected || !state.signing_secret}
+          loading={busy}
+          onClick={() => void begin()}
+        >
+          {state.linked ? "Link another Slack account" : "Link your Slack account"}
+        </Button>
+        {state.linked
+          ? (
+            <Button variant="subtle" color="red" loading={busy} onClick={() => void end()}>
+              Unlink
+            </Button>
+          )
+          : null}
+      </Group>
+      {begun
+        ? (
+          <Stack gap={4}>
+            <Text size="sm">
+              Send this in any conversation in Slack, where you are signed in. It works once, until
+              {" "}
+              {moment(begun.expires_at)}.
+            </Text>
+            <Group gap="xs">
+              <Code>{begun.command}</Code>
+              <CopyButton text={begun.command} label="Copy command" />
+            </Group>
+          </Stack>
+        )
+        : null}
+    </Stack>
+  );
+}
+
+/** What has to be set up before anybody can link an account. */
+function Missing({ state }: { state: SlackState }) {
+  if (!state.connected) {
+    return (
+      <Text size="sm">
+        Slack is not connected.{" "}
+        <Anchor component={Link} to="/integrations/slack">Connect it first.</Anchor>
+      </Text>
+    );
+  }
+  if (state.signing_secret) return null;
+  return (
+    <Stack gap={4}>
+      <Text size="sm">
+        An admin adds the app's signing secret as the publisher secret{" "}
+        <Code>SLACK_SIGNING_SECRET</Code>, and enters this Request URL in the Slack app:
+      </Text>
+      <Group gap={4}>
+        <Code>{state.request_url}</Code>
+        <CopyIcon text={state.request_url} label="Copy the Request URL" />
+      </Group>
+    </Stack>
+  );
+}
