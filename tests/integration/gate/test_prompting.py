@@ -21,7 +21,7 @@ from mainspring.gate.prompting.linking import link_chat
 from mainspring.gate.prompting.pressing import Pressing
 from mainspring.gate.prompting.telling import Chats, Telling
 from mainspring.workspace.automations import FIRST_MEMBER
-from tests.kit.house import Bench
+from tests.kit.house import Bench, document, step
 from tests.kit.members import member
 from tests.kit.own_house import own_house
 from tests.kit.telegram import CHAT, TOKEN, TelegramDouble, telegram_double
@@ -299,3 +299,68 @@ async def test_a_bot_that_is_shared_brings_nobody_elses_prompts_to_its_holders_c
     with pytest.raises(Problem) as refused:
         await chats.over("telegram", house.workspace_id, other.actor.id)
     assert refused.value.code == "not_connected"
+
+
+async def _question(world: World, **config: Any) -> UUID:
+    """A run that asks on Telegram; its owner was shown the question there."""
+    asking = {"notify": ["inbox", "telegram"], "on_decline": "continue", **config}
+    made = await world.bench.dispatch(document(step("ask", "approval", asking)))
+    await world.bench.until(made.run_id, "waiting")
+    assert await world.telling.once() == 1
+    return made.run_id
+
+
+async def test_a_question_of_a_plan_is_answered_by_a_button(world: World) -> None:
+    link = await world.call("link_telegram")
+    await world.link(code=link["code"], chat_id=ADA, user_id=ADA)
+    async with world.bench.worker():
+        run = await _question(world, title="Publish?", message="The notes of today.")
+        text = world.telegram.messages[-1]["text"]
+        assert text.startswith("Publish?\nThe notes of today.\n\nhttp://localhost:8321/inbox?item=")
+        yes, _ = world.buttons()
+        assert await world.press(yes, user=666) is None
+        assert await world.press(yes) == "Yes: the run goes on."
+        assert (await world.bench.until(run))["output"]["approved"] is True
+        # Pressed again it only says that it was answered.
+        assert "answered before" in str(await world.press(yes))
+
+        run = await _question(world, title="Publish again?")
+        _, no = world.buttons()
+        await world.press(no)
+        assert (await world.bench.until(run))["output"]["approved"] is False
+
+
+async def test_the_options_of_a_question_are_buttons(world: World) -> None:
+    link = await world.call("link_telegram")
+    await world.link(code=link["code"], chat_id=ADA, user_id=ADA)
+    form = {"enum": ["Monday", "Tuesday", "Wednesday"]}
+    async with world.bench.worker():
+        run = await _question(world, title="Which day?", form=form)
+        (row,) = world.telegram.messages[-1]["reply_markup"]["inline_keyboard"]
+        assert [one["text"] for one in row] == [*form["enum"], "Decline"]
+        assert all(len(one["callback_data"]) <= 64 for one in row)
+        # No option of this question has that number.
+        data = row[1]["callback_data"]
+        assert "does not fit" in str(await world.press(f"7{data[1:]}"))
+        assert await world.press(data) == "Tuesday: the run goes on."
+        assert (await world.bench.until(run))["output"]["answer"] == "Tuesday"
+
+
+async def test_buttons_stay_while_what_keeps_them_from_deciding_may_pass(world: World) -> None:
+    link = await world.call("link_telegram")
+    await world.link(code=link["code"], chat_id=ADA, user_id=ADA)
+    async with world.bench.worker():
+        run = await _question(world, title="Publish?")
+        yes, _ = world.buttons()
+        role = "UPDATE members SET role = $2 WHERE user_id = $1"
+        await world.bench.house.database.execute(role, FIRST_MEMBER, "viewer")
+        said = await world.press(yes)
+        assert said is not None
+        assert "operator" in said
+        assert world.telegram.edits == []
+        assert world.telegram.messages[-1]["text"].startswith(said)
+        assert (await world.bench.read(run))["status"] == "waiting"
+        await world.bench.house.database.execute(role, FIRST_MEMBER, "owner")
+        await world.press(yes)
+        assert (await world.bench.until(run))["output"]["approved"] is True
+        assert world.telegram.edits != []

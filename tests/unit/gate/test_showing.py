@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mainspring.gate.prompting.showing import MOST, draft_message, question_message
+from mainspring.gate.prompting.showing import MOST, draft_message, options_of, question_message
 
 
 def test_everything_that_leaves_is_shown_by_its_name() -> None:
@@ -52,3 +52,28 @@ def test_what_does_not_fit_is_only_announced() -> None:
         assert "…" in told.text
         assert "answer it there" in told.text
     assert question_message("Publish?", "Now.").text == "Publish?\nNow."
+
+
+def test_a_form_with_a_few_fixed_answers_has_options() -> None:
+    def labels(form: dict[str, object] | None) -> list[str]:
+        return [one.label for one in options_of(form)]
+
+    assert labels(None) == []
+    assert labels({"enum": ["a", "b"]}) == ["a", "b"]
+    assert labels({"type": "boolean", "enum": [True, False]}) == ["yes", "no"]
+    day = {"type": "object", "properties": {"day": {"enum": [1, 2]}}}
+    assert labels(day) == ["1", "2"]
+    assert [one.answer for one in options_of(day)] == [{"day": 1}, {"day": 2}]
+    # What cannot be told apart, does not fit on a button or has to be written has none.
+    for form in (
+        {"enum": ["a"] * 2},
+        {"enum": ["a", " a "]},
+        {"enum": ["x" * 61]},
+        {"enum": [""]},
+        {"enum": [None, "a"]},
+        {"enum": [{"a": 1}]},
+        {"enum": list("abcdef")},
+        {"type": "string"},
+        {"properties": {"a": {"enum": ["x"]}, "b": {"type": "string"}}},
+    ):
+        assert labels(form) == [], form
