@@ -40,6 +40,7 @@ from mainspring.gate.providers.embedder import OpenAIEmbedder
 from mainspring.gate.providers.from_settings import take_in
 from mainspring.gate.reminders import Reminders
 from mainspring.gate.telemetry import TelemetryLine, check_telemetry
+from mainspring.gate.web_push import PushDelivery, PushSender, contact_of
 from mainspring.runs.control import Control
 from mainspring.runs.dispatch import Dispatcher
 from mainspring.runs.engine import Engine
@@ -111,6 +112,7 @@ class House:
     # Where models are asked, unless whoever built the house brought others.
     providers: ProviderModels
     mailer: Mailer
+    push: PushSender
     blobs: BlobStore
     links: Links
     gate: Gate
@@ -179,6 +181,7 @@ def build_house(
     )  # fmt: skip
     providers = ProviderModels(database, vault, limits, settings.egress_allow)
     mailer = SmtpMailer(read_smtp_url(settings.smtp_url), settings.mail_from, limits, clock)
+    push = PushSender(vault, egress, clock, contact_of(settings.address, settings.mail_from))
     blobs = open_blobs(settings, limits, clock)
     links = Links(vault, settings.address)
     embedder = _embedder(settings, database, providers, clock)
@@ -213,8 +216,8 @@ def build_house(
     return House(
         settings=settings, limits=limits, registry=words, database=database, clock=clock,
         vault=vault, passwords=Passwords(), egress=egress, outside=outside, providers=providers,
-        mailer=mailer, blobs=blobs, links=links, gate=gate, versions=versions, waker=waker,
-        hints=hints, dispatcher=dispatcher, control=Control(database, waker, hints),
+        mailer=mailer, push=push, blobs=blobs, links=links, gate=gate, versions=versions,
+        waker=waker, hints=hints, dispatcher=dispatcher, control=Control(database, waker, hints),
         embedder=embedder, workshop=workshop, lines=lines,
         telemetry=TelemetryLine(settings.otlp_url),
     )  # fmt: skip
@@ -339,6 +342,7 @@ async def keep_watch_over(house: House, stop: asyncio.Event) -> None:
         "tools": Harvester(database, house.outside, house.clock, limits).run,
         "order": Housekeeper(database, house.blobs, house.clock, limits).run,
         "reminders": Reminders(database).run,
+        "push": PushDelivery(database, house.push).run,
     }
     if house.lines is not None:
         chats = Chats(house.lines, house.clock, settings.address)
@@ -385,6 +389,7 @@ def rooms_of(house: House) -> Rooms:
         gate=house.gate,
         vault=house.vault,
         passwords=house.passwords,
+        push=house.push,
         waker=house.waker,
         dispatcher=house.dispatcher,
         desk=WebhookDesk(house.database, house.dispatcher, house.vault, house.limits),

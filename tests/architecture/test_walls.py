@@ -26,6 +26,7 @@ WHOLE = {
     "cli/visiting.py": "looks tokens up, and puts the wall up for whose token it is",
     # A person and their memberships belong to no one workspace.
     "rest/routes/account.py": "a person's own row",
+    "rest/routes/push.py": "the browsers that a person gets notifications on",
     "rest/routes/workspaces.py": "the workspaces that a person is in",
     "rest/routes/members.py": "asks whether an account that is invited has anything in it",
     "rest/routes/terminals.py": "a terminal that asks for a session belongs to nobody yet",

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from mainspring.gate.outside.switchboard import Switchboard
     from mainspring.gate.prompting.interactions import InteractionReceiver
     from mainspring.gate.telemetry import TelemetryLine
+    from mainspring.gate.web_push import PushSender
     from mainspring.runs.control import Control
     from mainspring.runs.dispatch import Dispatcher
     from mainspring.runs.watch import Watcher
@@ -46,6 +47,8 @@ class Rooms:
     gate: Gate
     vault: Vault
     passwords: Passwords
+    # Where notifications to browsers are sent.
+    push: PushSender
     waker: Waker
     dispatcher: Dispatcher
     # Where webhooks are taken in; whoever opens it for calls closes it.

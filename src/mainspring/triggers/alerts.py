@@ -48,6 +48,7 @@ from mainspring.workspace.alerts import (
 )
 from mainspring.workspace.automations import set_state
 from mainspring.workspace.people.addresses import address_of_maker
+from mainspring.workspace.push_subscriptions import queue_failure
 from mainspring.workspace.schedules import waiting
 from mainspring.workspace.triggers import hold_triggers
 
@@ -141,7 +142,11 @@ class Alerts:
         before = await waiting(tx, pairs)
         for (workspace_id, automation_id), stop in zip(pairs, stops, strict=True):
             await set_state(tx, workspace_id, automation_id, "paused", PAUSED_REASON)
-            await post_alert(tx, self._pause_alert(stop.automation, stop.last, stop.in_row))
+            alert = self._pause_alert(stop.automation, stop.last, stop.in_row)
+            await post_alert(tx, alert)
+            await queue_failure(
+                tx, workspace_id, automation_id, alert.id, alert.run_id, paused=True
+            )
         await record_overtaken(tx, before, self._limits)
 
     async def _tell(
@@ -149,7 +154,9 @@ class Alerts:
     ) -> None:
         """One alert for all of them: a new one, or the one that is there."""
         workspace_id, automation_id = automation["workspace_id"], automation["id"]
-        mail = self._mail and not all(map(_by_hand, failures))
+        # A person who starts a run sees how it ends.
+        unattended = not all(map(_by_hand, failures))
+        mail = self._mail and unattended
         since = automation["now"] - GATHERED
         if automation["acknowledged_at"] is not None:
             # What was acknowledged is over; what comes after it is news.
@@ -166,9 +173,13 @@ class Alerts:
                     _title(automation["name"], "failed"), _message(last, count), mail,
                 ),
             )  # fmt: skip
+            if unattended:
+                await queue_failure(tx, workspace_id, automation_id, last["event_id"], last["id"])
             return
         count = await failures_since(tx, workspace_id, automation_id, there["run_id"])
         await gather_in(tx, workspace_id, there["id"], _message(last, count), mail=mail)
+        if unattended:
+            await queue_failure(tx, workspace_id, automation_id, there["id"], last["id"])
 
     def _pause_alert(
         self, automation: Mapping[str, Any], last: Mapping[str, Any], in_row: int

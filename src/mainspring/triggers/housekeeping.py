@@ -26,6 +26,7 @@ from mainspring.workspace.accounts.sign_ins import expire_account_sign_ins
 from mainspring.workspace.connections.sign_ins import expire_sign_ins
 from mainspring.workspace.inbox_expiry import expire_notifications
 from mainspring.workspace.proposals import expire_proposals
+from mainspring.workspace.push_subscriptions import expire_push_messages
 
 if TYPE_CHECKING:
     from mainspring.contracts.clock import Clock
@@ -124,6 +125,7 @@ class Housekeeper:
         async def messages() -> None:
             before = now - timedelta(days=_MESSAGE_DAYS)
             removed.messages = await expire_notifications(self._database, before)
+            removed.messages += await expire_push_messages(self._database, before)
 
         async def direct_calls() -> None:
             before = now - timedelta(days=self._limits.direct_call_days)

@@ -138,6 +138,21 @@ class Vault:
         )  # fmt: skip
         return _stored(row)
 
+    async def ensure(self, drawer: Drawer, name: str, value: str) -> str:
+        """The value that is stored under a name; stores this one where there is none.
+
+        Of several that come at once the first one is stored, and all get that one.
+        """
+        self._check(drawer.kind, name, value, "")
+        await self._sealing_key()
+        async with self._database.transaction() as tx:
+            await tx.execute(HOLD_KEYS)
+            await tx.execute(_HOLD_NAME, str(drawer.workspace_id), name)
+            whose = (drawer.workspace_id, drawer.kind, drawer.owner_id)
+            if await tx.fetchrow(_FIND, *whose, name) is None:
+                await self.put(tx, drawer, name, value)
+        return (await self.reveal(drawer, [name]))[name]
+
     async def names(self, drawer: Drawer) -> tuple[StoredSecret, ...]:
         """All secrets of a drawer by name, never with their values."""
         async with self._database.acquire() as connection:

@@ -86,6 +86,14 @@ class Egress:
         """A connection for a talk that is not HTTP; its address is judged like any other."""
         return await self._backend.connect_tcp(host, port)
 
+    async def check_address(self, target: Target) -> None:
+        """Refuses a target that leads to an address which is not public; sends nothing."""
+        await self._backend.judged_addresses(target.host, target.port)
+
+    def is_allowed(self, target: Target) -> bool:
+        """Whether an operator has named this very host and port."""
+        return target.pair in self._allow
+
     async def send(
         self,
         request: HttpRequest,

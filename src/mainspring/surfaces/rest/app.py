@@ -54,6 +54,7 @@ from mainspring.surfaces.rest.routes import (
     interactions,
     members,
     proposals,
+    push,
     questions,
     rehearsals,
     runs,
@@ -81,8 +82,8 @@ from mainspring.surfaces.web.files import BUILT, read_page
 MODULES: Final = (
     webhooks, automations, forecasts, versions, triggers, runs, streams, events, artifacts, inbox,
     questions, boards, page_routes, audit, usage, capabilities, connections, interactions,
-    integrations, codex, workflows, secrets, session, terminals, account, members, tokens,
-    workspaces, carrying, administration, asked_models, proposals, consents, rehearsals, clients,
+    integrations, codex, workflows, secrets, session, terminals, account, push, members,
+    tokens, workspaces, carrying, administration, asked_models, proposals, consents, rehearsals, clients,
     schemas, halts, health,
 )  # fmt: skip
 

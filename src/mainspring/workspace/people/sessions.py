@@ -20,6 +20,7 @@ from uuid import UUID
 from mainspring.contracts.errors import Missing
 from mainspring.contracts.ids import new_id
 from mainspring.contracts.roles import Role
+from mainspring.workspace.push_subscriptions import end_pushes_of_others, end_pushes_of_session
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
@@ -119,14 +120,19 @@ async def list_sessions(tx: Transaction, user_id: UUID) -> list[dict[str, Any]]:
 
 
 async def end_session(tx: Transaction, user_id: UUID, session_id: UUID) -> None:
-    """Ends one session of somebody; another's is not there for them."""
+    """Ends one session of somebody; another's is not there for them.
+
+    Its browser gets no more notifications.
+    """
     if await tx.fetchrow(_END, user_id, session_id) is None:
         raise Missing("There is no such session.", code="no_session")
+    await end_pushes_of_session(tx, user_id, session_id)
 
 
 async def end_sessions(tx: Transaction, user_id: UUID, *, but: UUID | None = None) -> None:
     """Ends every session of somebody, perhaps but one."""
     await tx.execute(_END_ALL, user_id, but or _NOBODY)
+    await end_pushes_of_others(tx, user_id, but or _NOBODY)
 
 
 async def has_session(tx: Transaction, user_id: UUID) -> bool:

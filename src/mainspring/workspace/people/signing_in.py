@@ -42,6 +42,7 @@ from mainspring.workspace.people.users import (
     spelled,
 )
 from mainspring.workspace.people.workspaces import home_of, join_workspace
+from mainspring.workspace.push_subscriptions import move_pushes
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
@@ -204,11 +205,12 @@ async def _begin(
     await sweep_sessions(tx)
     await sweep_links(tx)
     await sweep(tx)
+    session_id, plain = await start_session(tx, user_id, workspace_id, visit.label)
     if visit.shown is not None:
         before = await find_session(tx, visit.shown)
         if before is not None and before.user_id == user_id:
+            await move_pushes(tx, user_id, before.id, session_id)
             await end_session(tx, user_id, before.id)
-    session_id, plain = await start_session(tx, user_id, workspace_id, visit.label)
     detail = {"by": by, "address": visit.address}
     entry = Entry(workspace_id, "member", user_id, "sign_in", str(session_id), detail)
     await append_audit(tx, [entry])
