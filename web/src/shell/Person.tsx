@@ -12,6 +12,7 @@ import {
 import { useNavigate } from "@tanstack/react-router";
 import { Check, ChevronsUpDown, LogOut, Monitor, Moon, Settings, Sun } from "lucide-react";
 import { client, setCsrf } from "../api/client";
+import { unsubscribe } from "../api/push";
 import { isUnnamed, useWho } from "../api/session";
 import { useAct } from "../kit/acting";
 import { lookAt } from "./moving";
@@ -34,6 +35,7 @@ export function Person() {
   const leave = () =>
     act(async () => {
       await client.DELETE("/api/v1/session");
+      await unsubscribe();
       setCsrf(null);
       forgetAll();
       location.replace("/sign-in");

@@ -20,6 +20,7 @@ import { api, refresh, setCsrf, setWorkspace, whenMoved, whenSignedOut } from ".
 import { useLive, useLiveStream } from "../api/live";
 import { patiently } from "../api/patiently";
 import { Problem } from "../api/problem";
+import { renew } from "../api/push";
 import { type Who, WhoProvider } from "../api/session";
 import { ProblemNote } from "../kit/Asked";
 import { keepFor } from "../kit/keeping";
@@ -29,6 +30,7 @@ import { isElsewhere } from "./moving";
 import { openPalette, Palette } from "./Palette";
 import { Person } from "./Person";
 import { Reconnecting } from "./Reconnecting";
+import { useLinkedWorkspace } from "./linked";
 import { goAndSignIn } from "./wanted";
 
 const SignedOut = lazy(patiently(() => import("./SignedOut")));
@@ -41,6 +43,7 @@ export function Shell() {
   const refusal: unknown = session.error;
   const unknown = refusal instanceof Problem && refusal.status === 401;
   const who = useShown(session.data, lost || unknown);
+  const moving = useLinkedWorkspace(who);
   // Until they have signed in here, whatever a sign-in in another tab brings.
   useEffect(() => {
     if (unknown && who) setLost(true);
@@ -49,7 +52,7 @@ export function Shell() {
     // Somebody else signed in beside this tab: nothing of the one before is left in it.
     return null;
   }
-  if (who) {
+  if (who && !moving) {
     return (
       <>
         <Inside who={who} />
@@ -97,6 +100,7 @@ function Inside({ who }: { who: Who }) {
   const [open, { toggle, close }] = useDisclosure(false);
   const path = useRouterState({ select: (state) => state.location.pathname });
   useLiveStream(who.workspace.id);
+  useEffect(() => void renew(), []);
   useLive(({ kind }) => {
     // Lists follow what happens; a screen that shows one run listens for itself.
     if (kind === "run") void refresh("/api/v1/runs", "/api/v1/automations");

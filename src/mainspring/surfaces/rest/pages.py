@@ -8,7 +8,7 @@ into the document carries a word that this very answer made up.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Final
 
 from fastapi import APIRouter, Depends, Request
@@ -17,7 +17,7 @@ from starlette.responses import Response
 from mainspring.contracts.errors import Missing
 from mainspring.surfaces.rest.door import admitted
 from mainspring.surfaces.rest.marks import public
-from mainspring.surfaces.web.files import NONCE, SCREENS, Page
+from mainspring.surfaces.web.files import AT_ROOT, NONCE, SCREENS, Page
 
 _APART: Final = {
     "Cross-Origin-Opener-Policy": "same-origin",
@@ -30,6 +30,8 @@ _ANSWERED: Final = "/oauth/consent/{request_id}"
 _BESIDE: Final = {**_APART, "Cross-Origin-Opener-Policy": "unsafe-none"}
 # A worker that the page starts has the policy of its own script, not that of the document.
 _WORKER: Final = "default-src 'none'; script-src 'self'; connect-src 'self'; frame-ancestors 'none'"
+# The worker that shows notifications makes no request but for their icons.
+_SERVICE_WORKER: Final = "default-src 'none'; img-src 'self'; frame-ancestors 'none'"
 # A file whose name holds its content's digest never changes.
 _FOREVER: Final = "public, max-age=31536000, immutable"
 
@@ -51,7 +53,16 @@ def pages(page: Page) -> APIRouter:
         shown = show_question if path == _ANSWERED else show_screen
         made.get(path, include_in_schema=False, name="page")(public(shown))
     made.get("/assets/{name}", include_in_schema=False, name="asset")(public(read_asset))
+    for name in AT_ROOT:
+        made.get(f"/{name}", include_in_schema=False, name="asset")(public(_at_root(page, name)))
     return made
+
+
+def _at_root(page: Page, name: str) -> Callable[[Request], Awaitable[Response]]:
+    async def read_root_asset(request: Request) -> Response:
+        return _file(page, name, request.headers.get("accept-encoding", ""))
+
+    return read_root_asset
 
 
 def policy(nonce: str) -> str:
@@ -59,7 +70,7 @@ def policy(nonce: str) -> str:
     return (
         f"default-src 'none'; script-src 'self'; style-src 'self' 'nonce-{nonce}'; "
         "connect-src 'self'; font-src 'self'; img-src 'self' data: blob:; frame-src 'self'; "
-        "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+        "manifest-src 'self'; worker-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
     )
 
 
@@ -85,7 +96,8 @@ def _file(page: Page, name: str, encodings: str) -> Response:
         **_APART,
     }
     if name.endswith(".js"):
-        headers["Content-Security-Policy"] = _WORKER
+        is_service = name == "service-worker.js"
+        headers["Content-Security-Policy"] = _SERVICE_WORKER if is_service else _WORKER
     if asset.squeezed is not None and "gzip" in encodings:
         headers["Content-Encoding"] = "gzip"
         return Response(asset.squeezed, 200, headers, asset.media_type)

@@ -17,7 +17,15 @@ BUILT: Final = Path(__file__).parent / "built"
 # The document holds this word where each answer puts a new one.
 NONCE: Final = b"__NONCE__"
 # What may be asked for by a name that never changes.
-_KEPT_NAMES: Final = frozenset({"mark.svg"})
+_KEPT_NAMES: Final = frozenset(
+    {
+        "mark.svg", "apple-touch-icon.png", "badge-96.png", "icon-192.png", "icon-512.png",
+        "icon-maskable-512.png", "manifest.webmanifest", "service-worker.js",
+    }
+)  # fmt: skip
+# Served at the root: a service worker works for the addresses below its own.
+AT_ROOT: Final = ("manifest.webmanifest", "service-worker.js")
+_MEDIA_TYPES: Final = {".woff2": "font/woff2", ".webmanifest": "application/manifest+json"}
 _SQUEEZED: Final = ".gz"
 _DOCUMENT: Final = "index.html"
 
@@ -84,7 +92,7 @@ def read_page(folder: Path) -> Page:
 
 def _asset(path: Path, beside: Mapping[str, Path]) -> Asset:
     squeezed = beside.get(path.name + _SQUEEZED)
-    kind = "font/woff2" if path.suffix == ".woff2" else mimetypes.guess_type(path.name)[0]
+    kind = _MEDIA_TYPES.get(path.suffix) or mimetypes.guess_type(path.name)[0]
     return Asset(
         _with_charset(kind or "application/octet-stream"),
         path.read_bytes(),

@@ -16,6 +16,7 @@ import { ProblemNote } from "../../kit/Asked";
 import { sayDone, sayHint } from "../../kit/acting";
 import { useSending } from "../../kit/refusal";
 import { SlackLink } from "../integrations/SlackLink";
+import { PushSettings } from "./PushSettings";
 import { Section, Sections } from "./Section";
 import { VerifyEmail } from "./VerifyEmail";
 
@@ -28,6 +29,7 @@ export function You() {
       <Section title="Slack" words="Decide in Slack what waits for you.">
         <SlackLink />
       </Section>
+      <PushSettings />
       <Appearance />
     </Sections>
   );

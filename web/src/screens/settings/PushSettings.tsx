@@ -1,0 +1,209 @@
+// Notifications on this device: turned on and off, of which kinds, and a test of them.
+
+import { Badge, Button, Checkbox, Group, Stack, Text } from "@mantine/core";
+import { useEffect, useState } from "react";
+import { type Answer, api, client, refresh } from "../../api/client";
+import {
+  hashOf,
+  type Kind,
+  ownSubscription,
+  subscribe,
+  type Support,
+  support,
+  unsubscribe,
+} from "../../api/push";
+import { Asked } from "../../kit/Asked";
+import { sayHint, useAct } from "../../kit/acting";
+import { away, day } from "../../kit/words";
+import { browserName } from "./browsers";
+import { Row, Rows } from "./Rows";
+import { Section } from "./Section";
+
+type Push = Answer<"read_push">;
+type Device = Push["subscriptions"][number];
+
+const PATH = "/api/v1/me/push";
+const KINDS: { value: Kind; label: string; words: string }[] = [
+  {
+    value: "drafts",
+    label: "Drafts",
+    words: "A message of an automation waits for your approval.",
+  },
+  { value: "questions", label: "Questions", words: "An automation waits for your answer." },
+  {
+    value: "failures",
+    label: "Failures",
+    words: "A run failed that nobody watched, or an automation was paused for its failures.",
+  },
+];
+const MISSING: Record<Exclude<Support, "ready">, string> = {
+  blocked: "This browser blocks notifications from this site. Allow them in the settings of the " +
+    "browser, then load this page again.",
+  insecure: "Notifications need an address that begins with https://.",
+  install: "On an iPhone or iPad, first add this page to the Home Screen: choose Share, then Add " +
+    "to Home Screen. Open it from there and turn notifications on here.",
+  none: "This browser cannot receive notifications from a site.",
+};
+
+export function PushSettings() {
+  const asked = api.useQuery("get", PATH);
+  return (
+    <Section
+      title="Notifications on this device"
+      words={
+        <>
+          About the automations that you own. A notification shows the name of the automation and
+          nothing of its content. On an iPhone or iPad this works only once the page has been added
+          to the Home Screen.
+        </>
+      }
+    >
+      <Asked of={asked}>{(push) => <Devices push={push} />}</Asked>
+    </Section>
+  );
+}
+
+function Devices({ push }: { push: Push }) {
+  const [hash, look] = useOwnHash();
+  const own = push.subscriptions.find((one) => one.endpoint_hash === hash);
+  const others = push.subscriptions.filter((one) => one !== own);
+  return (
+    <Stack>
+      {hash === undefined
+        ? null
+        : own
+        ? <On device={own} onChange={look} />
+        : <Off publicKey={push.public_key} onChange={look} />}
+      {others.length ? <Others devices={others} /> : null}
+    </Stack>
+  );
+}
+
+/** The hash of this browser's subscription; null: it has none; undefined: not known yet. */
+function useOwnHash(): [string | null | undefined, () => Promise<void>] {
+  const [hash, setHash] = useState<string | null>();
+  const look = async () => {
+    const own = await ownSubscription().catch(() => null);
+    setHash(own ? await hashOf(own.endpoint) : null);
+    await refresh(PATH);
+  };
+  useEffect(() => void look(), []);
+  return [hash, look];
+}
+
+function Off({ publicKey, onChange }: { publicKey: string; onChange: () => Promise<void> }) {
+  const { busy, act } = useAct();
+  const [state, setState] = useState(support);
+  const turnOn = () =>
+    act(async () => {
+      if (!await subscribe(publicKey)) sayHint("Notifications were not allowed.");
+      setState(support());
+      await onChange();
+    });
+  if (state !== "ready") return <Text size="sm">{MISSING[state]}</Text>;
+  return (
+    <Group>
+      <Button variant="default" loading={busy} onClick={() => void turnOn()}>
+        Turn on notifications
+      </Button>
+    </Group>
+  );
+}
+
+function On({ device, onChange }: { device: Device; onChange: () => Promise<void> }) {
+  const { busy, act } = useAct();
+  const params = { path: { subscription_id: device.id } };
+  const choose = (kinds: string[]) =>
+    act(async () => {
+      await client.PATCH("/api/v1/me/push/subscriptions/{subscription_id}", {
+        params,
+        body: { kinds: kinds as Kind[] },
+      });
+      await refresh(PATH);
+    });
+  const test = () =>
+    act(async () => {
+      try {
+        await client.POST("/api/v1/me/push/subscriptions/{subscription_id}/test", { params });
+      } finally {
+        await refresh(PATH);
+      }
+    }, "A test notification was sent. It appears within some seconds.");
+  const turnOff = () =>
+    act(async () => {
+      await client.DELETE("/api/v1/me/push/subscriptions/{subscription_id}", { params });
+      await unsubscribe();
+      await onChange();
+    }, "Notifications are off on this device.");
+  return (
+    <Stack>
+      <Group gap="xs">
+        <Badge variant="light" tt="none">On</Badge>
+        <Text size="sm" c="dimmed">{state(device)}</Text>
+      </Group>
+      {device.problem ? <Text size="sm" c="red" role="alert">{device.problem}</Text> : null}
+      <Checkbox.Group
+        label="Notify me of"
+        value={device.kinds}
+        onChange={(now) => void choose(now)}
+      >
+        <Stack gap="xs" mt="xs">
+          {KINDS.map(({ value, label, words }) => (
+            <Checkbox
+              key={value}
+              value={value}
+              label={label}
+              description={words}
+              disabled={busy}
+            />
+          ))}
+        </Stack>
+      </Checkbox.Group>
+      <Group>
+        <Button variant="default" loading={busy} onClick={() => void test()}>
+          Send a test notification
+        </Button>
+        <Button variant="default" disabled={busy} onClick={() => void turnOff()}>
+          Turn off
+        </Button>
+      </Group>
+    </Stack>
+  );
+}
+
+function Others({ devices }: { devices: Device[] }) {
+  const { busy, act } = useAct();
+  const remove = (one: Device) =>
+    act(async () => {
+      await client.DELETE("/api/v1/me/push/subscriptions/{subscription_id}", {
+        params: { path: { subscription_id: one.id } },
+      });
+      await refresh(PATH);
+    }, `${browserName(one.label)} gets no more notifications.`);
+  return (
+    <div>
+      <Text size="sm" fw={600}>Other devices</Text>
+      <Rows label="Other devices that get notifications">
+        {devices.map((one) => (
+          <Row key={one.id} title={browserName(one.label)} words={one.problem ?? state(one)}>
+            <Button
+              size="compact-sm"
+              variant="default"
+              disabled={busy}
+              aria-label={`Remove ${browserName(one.label)}`}
+              onClick={() =>
+                void remove(one)}
+            >
+              Remove
+            </Button>
+          </Row>
+        ))}
+      </Rows>
+    </div>
+  );
+}
+
+const state = (one: Device) =>
+  `Since ${day(one.created_at)} · ${
+    one.sent_at ? `last notification ${away(one.sent_at)}` : "no notification yet"
+  }`;
