@@ -70,7 +70,8 @@ def policy(nonce: str) -> str:
     return (
         f"default-src 'none'; script-src 'self'; style-src 'self' 'nonce-{nonce}'; "
         "connect-src 'self'; font-src 'self'; img-src 'self' data: blob:; frame-src 'self'; "
-        "manifest-src 'self'; worker-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+        "manifest-src 'self'; worker-src 'self'; form-action 'self'; base-uri 'none'; "
+        "frame-ancestors 'none'"
     )
 
 
