@@ -120,6 +120,19 @@ async def test_the_last_run_is_the_newest_that_was_no_rehearsal(rows: Rows) -> N
     assert not [key for one in found for key in one if key.startswith("run_")]
 
 
+async def test_a_list_says_what_each_automation_is_agreed_to(rows: Rows) -> None:
+    person = new_id()
+    await rows.database.execute(
+        "UPDATE automations SET agreed_version = 1, agreed_by = $2, agreed_via = 'page' "
+        "WHERE id = $1",
+        rows.ran, person,
+    )  # fmt: skip
+    found = {one["id"]: one["agreed"] for one in await list_automations(rows.database, HERE)}
+    assert found == {
+        rows.ran: {"version": 1, "by": person, "via": "page"}, rows.idle: None, rows.tried: None,
+    }  # fmt: skip
+
+
 async def test_an_overlap_says_when_the_other_one_last_ran(rows: Rows) -> None:
     found = await living(rows.database, HERE, WORDS)
     assert [(one.id, one.last_run_at) for one in found] == [

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from mainspring.contracts.roles import LEAST, Permission, Role, lesser, role_too_small
+from mainspring.contracts.errors import Denied
+from mainspring.contracts.roles import (
+    LEAST,
+    Permission,
+    Role,
+    check_may,
+    lesser,
+    role_too_small,
+)
 
 # The permissions that each role adds to those of the roles before it.
 ADDED = {
@@ -62,3 +70,14 @@ def test_a_refusal_to_somebody_without_a_role_says_so() -> None:
 
 def test_only_an_owner_is_enough_for_what_takes_an_owner() -> None:
     assert role_too_small(Role.ADMIN, Permission.OWN).detail.endswith("that takes owner.")
+
+
+@pytest.mark.parametrize("role", [None, *Role])
+@pytest.mark.parametrize("permission", list(Permission))
+def test_a_role_that_is_too_small_is_refused(role: Role | None, permission: Permission) -> None:
+    if role is not None and role.rank >= LEAST[permission].rank:
+        check_may(role, permission)
+        return
+    with pytest.raises(Denied) as refused:
+        check_may(role, permission)
+    assert refused.value.code == "role_too_small"

@@ -115,6 +115,7 @@ def test_of_two_modes_the_one_that_does_less_is_taken(one: Mode, other: Mode, mo
 def test_a_run_without_further_word_is_live_and_drafts_everything() -> None:
     posture = Posture(())
     assert (posture.mode, posture.write_policy) == ("live", "always_draft")
+    assert posture.agreed is True
     assert decide(NUDGE, Effect.SEND, posture) == "hold"
 
 

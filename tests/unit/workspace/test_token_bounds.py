@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -12,8 +13,8 @@ from mainspring.contracts.context import Actor
 from mainspring.contracts.errors import Denied, Invalid
 from mainspring.contracts.ids import new_id
 from mainspring.contracts.roles import Permission, Role
-from mainspring.workspace.token_bounds import check_bounds
-from mainspring.workspace.tokens import Bounds
+from mainspring.workspace.token_bounds import MOST_APPROVED, check_bounds, told_of
+from mainspring.workspace.tokens import Bounds, StoredToken
 
 NOW = datetime(2026, 5, 26, 8, 0, tzinfo=UTC)
 DAY = timedelta(days=1)
@@ -35,6 +36,7 @@ KNOWN = {
         _capability("kv.set", Permission.EDIT, Audience.PEOPLE),
         _capability("run.only", Permission.READ, Audience.RUNS),
         _capability("admin_reset", Permission.READ, Audience.ADMINISTRATORS),
+        _capability("answer_consent", Permission.EDIT, Audience.PEOPLE),
     )
 }
 
@@ -114,3 +116,57 @@ def test_a_token_made_with_another_does_not_outlive_it() -> None:
             _check(Bounds(expires_at=late), ends=NOW + DAY)
         assert refused.value.code == "outlives"
         assert refused.value.findings[0].pointer == "/expires_at"
+
+
+APPROVING = Bounds(Role.EDITOR, expires_at=NOW + DAY, approves=(new_id(),))
+
+
+def _of(kind: Any, *, by_program: bool = False) -> Actor:
+    return Actor(new_id(), kind, new_id(), role=Role.OWNER, by_program=by_program)
+
+
+@pytest.mark.parametrize("maker", [_of("client"), _of("run"), _of("member", by_program=True)])
+def test_only_a_person_makes_a_token_that_may_approve(maker: Actor) -> None:
+    check_bounds(Bounds(Role.EDITOR), maker, KNOWN, NOW, None)
+    with pytest.raises(Denied) as refused:
+        check_bounds(APPROVING, maker, KNOWN, NOW, None)
+    assert refused.value.code == "person_needed"
+    assert refused.value.findings[0].pointer == "/approves"
+
+
+@pytest.mark.parametrize(
+    ("changed", "found"),
+    [
+        ({}, None),
+        ({"approves": ()}, ("/approves", "required")),
+        ({"approves": (new_id(),) * MOST_APPROVED}, None),
+        ({"approves": (new_id(),) * (MOST_APPROVED + 1)}, ("/approves", "length")),
+        ({"expires_at": None}, ("/expires_at", "expiry_required")),
+        ({"role": Role.OPERATOR}, ("/role", "role_too_small")),
+        ({"capabilities": ("kv.get",)}, ("/capabilities", "capability_missing")),
+        ({"capabilities": ("kv.get", "answer_consent")}, None),
+    ],
+)
+def test_a_token_that_may_approve_names_its_automations_and_expires(
+    changed: dict[str, Any], found: tuple[str, str] | None
+) -> None:
+    bounds = replace(APPROVING, **changed)
+    if found is None:
+        _check(bounds)
+        return
+    with pytest.raises(Invalid) as refused:
+        _check(bounds)
+    assert [(one.pointer, one.code) for one in refused.value.findings] == [found]
+
+
+def test_a_token_approves_at_most_a_hundred_automations() -> None:
+    assert MOST_APPROVED == 100
+
+
+def test_the_audit_log_says_what_a_token_approves() -> None:
+    one = new_id()
+    stored = StoredToken(
+        new_id(), new_id(), new_id(), "x", "hint", Role.EDITOR, None, NOW, None, None, None, None
+    )  # fmt: skip
+    assert told_of(stored) == {"role": "editor"}
+    assert told_of(replace(stored, approves=(one,))) == {"role": "editor", "approves": [str(one)]}

@@ -1,0 +1,733 @@
+"""Who may agree, what is asked and what may start, as the rows of one automation say it.
+
+Another automation, and one with the same id in another workspace, are beside it in every test:
+an answer about one changes nothing of the others.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Literal
+from uuid import UUID
+
+import pytest
+import pytest_asyncio
+
+from mainspring.contracts.context import Actor
+from mainspring.contracts.errors import Clash, ConsentNeeded, Denied, Missing
+from mainspring.contracts.ids import new_id
+from mainspring.definition.authority import Addition, additions
+from mainspring.store.database import Connection, Database
+from mainspring.workspace import consents
+from mainspring.workspace.consent_rows import (
+    NOTHING_NEW,
+    Consent,
+    Origin,
+    Status,
+    agreed_by_upgrade,
+    digest_of,
+    find_consent,
+    keep_covered,
+    kept_consents,
+    latest_consent,
+    mark,
+    renew,
+    switched_off,
+)
+from mainspring.workspace.consents import NOTHING, Agreed
+from tests.kit.consent_rows import CLOCK, Version, put_automation, version
+from tests.kit.neighbours import add_workspace
+from tests.kit.run_rows import add_run
+
+HERE, THERE = new_id(), new_id()
+ONE, OTHER = new_id(), new_id()
+ANN, BEN = new_id(), new_id()
+PERSON = Actor(HERE, "member", ANN)
+AT_TERMINAL = replace(PERSON, at_terminal=True)
+ASSISTANT = replace(PERSON, by_program=True)
+CLIENT = Actor(HERE, "client", ANN, new_id())
+RUN = Actor(HERE, "run", new_id())
+A = Addition("grant", "/grants", "It may send requests to a.example.")
+B = Addition("grant", "/grants", "It may now send requests to b.example.")
+NARROW, WIDE = version("a.example"), version("a.example", "b.example")
+SAME = version("a.example", goal="Another.")
+
+
+@pytest_asyncio.fixture
+async def rows(database: Database) -> Database:
+    for space in (HERE, THERE):
+        await add_workspace(database, space, "one of two")
+    return database
+
+
+async def _put(tx: Connection, *versions: Version, agreed: int | None = None, **more: Any) -> None:
+    """The automation, with two others that are agreed to in another version."""
+    if agreed is not None:
+        more |= {"agreed_version": agreed, "agreed_by": BEN, "agreed_via": "page"}
+    await put_automation(tx, HERE, ONE, *versions, **more)
+    beside = {"agreed_version": 7, "agreed_by": BEN, "agreed_via": "upgrade", "state": "active"}
+    await put_automation(tx, HERE, OTHER, version("c.example"), **beside)
+    await put_automation(tx, THERE, ONE, version("d.example"), **beside)
+
+
+async def _kept(tx: Connection) -> tuple[Any, ...]:
+    """What was agreed to, by whom and how; the automations beside it are as they were."""
+    query = (
+        "SELECT agreed_version, agreed_by, agreed_via, state, paused_reason FROM automations "
+        "WHERE workspace_id = $1 AND id = $2"
+    )
+    for space, one in ((HERE, OTHER), (THERE, ONE)):
+        assert tuple(await tx.fetchrow(query, space, one)) == (7, BEN, "upgrade", "active", None)
+    found = await tx.fetchrow(query, HERE, ONE)
+    return tuple(found)
+
+
+async def _asked(
+    tx: Connection, about: int = 1, *, agreed: Agreed | None = None, origin: Origin = "edit",
+    added: tuple[Addition, ...] = (A,), **more: Any,
+) -> Consent:  # fmt: skip
+    return await consents.ask_consent(
+        tx, HERE, ONE, about, origin, added, CLIENT, agreed=agreed, **more
+    )
+
+
+async def _beside(tx: Connection, status: Status = "waiting") -> tuple[UUID, UUID]:
+    """A question about each of the automations beside it."""
+    made = []
+    for space, one in ((HERE, OTHER), (THERE, ONE)):
+        found = await consents.ask_consent(tx, space, one, 1, "edit", (B,), CLIENT)
+        if status != "waiting":
+            await mark(tx, space, found, status, BEN)
+        made.append(found.id)
+        await tx.execute(
+            "UPDATE automations SET agreed_version = 7, agreed_by = $3, agreed_via = 'upgrade', "
+            "state = 'active', paused_reason = NULL WHERE workspace_id = $1 AND id = $2",
+            space, one, BEN,
+        )  # fmt: skip
+    return made[0], made[1]
+
+
+async def _messages(tx: Connection) -> list[tuple[str, str, str]]:
+    found = await tx.fetch(
+        "SELECT title, message, level FROM notifications WHERE workspace_id = $1 "
+        "AND automation_id = $2 ORDER BY id",
+        HERE, ONE,
+    )  # fmt: skip
+    return [tuple(row) for row in found]
+
+
+async def _problem(tx: Connection, about: int = 1) -> ConsentNeeded:
+    with pytest.raises(ConsentNeeded) as refused:
+        await consents.check_agreed(tx, HERE, ONE, about)
+    return refused.value
+
+
+def _without_starts(agreed: Agreed) -> Any:
+    return None if agreed.authority is None else agreed.authority.grants
+
+
+@pytest.mark.parametrize(
+    ("actor", "may"),
+    [
+        (PERSON, True),
+        (AT_TERMINAL, True),
+        (ASSISTANT, False),
+        (CLIENT, False),
+        (replace(CLIENT, approves=frozenset({ONE})), True),
+        (replace(CLIENT, approves=frozenset({OTHER})), False),
+        (replace(CLIENT, approves=frozenset()), False),
+        (RUN, False),
+        # The permission is a token's; nothing else has it.
+        (replace(RUN, approves=frozenset({ONE})), False),
+        (replace(ASSISTANT, approves=frozenset({ONE})), False),
+    ],
+)
+def test_a_person_agrees_and_of_programs_only_a_token_for_this_automation(
+    actor: Actor, may: bool
+) -> None:
+    assert consents.may_agree(actor, ONE) is may
+
+
+def test_it_is_kept_how_somebody_agreed() -> None:
+    assert consents.via_of(PERSON) == "page"
+    assert consents.via_of(AT_TERMINAL) == "terminal"
+    assert consents.via_of(CLIENT) == "token"
+
+
+async def test_what_a_program_adds_waits_and_what_it_takes_away_does_not(rows: Database) -> None:
+    async with rows.transaction() as tx:
+        await _put(tx, NARROW, agreed=1)
+        agreed = await consents.agreed_before(tx, HERE, ONE, CLIENT)
+        assert agreed is not None
+        assert agreed.version == 1
+        await _in_force(tx, WIDE)
+        asked = await consents.ask_if_wider(tx, HERE, ONE, agreed, CLIENT)
+        assert asked is not None
+        assert (asked.version, asked.origin, asked.agreed_version) == (2, "edit", 1)
+        assert (asked.asked_kind, asked.asked_by) == ("client", ANN)
+        assert asked.additions == (B,)
+        assert await _kept(tx) == (1, BEN, "page", "paused", "consent")
+        # Asked again, it is the same question, whoever asks.
+        assert await consents.ask_if_wider(tx, HERE, ONE, agreed, CLIENT) == asked
+        assert await consents.ask_if_wider(tx, HERE, ONE, None, PERSON) == asked
+        # A change that adds nothing leaves the question open.
+        await consents.cover(tx, HERE, ONE)
+        assert (await _kept(tx))[0] == 1
+        await _in_force(tx, SAME)
+        assert await consents.ask_if_wider(tx, HERE, ONE, agreed, CLIENT) is None
+        assert await _kept(tx) == (3, BEN, "page", "paused", None)
+
+
+async def _in_force(tx: Connection, one: Version) -> None:
+    """Another version is saved, as a change does."""
+    number = await tx.fetchval(
+        "UPDATE automations SET version = version + 1 WHERE workspace_id = $1 AND id = $2 "
+        "RETURNING version",
+        HERE, ONE,
+    )  # fmt: skip
+    digest = new_id().bytes * 2
+    await tx.execute(
+        "INSERT INTO definitions (workspace_id, hash, document) VALUES ($1, $2, $3)",
+        HERE, digest, one.document,
+    )  # fmt: skip
+    await tx.execute(
+        "INSERT INTO automation_versions (workspace_id, automation_id, version, definition_hash, "
+        "grants, author) VALUES ($1, $2, $3, $4, $5, $6)",
+        HERE, ONE, number, digest, one.grants, ANN,
+    )  # fmt: skip
+
+
+async def test_a_person_agrees_with_what_they_do_and_a_programs_new_one_waits(
+    rows: Database,
+) -> None:
+    async with rows.transaction() as tx:
+        await _put(tx, NARROW)
+        assert await consents.agree_or_ask(tx, HERE, ONE, AT_TERMINAL) is None
+        assert await _kept(tx) == (1, ANN, "terminal", "paused", None)
+        await tx.execute(
+            "UPDATE automations SET agreed_version = NULL, agreed_via = NULL "
+            "WHERE workspace_id = $1 AND id = $2",
+            HERE, ONE,
+        )  # fmt: skip
+        for actor in (CLIENT, ASSISTANT, RUN):
+            asked = await consents.agree_or_ask(tx, HERE, ONE, actor)
+            assert asked is not None
+            assert (asked.origin, asked.agreed_version) == ("create", None)
+            assert (asked.asked_kind, asked.asked_by) == (actor.kind, actor.id)
+            assert A in asked.additions
+            await tx.execute("DELETE FROM consents")
+        assert await _kept(tx) == (None, None, None, "paused", "consent")
+
+
+async def test_a_change_is_measured_by_what_was_agreed_to_before_it(rows: Database) -> None:
+    async with rows.transaction() as tx:
+        await _put(tx, NARROW, agreed=1)
+
+        async def widen() -> str:
+            await _in_force(tx, WIDE)
+            return "made"
+
+        assert await consents.agreed_before(tx, HERE, ONE, PERSON) is None
+        seen = await consents.agreed_before(tx, HERE, ONE, PERSON, in_run=True)
+        assert seen is not None
+        assert seen.version == 1
+        made, asked = await consents.change_by(tx, HERE, ONE, CLIENT, widen)
+        assert (made, asked is None) == ("made", False)
+        # What a person changes while it waits is asked about too.
+        assert (await consents.change_by(tx, HERE, ONE, PERSON, widen))[1] is not None
+
+
+async def test_what_was_agreed_to_last_is_read_from_the_version_and_the_open_question(
+    rows: Database,
+) -> None:
+    async with rows.transaction() as tx:
+        assert await consents.agreed_authority(tx, HERE, ONE) == NOTHING
+        ticking = version("a.example", triggers=[CLOCK])
+        await _put(tx, ticking)
+        assert await consents.agreed_authority(tx, HERE, ONE) == NOTHING
+        await consents.settle(tx, HERE, ONE, 1, PERSON)
+        found = await consents.agreed_authority(tx, HERE, ONE)
+        assert (found.version, found.triggers) == (1, [CLOCK])
+        (grant,) = _without_starts(found)
+        assert grant.params == {"hosts": ["a.example"]}
+        # A trigger that is switched off starts nothing.
+        await tx.execute("UPDATE triggers SET enabled = false WHERE workspace_id = $1", HERE)
+        off = await consents.agreed_authority(tx, HERE, ONE)
+        assert off.triggers == [{**CLOCK, "enabled": False}]
+        assert off.authority is not None
+        assert found.authority is not None
+        assert additions(off.authority, found.authority) != ()
+        # A newer version that nobody was asked about is not agreed to.
+        await _in_force(tx, WIDE)
+        older = await consents.agreed_authority(tx, HERE, ONE)
+        assert (older.version, older.triggers) == (1, None)
+        assert _without_starts(older) == (grant,)
+        # An open question says what was agreed to before it was asked.
+        asked = await _asked(tx, 2, agreed=Agreed(1, None, ()))
+        there = await consents.agreed_authority(tx, HERE, ONE)
+        assert (there.version, there.triggers) == (1, [])
+        assert _without_starts(there) == (grant,)
+        await mark(tx, HERE, asked, "refused", ANN)
+        assert await consents.agreed_authority(tx, HERE, ONE) == there
+        # One that was refused says nothing about another version.
+        await _in_force(tx, SAME)
+        await keep_covered(tx, HERE, ONE)
+        assert (await consents.agreed_authority(tx, HERE, ONE)).version == 3
+        await _asked(tx, 3, agreed=NOTHING)
+        assert await consents.agreed_authority(tx, HERE, ONE) == NOTHING
+
+
+async def test_a_question_pauses_its_automation_and_one_waits_at_a_time(rows: Database) -> None:
+    async with rows.transaction() as tx:
+        await _put(tx, NARROW, WIDE, state="active", agreed=1)
+        beside = await _beside(tx)
+        first = await _asked(tx, 2, agreed=Agreed(1, None, (CLOCK,)), origin="import", added=())
+        assert [one.says for one in first.additions] == [NOTHING_NEW]
+        assert (first.agreed_version, first.agreed_triggers) == (1, [CLOCK])
+        assert await _kept(tx) == (1, BEN, "page", "paused", "consent")
+        # A newer question is relative to the same version, and what came from elsewhere stays so.
+        second = await _asked(tx, 2, added=(A, B))
+        assert (second.agreed_version, second.agreed_triggers) == (1, [CLOCK])
+        assert (second.origin, second.additions) == ("import", (A, B))
+        assert (await find_consent(tx, HERE, first.id)).status == "overtaken"
+        third = await _asked(tx, 2, origin="install", added=(A,))
+        assert third.origin == "install"
+        # A question about something else beside it says what it is asked about.
+        fourth = await _asked(tx, 2, agreed=NOTHING, origin="upgrade")
+        assert (fourth.origin, fourth.agreed_version) == ("install", None)
+        assert await _kept(tx) == (None, None, None, "paused", "consent")
+        for space, one, consent_id in ((HERE, OTHER, beside[0]), (THERE, ONE, beside[1])):
+            found = await latest_consent(tx, space, one)
+            assert found is not None
+            assert (found.id, found.status, found.additions) == (consent_id, "waiting", (B,))
+
+
+async def test_the_origin_of_an_answered_question_is_not_that_of_the_next(rows: Database) -> None:
+    async with rows.transaction() as tx:
+        await _put(tx, NARROW, state="active")
+        first = await _asked(tx, origin="import", agreed=Agreed(1, None, (CLOCK,)))
+        await mark(tx, HERE, first, "agreed", ANN)
+        second = await _asked(tx)
+        assert (second.origin, second.agreed_version, second.agreed_triggers) == (
+            "edit", None, None,
+        )  # fmt: skip
+
+
+async def test_what_is_archived_stays_archived_when_it_is_asked_about(rows: Database) -> None:
+    async with rows.transaction() as tx:
+        await _put(tx, NARROW, state="archived", agreed=1)
+        await _asked(tx)
+        assert await _kept(tx) == (None, None, None, "archived", None)
+        assert await kept_consents(tx, HERE) == []
+
+
+async def test_one_message_names_what_is_asked(rows: Database) -> None:
+    async with rows.transaction() as tx:
+        await _put(tx, NARROW)
+        many = tuple(replace(A, says=f"{number}.") for number in range(21))
+        asked = await _asked(tx, added=many, origin="create")
+        (told,) = await _messages(tx)
+        assert told[0] == f"of {ONE} waits for your consent"
+        lines = told[1].splitlines()
+        assert lines[0] == "A program has made it."
+        assert lines[1:21] == [f"- {number}." for number in range(20)]
+        assert lines[21:] == ["- and 1 more", "It starts nothing until you agree."]
+        assert told[2] == "warning"
+        # While it waits, another question adds no message.
+        await _asked(tx, added=many[:20])
+        assert len(await _messages(tx)) == 1
+        await consents.answer(
+            tx, HERE, (await _latest(tx)).id, (await _latest(tx)).digest.hex(), ANN, agree=True
+        )
+        await _asked(tx, added=many[:20], tell=False)
+        assert len(await _messages(tx)) == 1
+        await mark(tx, HERE, await _latest(tx), "agreed", ANN)
+        await _asked(tx, added=many[:20])
+        assert "- and" not in (await _messages(tx))[1][1]
+        assert asked.status == "waiting"
+
+
+async def _latest(tx: Connection) -> Consent:
+    found = await latest_consent(tx, HERE, ONE)
+    assert found is not None
+    return found
+
+
+async def test_what_waits_or_was_refused_does_not_start_and_is_named(rows: Database) -> None:
+    async with rows.transaction() as tx:
+        await _put(tx, NARROW, WIDE, agreed=2)
+        await consents.check_agreed(tx, HERE, ONE, 2)
+        assert await consents.pause_reason(tx, HERE, ONE, 2) is None
+        asked = await _asked(tx, 2, agreed=Agreed(1, None), added=(B,))
+        await tx.execute("UPDATE automations SET agreed_version = 2 WHERE agreed_version = 1")
+        assert await consents.pause_reason(tx, HERE, ONE, 2) == "consent"
+        waiting = await _problem(tx, 2)
+        assert waiting.code == "consent_needed"
+        assert [(one.pointer, one.detail, one.code) for one in waiting.findings] == [
+            (B.pointer, B.says, "adds_grant")
+        ]
+        assert waiting.consent == {
+            "consent_id": str(asked.id), "digest": asked.digest.hex(),
+            "additions": [B.as_dict()], "url": f"/automations/{ONE}",
+        }  # fmt: skip
+        way = f"Read it and agree on its page, or with `mainspring consents agree {asked.id}`."
+        assert waiting.suggestion == way
+        await mark(tx, HERE, asked, "refused", ANN)
+        refused = await _problem(tx, 2)
+        assert (refused.code, str(asked.id) in str(refused.suggestion)) == ("consent_refused", True)
+        again = await find_consent(tx, HERE, asked.id)
+        assert refused.consent["digest"] == again.digest.hex() != asked.digest.hex()
+        assert await consents.pause_reason(tx, HERE, ONE, 2) == "consent"
+        # It was another version that was refused.
+        assert await consents.pause_reason(tx, HERE, ONE, 1) is None
+        await _beside(tx)
+        await mark(tx, HERE, again, "agreed", ANN)
+        await consents.check_agreed(tx, HERE, ONE, 2)
+
+
+async def test_what_nobody_was_asked_about_does_not_start_either(rows: Database) -> None:
+    async with rows.transaction() as tx:
+        assert await consents.consent_needed(tx, HERE, ONE, 1) is None
+        await _put(tx, NARROW, WIDE, agreed=1)
+        needed = await _problem(tx, 2)
+        assert (needed.code, needed.consent["consent_id"]) == ("consent_needed", None)
+        assert needed.consent["additions"] == [B.as_dict()]
+        assert needed.consent["digest"] == digest_of(ONE, 2, "create", (B,)).hex()
+        assert needed.suggestion == "Read it and agree on its page, or activate it there."
+        await consents.ensure_asked(tx, HERE, ONE, PERSON)
+        asked = await _latest(tx)
+        assert (asked.origin, asked.version, asked.agreed_version) == ("edit", 2, 1)
+        assert asked.additions == (B,)
+        assert await _messages(tx) == []
+        await consents.ensure_asked(tx, HERE, ONE, PERSON)
+        assert await _latest(tx) == asked
+        await mark(tx, HERE, asked, "agreed", ANN)
+        await consents.ensure_asked(tx, HERE, ONE, PERSON)
+        assert (await _latest(tx)).status == "agreed"
+        await _in_force(tx, WIDE)
+        # What an answered question says counts for its own version alone.
+        await consents.ensure_asked(tx, HERE, ONE, PERSON)
+        assert (await _latest(tx)).version == 3
+
+
+async def test_what_nobody_ever_agreed_to_is_asked_about_as_new(rows: Database) -> None:
+    async with rows.transaction() as tx:
+        await _put(tx, NARROW)
+        await _beside(tx)
+        await consents.ensure_asked(tx, HERE, ONE, PERSON)
+        assert ((await _latest(tx)).origin, (await _latest(tx)).agreed_version) == ("create", None)
+
+
+async def test_a_person_starts_what_they_were_shown_and_a_program_does_not(rows: Database) -> None:
+    async with rows.transaction() as tx:
+        await _put(tx, NARROW)
+        digest = "0" * 64
+        assert await consents.agree_to_shown(tx, HERE, ONE, digest, PERSON) is None
+        asked = await _asked(tx)
+        digest = asked.digest.hex()
+        for actor in (CLIENT, ASSISTANT, RUN, replace(CLIENT, approves=frozenset({ONE}))):
+            assert await consents.agree_to_shown(tx, HERE, ONE, digest, actor) is None
+        with pytest.raises(Clash):
+            await consents.agree_to_shown(tx, HERE, ONE, "0" * 64, PERSON)
+        assert (await _kept(tx))[0] is None
+        assert await consents.agree_to_shown(tx, HERE, ONE, digest, AT_TERMINAL) == asked.id
+        assert await _kept(tx) == (1, ANN, "terminal", "paused", None)
+        assert await consents.agree_to_shown(tx, HERE, ONE, digest, PERSON) is None
+
+
+async def test_only_a_person_reviews_and_only_what_is_agreed_to(rows: Database) -> None:
+    async with rows.transaction() as tx:
+        await _put(tx, NARROW, agreed=1)
+        with pytest.raises(Denied) as refused:
+            await consents.review_agreed(tx, HERE, ONE, CLIENT)
+        assert refused.value.code == "person_needed"
+        assert (await _kept(tx))[1] == BEN
+        await consents.review_agreed(tx, HERE, ONE, PERSON)
+        assert await _kept(tx) == (1, ANN, "page", "paused", None)
+        await _asked(tx)
+        with pytest.raises(ConsentNeeded):
+            await consents.review_agreed(tx, HERE, ONE, PERSON)
+
+
+@pytest.mark.parametrize(
+    ("ran", "mode", "as_mode", "agreed", "actor", "may"),
+    [
+        # What is agreed to now may run again, for anybody.
+        (1, "live", None, 1, CLIENT, True),
+        (1, "live", None, 2, PERSON, True),
+        (2, "live", None, 1, PERSON, True),
+        (2, "live", None, 1, None, True),
+        (2, "live", None, 1, CLIENT, False),
+        (2, "live", None, 1, ASSISTANT, False),
+        (2, "live", "dry_run", 1, CLIENT, True),
+        (2, "dry_run", None, 1, CLIENT, True),
+        # What was only tried out was never for real.
+        (2, "dry_run", "live", 1, PERSON, False),
+        (2, "dry_run", "live", 1, None, False),
+        (2, "dry_run", "live", 1, CLIENT, False),
+        # An earlier version that may do no more.
+        (1, "live", None, 2, CLIENT, True),
+        (1, "dry_run", "live", 2, CLIENT, True),
+        (2, "live", None, None, CLIENT, False),
+    ],
+)
+async def test_an_old_run_is_repeated_only_within_what_is_agreed_to_now(
+    rows: Database, ran: int, mode: str, as_mode: str | None, agreed: int | None,
+    actor: Actor | None, may: bool,
+) -> None:  # fmt: skip
+    async with rows.transaction() as tx:
+        await _put(tx, NARROW, version("a.example", "b.example", triggers=[CLOCK]), agreed=agreed)
+    one = await _run(rows, ran, mode)
+    async with rows.transaction() as tx:
+        if may:
+            await consents.check_may_repeat(tx, HERE, one, actor, as_mode)
+            return
+        with pytest.raises(ConsentNeeded) as refused:
+            await consents.check_may_repeat(tx, HERE, one, actor, as_mode)
+        says = [one.detail for one in refused.value.findings]
+        assert any("b.example" in one for one in says)
+        # What starts it says nothing about a run that was started.
+        assert not any("starts" in one for one in says)
+
+
+async def _run(rows: Database, ran: int, mode: str) -> UUID:
+    made = await add_run(rows, HERE, ONE, version=ran, mode=mode)
+    # Others beside it, which no answer is about.
+    await add_run(rows, THERE, ONE, id=made, version=1, mode="dry_run")
+    await add_run(rows, HERE, OTHER, version=1, mode="dry_run")
+    return made
+
+
+async def test_a_run_that_is_not_there_is_not_judged(rows: Database) -> None:
+    async with rows.transaction() as tx:
+        await consents.check_may_repeat(tx, HERE, new_id(), CLIENT)
+
+
+@pytest.mark.parametrize("agree", [True, False])
+async def test_an_answer_is_to_exactly_what_was_shown(rows: Database, agree: bool) -> None:
+    async with rows.transaction() as tx:
+        await _put(tx, NARROW)
+        await _beside(tx)
+        asked = await _asked(tx)
+        digest = asked.digest.hex()
+        with pytest.raises(Clash) as changed:
+            await consents.answer(tx, HERE, asked.id, "0" * 64, ANN, agree=agree)
+        assert changed.value.code == "consent_changed"
+        assert digest in str(changed.value.suggestion)
+        with pytest.raises(Missing):
+            await consents.answer(tx, THERE, asked.id, digest, ANN, agree=agree)
+        found, is_new = await consents.answer(
+            tx, HERE, asked.id, digest, ANN, agree=agree, via="token"
+        )
+        assert (found.status, is_new) == ("agreed" if agree else "refused", True)
+        assert (found.answered_by, found.answered_at is None) == (ANN, False)
+        kept = (1, ANN, "token", "paused", None) if agree else (
+            None, None, None, "paused", "consent",
+        )  # fmt: skip
+        assert await _kept(tx) == kept
+        # The same answer again changes nothing.
+        same = await consents.answer(tx, HERE, asked.id, "0" * 64, BEN, agree=agree)
+        assert same == (found, False)
+        assert await _kept(tx) == kept
+
+
+async def test_what_was_refused_can_still_be_agreed_to_and_not_the_reverse(rows: Database) -> None:
+    async with rows.transaction() as tx:
+        await _put(tx, NARROW)
+        asked = await _asked(tx)
+        digest = asked.digest.hex()
+        refused, _ = await consents.answer(tx, HERE, asked.id, digest, ANN, agree=False)
+        with pytest.raises(Clash) as stale:
+            await consents.answer(tx, HERE, asked.id, digest, ANN, agree=True)
+        assert stale.value.code == "consent_answered"
+        now = refused.digest.hex()
+        assert now != digest
+        assert (await consents.answer(tx, HERE, asked.id, now, ANN, agree=True))[1]
+        assert (await _kept(tx))[2] == "page"
+        with pytest.raises(Clash) as late:
+            await consents.answer(tx, HERE, asked.id, now, ANN, agree=False)
+        assert late.value.code == "consent_answered"
+
+
+@pytest.mark.parametrize(
+    ("then", "shown"),
+    [("waiting", True), ("refused", True), ("agreed", False), ("overtaken", False)],
+)
+async def test_an_older_question_is_not_answered_any_more(
+    rows: Database, then: Literal["waiting", "refused", "agreed", "overtaken"], shown: bool
+) -> None:
+    async with rows.transaction() as tx:
+        await _put(tx, NARROW)
+        older = await _asked(tx)
+        refused, _ = await consents.answer(tx, HERE, older.id, older.digest.hex(), ANN, agree=False)
+        newer = await _asked(tx, added=(B,))
+        if then != "waiting":
+            await mark(tx, HERE, newer, then, ANN)
+        with pytest.raises(Clash) as stale:
+            await consents.answer(tx, HERE, older.id, refused.digest.hex(), ANN, agree=True)
+        assert stale.value.code == "consent_overtaken"
+        assert stale.value.suggestion == (f"Read {newer.id} instead." if shown else None)
+        if then == "overtaken":
+            with pytest.raises(Clash) as last:
+                await consents.answer(tx, HERE, newer.id, newer.digest.hex(), ANN, agree=True)
+            assert (last.value.code, last.value.suggestion) == ("consent_overtaken", None)
+
+
+async def test_a_version_that_was_read_elsewhere_settles_its_question(rows: Database) -> None:
+    async with rows.transaction() as tx:
+        await _put(tx, NARROW)
+        asked = await _asked(tx)
+        await consents.settle(tx, HERE, ONE, 1, AT_TERMINAL)
+        assert (await find_consent(tx, HERE, asked.id)).status == "agreed"
+        assert await _kept(tx) == (1, ANN, "terminal", "paused", None)
+        await _in_force(tx, WIDE)
+        await consents.settle(tx, HERE, ONE, 2, PERSON)
+        assert await _kept(tx) == (2, ANN, "page", "paused", None)
+
+
+async def test_a_change_that_adds_nothing_is_covered_by_an_answered_question(
+    rows: Database,
+) -> None:
+    async with rows.transaction() as tx:
+        await _put(tx, NARROW, agreed=1)
+        await _in_force(tx, SAME)
+        await consents.cover(tx, HERE, ONE)
+        assert (await _kept(tx))[0] == 2
+        asked = await _asked(tx, 2, agreed=Agreed(1, None))
+        await mark(tx, HERE, asked, "refused", ANN)
+        await _in_force(tx, SAME)
+        await consents.cover(tx, HERE, ONE)
+        assert (await _kept(tx))[0] == 3
+
+
+async def test_nothing_is_covered_where_nobody_has_agreed(rows: Database) -> None:
+    async with rows.transaction() as tx:
+        await _put(tx, NARROW, paused_reason="owner_left")
+        await consents.cover(tx, HERE, ONE)
+        assert await _kept(tx) == (None, None, None, "paused", "owner_left")
+        await consents.settle(tx, HERE, ONE, 1, PERSON)
+        assert await _kept(tx) == (1, ANN, "page", "paused", "owner_left")
+
+
+async def test_every_surface_shows_the_same_of_a_question(rows: Database) -> None:
+    async with rows.transaction() as tx:
+        await _put(tx, NARROW)
+        asked = await _asked(tx)
+        shown = consents.consent_shown(asked)
+        assert shown["asked_at"] == asked.created_at.isoformat()
+        assert (shown["answered_at"], shown["connection_id"]) == (None, None)
+        assert consents.consent_told(None) is None
+        assert consents.consent_told(asked) == {
+            "consent_id": str(asked.id), "digest": asked.digest.hex(), "additions": [A.as_dict()],
+        }  # fmt: skip
+        await mark(tx, HERE, asked, "agreed", ANN)
+        found = await find_consent(tx, HERE, asked.id)
+        assert found.answered_at is not None
+        assert consents.consent_shown(found)["answered_at"] == found.answered_at.isoformat()
+
+
+async def test_an_open_question_is_asked_anew_about_what_is_in_force(rows: Database) -> None:
+    async with rows.transaction() as tx:
+        await _put(tx, NARROW, agreed=1)
+        for origin in ("edit", "import"):
+            await _check_renewed(tx, origin)
+
+
+async def _check_renewed(tx: Connection, origin: Origin) -> None:
+    async def again(number: int, one: Version) -> Consent:
+        await renew(tx, HERE, ONE, number, number, one.document, one.grants)
+        return await _latest(tx)
+
+    asked = await _asked(tx, 1, agreed=Agreed(1, None), origin=origin, added=(B,))
+    # About the same version with the same additions it is the same question.
+    assert await again(1, WIDE) == asked
+    renewed = await again(2, WIDE)
+    assert (renewed.version, renewed.additions, renewed.origin) == (2, (B,), origin)
+    assert (renewed.agreed_version, renewed.asked_kind) == (1, "client")
+    further = await again(2, version("a.example", "b.example", "c.example"))
+    assert further.id != renewed.id
+    assert [one.says for one in further.additions] == [
+        "It may now send requests to b.example.", "It may now send requests to c.example.",
+    ]  # fmt: skip
+    same = await again(2, SAME)
+    if origin == "import":
+        # What came from elsewhere is looked at, until what was agreed to is back.
+        assert [one.says for one in same.additions] == [NOTHING_NEW]
+        same = await again(2, replace(NARROW, grants=[*NARROW.grants, *NARROW.grants]))
+        assert same.status == "waiting"
+        same = await again(2, NARROW)
+    assert same.status == "overtaken"
+    assert (await _kept(tx))[0] == 1
+    assert await again(2, WIDE) == same
+
+
+async def test_a_refused_question_is_renewed_for_its_own_version_alone(rows: Database) -> None:
+    async with rows.transaction() as tx:
+        await _put(tx, NARROW, agreed=1)
+        asked = await _asked(tx, 1, agreed=Agreed(1, None), added=(B,))
+        await mark(tx, HERE, asked, "refused", ANN)
+        await renew(tx, HERE, ONE, 2, 2, WIDE.document, WIDE.grants)
+        assert (await _latest(tx)).status == "refused"
+        await renew(tx, HERE, ONE, 1, 2, WIDE.document, WIDE.grants)
+        assert (await _latest(tx)).status == "waiting"
+
+
+async def test_a_trigger_that_is_switched_off_is_not_agreed_to_any_more(rows: Database) -> None:
+    other = {**CLOCK, "id": "other"}
+    async with rows.transaction() as tx:
+        await _put(tx, NARROW)
+        await switched_off(tx, HERE, ONE, "clock")
+        await _asked(tx, agreed=Agreed(1, None, (CLOCK, other)))
+        await switched_off(tx, HERE, ONE, "clock")
+        off = [{**CLOCK, "enabled": False}, other]
+        assert (await _latest(tx)).agreed_triggers == off
+        await mark(tx, HERE, await _latest(tx), "refused", ANN)
+        await switched_off(tx, HERE, ONE, "other")
+        both = [off[0], {**other, "enabled": False}]
+        assert (await _latest(tx)).agreed_triggers == both
+        await mark(tx, HERE, await _latest(tx), "agreed", ANN)
+        await tx.execute("UPDATE consents SET agreed_triggers = $1", [CLOCK])
+        await switched_off(tx, HERE, ONE, "clock")
+        assert (await _latest(tx)).agreed_triggers == [CLOCK]
+
+
+async def test_consents_are_listed_by_workspace_status_and_automation(rows: Database) -> None:
+    async with rows.transaction() as tx:
+        await _put(tx, NARROW)
+        other, theirs = await _beside(tx)
+        first = await _asked(tx)
+        second = await _asked(tx, added=(B,))
+
+        async def listed(*given: Any) -> list[UUID]:
+            return [one.id for one in await kept_consents(tx, HERE, *given)]
+
+        assert await listed() == [second.id, first.id, other]
+        assert await listed("waiting") == [second.id, other]
+        assert await listed("overtaken", ONE) == [first.id]
+        assert await listed(None, ONE) == [second.id, first.id]
+        assert await listed(None, None, 1) == [second.id]
+        assert [one.id for one in await kept_consents(tx, THERE)] == [theirs]
+        with pytest.raises(Missing):
+            await find_consent(tx, HERE, theirs)
+
+
+async def test_what_an_upgrade_carried_over_is_listed_until_somebody_looks(rows: Database) -> None:
+    async with rows.transaction() as tx:
+        await _put(tx, NARROW, agreed=1)
+        (listed,) = await agreed_by_upgrade(tx, HERE, None, 10)
+        assert listed == {"automation_id": str(OTHER), "name": f"of {OTHER}", "version": 7}
+        assert await agreed_by_upgrade(tx, HERE, ONE, 10) == []
+        assert await agreed_by_upgrade(tx, HERE, OTHER, 10) == [listed]
+        await tx.execute("UPDATE automations SET state = 'archived' WHERE id = $1", OTHER)
+        assert await agreed_by_upgrade(tx, HERE, None, 10) == []
+
+
+def test_a_digest_is_of_everything_that_was_shown() -> None:
+    digest = digest_of(ONE, 1, "edit", (A,))
+    assert digest == digest_of(ONE, 1, "edit", (A,), refused=False)
+    others = [
+        digest_of(OTHER, 1, "edit", (A,)), digest_of(ONE, 2, "edit", (A,)),
+        digest_of(ONE, 1, "import", (A,)), digest_of(ONE, 1, "edit", (A, B)),
+        digest_of(ONE, 1, "edit", (A,), refused=True),
+    ]  # fmt: skip
+    assert len({digest, *others}) == 6

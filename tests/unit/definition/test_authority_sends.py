@@ -1,0 +1,149 @@
+"""What is sent, as it is written: another text or destination is known as another one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from mainspring.definition.authority_sends import (
+    Written,
+    defaults_of,
+    more_sends,
+    outgoing,
+    outgoing_by,
+)
+from mainspring.definition.authority_steps import placed_steps
+
+
+def step(name: str, action: str, **config: Any) -> dict[str, Any]:
+    return {"step_id": name, "action": action, "config": config}
+
+
+def shape(name: str, output: Any) -> dict[str, Any]:
+    return step(name, "transform_data", output=output)
+
+
+def written(*steps: Any, **defaults: Any) -> Written:
+    return Written(placed_steps({"plan": list(steps)}), defaults)
+
+
+def sent(*steps: Any, **defaults: Any) -> bytes:
+    """What the last of these steps sends."""
+    found = written(*steps, **defaults)
+    return outgoing(found.steps[-1], found)
+
+
+POST = step("post", "slack_post", channel="C1", text="Hello {{ steps.a.b }} {{ inputs.who }}")
+
+
+def test_the_same_settings_are_the_same_text_and_others_are_not() -> None:
+    assert sent(POST) == sent({**POST, "step_id": "renamed"})
+    assert sent(POST) != sent(step("post", "slack_post", channel="C2", text="Hello"))
+    assert sent(POST) != sent({**POST, "action": "send_email"})
+
+
+@pytest.mark.parametrize("name", ["timeout_seconds", "max_bytes", "follow_redirects"])
+def test_how_a_request_is_made_is_no_part_of_it(name: str) -> None:
+    url = "https://a.example/"
+    assert sent(step("a", "http_fetch", url=url)) == sent(
+        step("a", "http_fetch", url=url, **{name: 5})
+    )
+
+
+def test_of_a_script_the_source_counts_alone() -> None:
+    one = sent(step("a", "script", source="return 1;"))
+    assert one == sent(step("a", "script", source="return 1;", grants=["slack_post"]))
+    assert one != sent(step("a", "script", source="return 2;"))
+    assert one != sent(step("a", "program", source="return 1;"))
+
+
+def test_what_a_transform_fills_in_is_part_of_it_over_any_number_of_steps() -> None:
+    def chain(first: str, *, action: str = "transform_data") -> bytes:
+        return sent(step("c", action, output=first), shape("a", "{{ steps.c }}"),
+                    shape("unread", first), POST)  # fmt: skip
+
+    assert chain("x") == chain("x")
+    assert chain("x") != chain("y")
+    # What a step reads is filled in by the run, and what nobody names is not sent.
+    assert chain("x", action="list_pages") == chain("y", action="list_pages")
+    plain = sent(shape("a", "x"), POST)
+    assert plain == sent(shape("unread", "x"), shape("a", "x"), POST)
+    assert plain != sent(shape("a", "y"), POST)
+
+
+def test_a_name_is_read_as_a_whole_word() -> None:
+    text = step("post", "slack_post", text="{{ steps.abc }}")
+    assert sent(shape("ab", "x"), text) == sent(shape("ab", "y"), text)
+    assert sent(shape("bc", "x"), text) == sent(shape("bc", "y"), text)
+    assert sent(shape("abc", "x"), text) != sent(shape("abc", "y"), text)
+    # Without the root it is just a word.
+    word = step("post", "slack_post", text="an abc")
+    assert sent(shape("abc", "x"), word) == sent(shape("abc", "y"), word)
+
+
+def test_the_default_of_an_input_that_is_named_is_part_of_it() -> None:
+    assert sent(POST, who="Ann") != sent(POST, who="Ben")
+    assert sent(POST, other="Ann") == sent(POST, other="Ben")
+    through = (shape("a", "{{ inputs.deep }}"), POST)
+    assert sent(*through, deep="x") != sent(*through, deep="y")
+
+
+@pytest.mark.parametrize(
+    ("document", "defaults"),
+    [
+        ({}, {}),
+        ({"inputs": None}, {}),
+        ({"inputs": {"schema": None}}, {}),
+        ({"inputs": {"schema": True}}, {}),
+        ({"inputs": {"schema": {"properties": []}}}, {}),
+        ({"inputs": {"schema": {"properties": {"a": {"default": None}, "b": {}, "c": True,
+                                               "d": {"default": 0}}}}}, {"a": None, "d": 0}),
+    ],
+)  # fmt: skip
+def test_the_defaults_of_a_definition_are_those_that_it_gives(
+    document: Any, defaults: dict[str, Any]
+) -> None:
+    assert defaults_of(document) == defaults
+
+
+def _more(before: Written, after: Written, *sends: str) -> list[tuple[str, str]]:
+    return list(more_sends(before, after, frozenset(sends)))
+
+
+def test_what_is_sent_anew_is_named_at_its_place() -> None:
+    before = written(POST, step("code", "script", source="1"))
+    assert _more(before, before, "/plan/0", "/plan/1") == []
+    other = {**POST, "config": {**POST["config"], "text": "Bye"}}
+    after = written(other, step("code", "script", source="2"), step("mail", "send_email", to="a"),
+                    POST)  # fmt: skip
+    assert _more(before, after, "/plan/0", "/plan/1", "/plan/2", "/plan/3") == [
+        ("/plan/0",
+         "It now sends another text, or to somebody else, at the step post (slack_post)."),
+        ("/plan/1",
+         "The script at the step code (script), which may write outside, is another one now."),
+        ("/plan/2", "It now also sends something at the step mail (send_email)."),
+    ]  # fmt: skip
+    # Only steps that send are compared, and none where nobody knows which do.
+    assert [place for place, _ in _more(before, after, "/plan/2")] == ["/plan/2"]
+    assert list(more_sends(before, after, None)) == []
+    # A step of another name or another action is one more.
+    renamed = written({**other, "step_id": "posts"}, {**other, "action": "send_email"})
+    assert [says[:15] for _, says in _more(before, renamed, "/plan/0", "/plan/1")] == [
+        "It now also sen", "It now also sen",
+    ]  # fmt: skip
+
+
+def test_all_that_is_sent_with_one_capability() -> None:
+    script = step("code", "script", source="1", grants=[{"tool": "slack_post"}, "x"])
+    quiet = step("quiet", "script", source="2", grants=[{"tool": "send_email"}])
+    document = {
+        "plan": [POST, script, quiet, step("odd", "script", source="3", grants="slack_post"),
+                 step("agent", "agent_task", grants=[{"tool": "slack_post"}]),
+                 step("longer", "slack_posts", text="x")],
+        "inputs": {"schema": {"properties": {"who": {"default": "Ann"}}}},
+    }  # fmt: skip
+    expected = {sent(POST, who="Ann"), sent(script)}
+    assert outgoing_by(document, "slack_post") == expected
+    assert outgoing_by(document, "send_email") == {sent(quiet)}
+    assert outgoing_by(document, "slack") == frozenset()
