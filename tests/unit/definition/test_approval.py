@@ -155,7 +155,7 @@ PINNED = Grant("slack_post", {"channel": "C1"})
 
 @pytest.mark.parametrize("action", sorted(AGENTS))
 def test_an_agent_is_bounded_by_its_tools_and_the_written_grants(action: str) -> None:
-    assert AGENTS == {"agent.run", "agent_task"}
+    assert {"agent.run", "agent_task"} == AGENTS
     found = bounds_of(action, {"prompt": "p", "tools": [TOOL]}, [GRANTED])
     assert found is not None
     assert PINNED in found
@@ -201,7 +201,8 @@ def test_a_definition_answers_the_modes_of_the_steps_that_have_one() -> None:
 
 def test_written_grants_are_those_that_can_be_read() -> None:
     odd = [{"capability": "x.y"}, {"capability": "x.z", "params": None}, "x.a",
-           {"capability": "x.b", "params": [1]}, {"capability": "x.c", "params": {"a": 1}}]  # fmt: skip
+           {"capability": "x.b", "params": [1]},
+           {"capability": "x.c", "params": {"a": 1}}]  # fmt: skip
     assert written_grants({"grants": odd}) == (Grant("x.y"), Grant("x.z"), Grant("x.c", {"a": 1}))
     assert written_grants({"grants": tuple(odd[:1])}) == (Grant("x.y"),)
     assert written_grants({}) == written_grants({"grants": {"a": 1}}) == ()
