@@ -167,7 +167,8 @@ def test_a_script_is_bounded_by_its_grants_and_another_step_by_its_own_config() 
     assert found is not None
     assert PINNED in found
     assert found[-1] == GRANTED
-    assert bounds_of("slack_post", POST, [GRANTED]) is None
+    for other in ("slack_post", "scripts", "scrip"):
+        assert bounds_of(other, POST, [GRANTED]) is None
 
 
 def test_the_template_of_a_plain_step_is_its_config() -> None:

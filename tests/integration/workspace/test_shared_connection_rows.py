@@ -1,0 +1,171 @@
+"""Whose connection an automation goes over: its owner's own one, or that of the workspace."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+from uuid import UUID
+
+import pytest
+import pytest_asyncio
+
+from mainspring.contracts.context import Actor
+from mainspring.contracts.errors import Denied, Problem
+from mainspring.contracts.ids import new_id
+from mainspring.contracts.roles import Role
+from mainspring.gate.connected.reception import Reception
+from mainspring.store.database import Database
+from mainspring.workspace.accounts import rows
+from tests.kit.neighbours import add_person, add_workspace
+
+HERE, THERE = new_id(), new_id()
+GMAIL: Any = SimpleNamespace(id="gmail", name="Gmail", manifest={"id": "gmail"})
+
+
+class People:
+    """Ann and Ben here, and somebody there who has shared a connection of theirs."""
+
+    def __init__(self, database: Database, ann: UUID, ben: UUID, theirs: UUID) -> None:
+        self.database, self.ann, self.ben, self.theirs = database, ann, ben, theirs
+        parts = SimpleNamespace(database=database)
+        self._reception: Any = SimpleNamespace(parts=parts)
+
+    async def connect(
+        self, person: UUID, state: str = "ready", *, shared: bool = False, space: UUID = HERE,
+        integration: str = "gmail",
+    ) -> UUID:  # fmt: skip
+        made = new_id()
+        await self.database.execute(
+            "INSERT INTO integration_connections (workspace_id, id, owner_id, integration, label, "
+            "auth, state, shared_at) VALUES ($1, $2, $3, $4, 'x', 'token', $5, "
+            "CASE WHEN $6 THEN now() - interval '1 day' END)",
+            space, made, person, integration, state, shared,
+        )  # fmt: skip
+        return made
+
+    async def usable(self, person: UUID, *, shared: bool = True) -> UUID | None:
+        found = await rows.usable(self.database, HERE, person, "gmail", shared=shared)
+        return None if found is None else found.id
+
+    async def listed(self, person: UUID) -> set[UUID]:
+        return {one.id for one in await rows.list_accounts(self.database, HERE, person)}
+
+    async def shared(self) -> dict[UUID, bool]:
+        found = await self.database.fetch(
+            "SELECT id, shared_at IS NOT NULL AS shared FROM integration_connections "
+            "WHERE workspace_id = $1",
+            HERE,
+        )  # fmt: skip
+        return {row["id"]: row["shared"] for row in found}
+
+    async def share(self, person: UUID) -> bool:
+        actor = Actor(HERE, "member", person, role=Role.ADMIN)
+        return await Reception.share(self._reception, actor, GMAIL)
+
+    async def withdraw(self, person: UUID, role: Role) -> bool:
+        actor = Actor(HERE, "member", person, role=role)
+        return await Reception.withdraw(self._reception, actor, GMAIL)
+
+
+@pytest_asyncio.fixture
+async def people(database: Database) -> People:
+    for space in (HERE, THERE):
+        await add_workspace(database, space, "one of two")
+    ann, ben = [(await add_person(database, HERE)).id for _ in range(2)]
+    theirs = (await add_person(database, THERE)).id
+    found = People(database, ann, ben, theirs)
+    await found.connect(theirs, shared=True, space=THERE)
+    # Another integration of the same people, shared here too.
+    await found.connect(ann, shared=True, integration="slack")
+    return found
+
+
+async def test_what_nobody_shares_is_its_owners_alone(people: People) -> None:
+    own = await people.connect(people.ann)
+    assert await people.usable(people.ann) == own
+    assert await people.usable(people.ann, shared=False) == own
+    assert await people.usable(people.ben) is None
+    assert await people.usable(people.theirs) is None
+    assert own in await people.listed(people.ann)
+    assert own not in await people.listed(people.ben)
+
+
+async def test_what_is_shared_serves_all_of_the_workspace_after_their_own(people: People) -> None:
+    shared = await people.connect(people.ann, shared=True)
+    assert await people.usable(people.ben) == shared
+    assert await people.usable(people.ben, shared=False) is None
+    assert shared in await people.listed(people.ben)
+    # One's own that was never finished does not take its place.
+    own = await people.connect(people.ben, "sign_in")
+    assert await people.usable(people.ben) == shared
+    assert shared in await people.listed(people.ben)
+    assert own not in await people.listed(people.ben)
+    assert await people.usable(people.ben, shared=False) == own
+    for state in ("ready", "reconnect"):
+        query = "UPDATE integration_connections SET state = $2 WHERE id = $1"
+        await people.database.execute(query, own, state)
+        assert await people.usable(people.ben) == own
+        assert own in await people.listed(people.ben)
+        assert shared not in await people.listed(people.ben)
+
+
+async def test_a_shared_one_that_was_never_finished_serves_nobody_else(people: People) -> None:
+    shared = await people.connect(people.ann, "sign_in", shared=True)
+    assert await people.usable(people.ben) is None
+    assert shared not in await people.listed(people.ben)
+    assert await people.usable(people.ann) == shared
+    assert shared in await people.listed(people.ann)
+    own = await people.connect(people.ben, "sign_in")
+    assert await people.usable(people.ben) == own
+
+
+@pytest.mark.parametrize("how", ["removed", "disabled", "elsewhere"])
+async def test_somebody_who_left_lends_only_what_they_shared(people: People, how: str) -> None:
+    own = await people.connect(people.ann)
+    if how == "disabled":
+        query = "UPDATE users SET disabled_at = now() WHERE id = $1"
+        await people.database.execute(query, people.ann)
+    else:
+        await people.database.execute("DELETE FROM members WHERE user_id = $1", people.ann)
+        if how == "elsewhere":
+            await people.database.execute(
+                "INSERT INTO members (workspace_id, user_id, role) VALUES ($1, $2, 'owner')",
+                THERE, people.ann,
+            )  # fmt: skip
+    assert await people.usable(people.ann) is None
+    query = "UPDATE integration_connections SET shared_at = now() WHERE id = $1"
+    await people.database.execute(query, own)
+    assert await people.usable(people.ben) == own
+    assert await people.usable(people.ann) == own
+
+
+async def test_a_member_shares_their_own_and_there_is_one_for_all(people: People) -> None:
+    with pytest.raises(Problem) as refused:
+        await people.share(people.ann)
+    assert refused.value.code == "not_connected"
+    anns, bens = await people.connect(people.ann), await people.connect(people.ben)
+    before = await people.shared()
+    assert await people.share(people.ann) is True
+    assert await people.shared() == {**before, anns: True}
+    since = await rows.find(people.database, HERE, anns)
+    assert await people.share(people.ann) is False
+    assert (await rows.find(people.database, HERE, anns)).shared_at == since.shared_at
+    with pytest.raises(Problem) as second:
+        await people.share(people.ben)
+    assert second.value.code == "shared_already"
+    assert await people.shared() == {**before, anns: True, bens: False}
+
+
+async def test_its_holder_or_an_admin_withdraws_it(people: People) -> None:
+    assert await people.withdraw(people.ann, Role.OWNER) is False
+    shared = await people.connect(people.ann, shared=True)
+    with pytest.raises(Denied) as refused:
+        await people.withdraw(people.ben, Role.EDITOR)
+    assert refused.value.code == "role_too_small"
+    assert (await people.shared())[shared] is True
+    before = await people.shared()
+    assert await people.withdraw(people.ann, Role.VIEWER) is True
+    assert await people.shared() == {**before, shared: False}
+    await people.share(people.ann)
+    assert await people.withdraw(people.ben, Role.ADMIN) is True
+    assert (await people.shared())[shared] is False
