@@ -284,7 +284,8 @@ async def test_an_estate_is_what_somebody_left_and_nobody_has_taken(rows: Rows) 
     await add_run(rows.database, THERE, rows.active, status="skipped", reason="owner_left")
     await rows.leave()
     found = await rows.estate()
-    assert [(one.id, one.name, one.state, one.stopped, one.missed) for one in found.automations] == [
+    told = [(one.id, one.name, one.state, one.stopped, one.missed) for one in found.automations]
+    assert told == [
         (rows.active, "digest", "paused", True, 2), (rows.paused, "paused", "paused", False, 0),
     ]  # fmt: skip
     assert "It may send requests to a.example." in found.automations[0].may
