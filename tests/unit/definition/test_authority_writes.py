@@ -132,3 +132,49 @@ def test_what_was_stored_in_the_older_format_is_known_as_what_it_sends() -> None
     assert additions(before, after) == ()
     # Saved by an old client as something new, the same is reported.
     assert len(more(None, plan[0], version="1.1")) == 1
+
+
+@pytest.mark.parametrize("name", ["timeout_seconds", "allow_error_status", "idempotency"])
+def test_no_setting_of_the_manner_of_a_request_leaves_with_it(name: str) -> None:
+    one = step("http_fetch", url="https://a.example/x", method="POST")
+    other = step("http_fetch", url="https://a.example/x", method="POST", **{name: 5})
+    assert more([one], other) == []
+    assert more([other], one) == []
+
+
+def test_what_sends_everything_sends_each_and_not_the_reverse() -> None:
+    def agent(approval: Any, *tools: Any) -> dict[str, Any]:
+        return step("agent_task", approval, prompt="p", tools=list(tools))
+
+    post = {"tool": "slack_post", "params": {"channel": "C1"}}
+    each = agent({"slack_post": "automatic"}, post)
+    both = agent({"slack_post": "automatic", "send_email": "automatic"}, post)
+    assert more([agent("automatic", post)], each) == []
+    assert len(more([each], agent("automatic", post))) == 1
+    assert len(more([each], both)) == 1
+    assert more([both], each) == []
+    assert len(more([agent({"send_email": "automatic"}, post)], each)) == 1
+    asks = agent({"slack_post": "ask", "send_email": "automatic"}, post)
+    assert [text for _, text in more(None, asks)] == [
+        "The model of the step one sends with send_email without asking."
+    ]
+
+
+def test_what_is_bounded_by_tools_is_another_write_than_what_a_plan_says() -> None:
+    agent = step("agent_task", prompt="p", tools=[])
+    plain = {**step("slack_post", channel="C1", text="x"), "step_id": "one"}
+    assert len(more([agent], plain)) == 1
+    assert len(more([plain], agent)) == 1
+
+
+def test_mail_to_the_owner_is_sent_at_once_whatever_is_said_of_other_writes() -> None:
+    mail = {"subject": "Done", "text": "x"}
+    plain = step("email.notify_owner", None, **mail)
+    for approval in ({"slack_post": "ask"}, {"email.notify_owner": "automatic"}, "automatic"):
+        made = step("email.notify_owner", approval, **mail)
+        assert [at for at, _ in more(None, made)] == ["/plan/0/approval"]
+        assert len(more([plain], made)) == (1 if approval == "automatic" else 0)
+    assert more(None, step("email.notify_owner", {"email.notify_owner": "ask"}, **mail)) == []
+    for other in ("email.notify_owners", "email.notify"):
+        assert more(None, step(other, None, **mail)) == []
+        assert more(None, step(other, {"slack_post": "ask"}, **mail)) == []
