@@ -77,8 +77,9 @@ async def _kept(tx: Connection) -> tuple[Any, ...]:
         "WHERE workspace_id = $1 AND id = $2"
     )
     for space, one in ((HERE, OTHER), (THERE, ONE)):
-        assert tuple(await tx.fetchrow(query, space, one)) == (7, BEN, "upgrade", "active", None)
-    found = await tx.fetchrow(query, HERE, ONE)
+        (beside,) = await tx.fetch(query, space, one)
+        assert tuple(beside) == (7, BEN, "upgrade", "active", None)
+    (found,) = await tx.fetch(query, HERE, ONE)
     return tuple(found)
 
 

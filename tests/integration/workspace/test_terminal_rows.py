@@ -121,9 +121,10 @@ async def test_old_requests_are_forgotten_and_many_are_refused(rows: Rows) -> No
         "WHERE code_hash <> ALL($1::bytea[])",
         [],
     )  # fmt: skip
+    made = []
     for number in range(18):
         async with rows.database.transaction() as tx:
-            made = await terminals.begin(tx, VISIT)
+            made.append(await terminals.begin(tx, VISIT))
         assert await rows.waiting() == number + 1
     with pytest.raises(Exhausted) as refused:
         async with rows.database.transaction() as tx:
@@ -132,7 +133,7 @@ async def test_old_requests_are_forgotten_and_many_are_refused(rows: Rows) -> No
     assert 20 < refused.value.retry_after <= 30
     async with rows.database.transaction() as tx:
         await terminals.begin(tx, Visit("198.51.100.1", "another"))
-    assert await rows.collect(made.device_code) is None
+    assert await rows.collect(made[-1].device_code) is None
 
 
 async def test_a_person_types_ten_codes_and_then_waits(rows: Rows) -> None:

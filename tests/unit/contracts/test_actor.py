@@ -18,7 +18,7 @@ def test_a_member_is_a_person_unless_a_program_speaks_for_them() -> None:
 
 def test_a_token_and_a_run_are_no_persons() -> None:
     for kind in ("client", "run"):
-        made = Actor(MEMBER.workspace_id, kind, MEMBER.id)  # type: ignore[arg-type]
+        made = Actor(MEMBER.workspace_id, kind, MEMBER.id)
         assert made.is_person is False
         assert replace(made, by_program=True).is_person is False
 

@@ -56,6 +56,8 @@ def test_of_a_script_the_source_counts_alone() -> None:
     assert one == sent(step("a", "script", source="return 1;", grants=["slack_post"]))
     assert one != sent(step("a", "script", source="return 2;"))
     assert one != sent(step("a", "program", source="return 1;"))
+    for other in ("scripts", "scr"):
+        assert sent(step("a", other, source="1")) != sent(step("a", other, source="1", grants=[]))
 
 
 def test_what_a_transform_fills_in_is_part_of_it_over_any_number_of_steps() -> None:
@@ -147,3 +149,4 @@ def test_all_that_is_sent_with_one_capability() -> None:
     assert outgoing_by(document, "slack_post") == expected
     assert outgoing_by(document, "send_email") == {sent(quiet)}
     assert outgoing_by(document, "slack") == frozenset()
+    assert outgoing_by(document, "slack_post_later") == frozenset()
