@@ -68,7 +68,8 @@ def test_what_a_transform_fills_in_is_part_of_it_over_any_number_of_steps() -> N
     assert chain("x") == chain("x")
     assert chain("x") != chain("y")
     # What a step reads is filled in by the run, and what nobody names is not sent.
-    assert chain("x", action="list_pages") == chain("y", action="list_pages")
+    for action in ("list_pages", "transform", "transform_data_later"):
+        assert chain("x", action=action) == chain("y", action=action)
     plain = sent(shape("a", "x"), POST)
     assert plain == sent(shape("unread", "x"), shape("a", "x"), POST)
     assert plain != sent(shape("a", "y"), POST)
@@ -126,6 +127,10 @@ def test_what_is_sent_anew_is_named_at_its_place() -> None:
          "The script at the step code (script), which may write outside, is another one now."),
         ("/plan/2", "It now also sends something at the step mail (send_email)."),
     ]  # fmt: skip
+    # Only a script is told as one.
+    for action in ("scripts", "scrip"):
+        one = written(step("code", action, source="2"))
+        assert [says[:15] for _, says in _more(before, one, "/plan/0")] == ["It now also sen"]
     # Only steps that send are compared, and none where nobody knows which do.
     assert [place for place, _ in _more(before, after, "/plan/2")] == ["/plan/2"]
     assert list(more_sends(before, after, None)) == []
@@ -142,6 +147,8 @@ def test_all_that_is_sent_with_one_capability() -> None:
     document = {
         "plan": [POST, script, quiet, step("odd", "script", source="3", grants="slack_post"),
                  step("agent", "agent_task", grants=[{"tool": "slack_post"}]),
+                 step("scripts", "scripts", grants=[{"tool": "slack_post"}]),
+                 step("scrip", "scrip", grants=[{"tool": "slack_post"}]),
                  step("longer", "slack_posts", text="x")],
         "inputs": {"schema": {"properties": {"who": {"default": "Ann"}}}},
     }  # fmt: skip
