@@ -13,6 +13,7 @@ from tests.kit.postgres import (
     postgres_server,
     used_home,
 )
+from tests.kit.rolled_back import file_database, rolled_back
 
 __all__ = [
     "bench",
@@ -20,8 +21,10 @@ __all__ = [
     "database",
     "database_url",
     "empty_database_url",
+    "file_database",
     "made_home",
     "migrated_template",
     "postgres_server",
+    "rolled_back",
     "used_home",
 ]

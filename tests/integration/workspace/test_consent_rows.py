@@ -39,6 +39,7 @@ from tests.kit.consent_rows import CLOCK, Version, put_automation, version
 from tests.kit.neighbours import add_workspace
 from tests.kit.run_rows import add_run
 
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 HERE, THERE = new_id(), new_id()
 ONE, OTHER = new_id(), new_id()
 ANN, BEN = new_id(), new_id()
@@ -53,11 +54,11 @@ NARROW, WIDE = version("a.example"), version("a.example", "b.example")
 SAME = version("a.example", goal="Another.")
 
 
-@pytest_asyncio.fixture
-async def rows(database: Database) -> Database:
+@pytest_asyncio.fixture(loop_scope="module")
+async def rows(rolled_back: Database) -> Database:
     for space in (HERE, THERE):
-        await add_workspace(database, space, "one of two")
-    return database
+        await add_workspace(rolled_back, space, "one of two")
+    return rolled_back
 
 
 async def _put(tx: Connection, *versions: Version, agreed: int | None = None, **more: Any) -> None:
@@ -143,13 +144,13 @@ def _without_starts(agreed: Agreed) -> Any:
         (replace(ASSISTANT, approves=frozenset({ONE})), False),
     ],
 )
-def test_a_person_agrees_and_of_programs_only_a_token_for_this_automation(
+async def test_a_person_agrees_and_of_programs_only_a_token_for_this_automation(
     actor: Actor, may: bool
 ) -> None:
     assert consents.may_agree(actor, ONE) is may
 
 
-def test_it_is_kept_how_somebody_agreed() -> None:
+async def test_it_is_kept_how_somebody_agreed() -> None:
     assert consents.via_of(PERSON) == "page"
     assert consents.via_of(AT_TERMINAL) == "terminal"
     assert consents.via_of(CLIENT) == "token"
@@ -723,7 +724,7 @@ async def test_what_an_upgrade_carried_over_is_listed_until_somebody_looks(rows:
         assert await agreed_by_upgrade(tx, HERE, None, 10) == []
 
 
-def test_a_digest_is_of_everything_that_was_shown() -> None:
+async def test_a_digest_is_of_everything_that_was_shown() -> None:
     digest = digest_of(ONE, 1, "edit", (A,))
     assert digest == digest_of(ONE, 1, "edit", (A,), refused=False)
     others = [

@@ -25,6 +25,7 @@ from tests.kit.consent_rows import put_automation, version
 from tests.kit.neighbours import add_person, add_workspace
 from tests.kit.run_rows import add_run
 
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 HERE, THERE = new_id(), new_id()
 LONG_AGO = datetime(2026, 1, 1, tzinfo=UTC)
 SENDS = version("a.example")
@@ -111,17 +112,17 @@ async def _trigger(
     )  # fmt: skip
 
 
-@pytest_asyncio.fixture
-async def rows(database: Database) -> Rows:
+@pytest_asyncio.fixture(loop_scope="module")
+async def rows(rolled_back: Database) -> Rows:
     for space in (HERE, THERE):
-        await add_workspace(database, space, "one of two")
-    ada = (await add_person(database, HERE, name="Ada")).id
-    ben = (await add_person(database, HERE, name="Ben")).id
-    async with database.transaction() as tx:
+        await add_workspace(rolled_back, space, "one of two")
+    ada = (await add_person(rolled_back, HERE, name="Ada")).id
+    ben = (await add_person(rolled_back, HERE, name="Ben")).id
+    async with rolled_back.transaction() as tx:
         await tx.execute(
             "INSERT INTO members (workspace_id, user_id, role) VALUES ($1, $2, 'owner')", THERE, ada
         )
-        found = Rows(database, ada, ben, *(new_id() for _ in range(4)))
+        found = Rows(rolled_back, ada, ben, *(new_id() for _ in range(4)))
         for automation, owner, state in (
             (found.active, ada, "active"), (found.paused, ada, "paused"),
             (found.archived, ada, "archived"), (found.bens, ben, "active"),

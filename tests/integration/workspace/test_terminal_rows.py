@@ -18,6 +18,7 @@ from mainspring.workspace.people.signing_in import Visit
 from mainspring.workspace.people.terminals import Begun
 from tests.kit.neighbours import add_person, add_workspace
 
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 HERE = new_id()
 VISIT = Visit("192.0.2.1", "mainspring on box")
 
@@ -44,14 +45,14 @@ class Rows:
         return int(await self.database.fetchval("SELECT count(*) FROM terminal_sign_ins"))
 
 
-@pytest_asyncio.fixture
-async def rows(database: Database) -> Rows:
-    await add_workspace(database, HERE, "here")
-    ann = (await add_person(database, HERE)).id
-    async with database.transaction() as tx:
+@pytest_asyncio.fixture(loop_scope="module")
+async def rows(rolled_back: Database) -> Rows:
+    await add_workspace(rolled_back, HERE, "here")
+    ann = (await add_person(rolled_back, HERE)).id
+    async with rolled_back.transaction() as tx:
         mine = await terminals.begin(tx, VISIT)
         other = await terminals.begin(tx, VISIT)
-    return Rows(database, ann, mine, other)
+    return Rows(rolled_back, ann, mine, other)
 
 
 async def test_a_confirmed_terminal_gets_its_session_once(rows: Rows) -> None:
@@ -153,7 +154,7 @@ async def test_a_label_is_short_and_printable(rows: Rows) -> None:
     assert (await rows.look(made.code))["label"] == "ab" + "x" * 118
 
 
-def test_a_confirmation_is_of_one_call_alone() -> None:
+async def test_a_confirmation_is_of_one_call_alone() -> None:
     given = terminals.confirmation_of("post", "/a?b=1", b"body")
     assert given == terminals.confirmation_of("POST", "/a?b=1", b"body")
     others = [

@@ -17,20 +17,21 @@ from mainspring.workspace.people import verification
 from mainspring.workspace.people.users import PLACEHOLDER, read_user
 from mainspring.workspace.people.verification import Code, Verified
 
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 ANN, BEN = new_id(), new_id()
 OLD, NEW = "ann@example.org", "new@example.org"
 
 
-@pytest_asyncio.fixture
-async def people(database: Database) -> Database:
+@pytest_asyncio.fixture(loop_scope="module")
+async def people(rolled_back: Database) -> Database:
     """Ann, whose address nobody has verified, and Ben, who waits for a code too."""
     for person, email in ((ANN, OLD), (BEN, "ben@example.org")):
-        await database.execute(
+        await rolled_back.execute(
             "INSERT INTO users (id, email, name) VALUES ($1, $2, 'x')", person, email
         )
-    async with database.transaction() as tx:
+    async with rolled_back.transaction() as tx:
         await verification.request_code(tx, BEN)
-    return database
+    return rolled_back
 
 
 async def _state(tx: Connection, state: str, email: str = OLD, person: UUID = ANN) -> None:
