@@ -65,10 +65,10 @@ async def _put(tx: Connection, *versions: Version, agreed: int | None = None, **
     """The automation, with two others that are agreed to in another version."""
     if agreed is not None:
         more |= {"agreed_version": agreed, "agreed_by": BEN, "agreed_via": "page"}
-    await put_automation(tx, HERE, ONE, *versions, **more)
     beside = {"agreed_version": 7, "agreed_by": BEN, "agreed_via": "upgrade", "state": "active"}
     await put_automation(tx, HERE, OTHER, version("c.example"), **beside)
     await put_automation(tx, THERE, ONE, version("d.example"), **beside)
+    await put_automation(tx, HERE, ONE, *versions, **more)
 
 
 async def _kept(tx: Connection) -> tuple[Any, ...]:
