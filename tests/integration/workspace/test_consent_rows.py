@@ -41,7 +41,8 @@ from tests.kit.run_rows import add_run
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 HERE, THERE = new_id(), new_id()
-ONE, OTHER = new_id(), new_id()
+# The other one comes first, in the table and in every index.
+OTHER, ONE = new_id(), new_id()
 ANN, BEN = new_id(), new_id()
 PERSON = Actor(HERE, "member", ANN)
 AT_TERMINAL = replace(PERSON, at_terminal=True)
@@ -481,6 +482,8 @@ async def test_an_old_run_is_repeated_only_within_what_is_agreed_to_now(
         await _put(tx, NARROW, version("a.example", "b.example", triggers=[CLOCK]), agreed=agreed)
     one = await _run(rows, ran, mode)
     async with rows.transaction() as tx:
+        # What is agreed to of the other one says nothing about this one.
+        await tx.execute("UPDATE automations SET agreed_version = $1 WHERE id = $2", ran, OTHER)
         if may:
             await consents.check_may_repeat(tx, HERE, one, actor, as_mode)
             return
