@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from tests.kit.house import bench
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest_asyncio
+
+from mainspring.store.database import Database
 from tests.kit.postgres import (
     data_home,
     database,
@@ -15,8 +21,10 @@ from tests.kit.postgres import (
 )
 from tests.kit.rolled_back import file_database, rolled_back
 
+if TYPE_CHECKING:
+    from tests.kit.house import Bench
+
 __all__ = [
-    "bench",
     "data_home",
     "database",
     "database_url",
@@ -28,3 +36,13 @@ __all__ = [
     "rolled_back",
     "used_home",
 ]
+
+
+@pytest_asyncio.fixture
+async def bench(database: Database, database_url: str, tmp_path: Path) -> AsyncIterator[Bench]:
+    """The whole product over the test's own database."""
+    # Imported here, so that tests of single modules import no more than those.
+    from tests.kit.house import open_bench
+
+    async with open_bench(database, database_url, tmp_path) as made:
+        yield made

@@ -125,12 +125,18 @@ def step(
 
 @pytest_asyncio.fixture
 async def bench(database: Database, database_url: str, tmp_path: Path) -> AsyncIterator[Bench]:
+    async with open_bench(database, database_url, tmp_path) as made:
+        yield made
+
+
+@asynccontextmanager
+async def open_bench(database: Database, database_url: str, home: Path) -> AsyncIterator[Bench]:
     """A house over the test's own database, with leases that no busy machine outlasts.
 
     A test in which a worker is lost says so in the table of workers.
     """
     settings = Settings(
-        home=tmp_path, database_url=database_url, poll_seconds=0.2, stop_seconds=1.0,
+        home=home, database_url=database_url, poll_seconds=0.2, stop_seconds=1.0,
         lease_seconds=12.0, heartbeat_seconds=0.5,
     )  # fmt: skip
     outside = Outside()

@@ -322,6 +322,21 @@ async def test_what_is_archived_stays_archived_when_it_is_asked_about(rows: Data
         await _asked(tx)
         assert await _kept(tx) == (None, None, None, "archived", None)
         assert await kept_consents(tx, HERE) == []
+        # Nobody answers it before it is restored.
+        asked = await _latest(tx)
+        with pytest.raises(Clash) as refused:
+            await consents.answer(tx, HERE, asked.id, asked.digest.hex(), ANN, agree=True)
+        assert refused.value.code == "archived"
+
+
+async def test_a_programs_change_that_adds_nothing_is_covered(rows: Database) -> None:
+    async with rows.transaction() as tx:
+        await _put(tx, NARROW, agreed=1)
+        agreed = await consents.agreed_before(tx, HERE, ONE, CLIENT)
+        await _in_force(tx, SAME)
+        assert await consents.ask_if_wider(tx, HERE, ONE, agreed, CLIENT) is None
+        assert await _kept(tx) == (2, BEN, "page", "paused", None)
+        assert await latest_consent(tx, HERE, ONE) is None
 
 
 async def test_one_message_names_what_is_asked(rows: Database) -> None:
