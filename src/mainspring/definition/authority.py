@@ -34,6 +34,7 @@ from mainspring.definition.authority_writes import AutomaticWrite, automatic_wri
 from mainspring.definition.grants import missing
 from mainspring.definition.secret_use import SecretUse, secret_uses
 from mainspring.definition.upgrade import upgrade
+from mainspring.definition.write_words import granted_write
 
 Kind = Literal[
     "grant", "secret", "account", "spend", "start", "write_policy", "approval", "send", "model",
@@ -62,9 +63,12 @@ class Addition:
     pointer: str
     # The sentence for the person who is asked.
     says: str
+    # What is called for it, by its id; empty where it is no call.
+    capability: str = ""
 
     def as_dict(self) -> dict[str, str]:
-        return {"kind": self.kind, "pointer": self.pointer, "says": self.says}
+        told = {"kind": self.kind, "pointer": self.pointer, "says": self.says}
+        return {**told, "capability": self.capability} if self.capability else told
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,10 +176,12 @@ def _each(kind: Kind, found: Iterable[tuple[str, str]]) -> Iterator[Addition]:
 
 def _of_grants(new: Iterable[Grant], after: Authority, now: str) -> Iterator[Addition]:
     lent = {grant.capability for grant in after.grants if grant.lent}
+    drafts = after.write_policy == _POLICIES[0]
     for grant in new:
         if not is_memory(grant):
-            said = grant_words(grant, lent=grant.capability in lent)
-            yield Addition("grant", "/grants", f"It may{now} {said}.")
+            said = granted_write(grant, after.steps, drafts=drafts)
+            said = said or grant_words(grant, lent=grant.capability in lent)
+            yield Addition("grant", "/grants", f"It may{now} {said}.", grant.capability)
 
 
 def _of_memory(new: Iterable[Grant], now: str) -> Iterator[Addition]:

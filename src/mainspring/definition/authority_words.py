@@ -29,6 +29,9 @@ _DEEDS: Final[Mapping[str, tuple[str, str, str]]] = {
     "get_page": ("read", _PAGE, "page"),
 }
 _PLAIN: Final[Mapping[str, str]] = {
+    "automation_llm_complete": "ask a model",
+    "agent.run": "let a model work with tools",
+    "publish_event": "publish events that start other automations",
     "create_page": "write new pages",
     "inbox.post_notification": "leave messages in the inbox",
     "list_boards": "read which boards there are",
@@ -40,9 +43,9 @@ _READS: Final = ("get_", "list_", "read_", "search_", "find_")
 _KEPT_HERE: Final = ("board", "page", "inbox.", "artifacts.")
 
 
-def shown(text: str) -> str:
-    """A name as it may stand in a sentence."""
-    kept = text if len(text) <= _LONGEST else text[:_LONGEST] + " …"
+def shown(text: str, longest: int = _LONGEST) -> str:
+    """A name or a text as a sentence shows it."""
+    kept = text if len(text) <= longest else text[:longest] + " …"
     return "".join(one if one.isprintable() else f"\\u{ord(one):04x}" for one in kept)
 
 
@@ -73,7 +76,7 @@ def grant_words(grant: Grant, *, lent: bool) -> str:
     """One permission: what is done, where to, within which bounds, over whose accounts."""
     said, told = _deed(grant)
     parts = [said]
-    bounds = _bounds({key: bound for key, bound in grant.params.items() if key not in told})
+    bounds = bounds_words({key: one for key, one in grant.params.items() if key not in told})
     if bounds:
         parts.append("with " + ", ".join(bounds))
     if lent:
@@ -129,7 +132,8 @@ def _to(hosts: list[Any]) -> str:
     return "to " + _listed([str(host) for host in hosts])
 
 
-def _bounds(params: Mapping[str, Any]) -> list[str]:
+def bounds_words(params: Mapping[str, Any]) -> list[str]:
+    """The bounds on the arguments of a grant, one each."""
     return [_bound(key, value) for key, value in sorted(params.items()) if key != "hosts"]
 
 

@@ -6,7 +6,7 @@ are: another of these is another write, and one more of the same is one more.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -23,20 +23,19 @@ from mainspring.definition.approval import (
 from mainspring.definition.authority_steps import Placed, placed_steps
 from mainspring.definition.authority_words import shown
 from mainspring.definition.grants import missing
-from mainspring.definition.hosts import literal_site
-from mainspring.definition.json_values import canonical
+from mainspring.definition.write_words import (
+    any_write_words,
+    fixed_places,
+    named_account,
+    outgoing_text,
+    owner_account,
+    write_words,
+)
 
 # Mail to the owner goes at once where its step says nothing else.
 _TO_OWNER: Final = "email.notify_owner"
-_FETCHES: Final = frozenset({"http_fetch", "callback_webhook"})
 # How a request is made; none of it leaves with it.
 _MANNER: Final = frozenset({"timeout_seconds", "allow_error_status", "idempotency"})
-_ACCOUNTS: Final = ("account", "account_id", "connection", "connection_id")
-_PLACES: Final = (
-    "to", "cc", "bcc", "channel", "channel_id", "url", "owner", "repo", "number", "team",
-    "item_id", "calendar_id", "event_id", "attendees", "folder_id", "thread_id",
-)  # fmt: skip
-_SAID: Final = 400
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,95 +113,36 @@ def _without_tools(step: Placed) -> Placed:
 def _words(write: AutomaticWrite, now: str) -> str:
     step = write.step
     if step.action in AGENTS or step.action == SCRIPT:
-        who = "program" if step.action == SCRIPT else "model"
-        what = f" with {shown(write.capability)}" if write.capability else ""
-        where = _fixed(write)
-        return f"The {who} of the step {shown(step.id)}{now} sends{what}{where} without asking."
-    tell = _TELL.get(step.action, _call)
-    over = next((step.config[key] for key in _ACCOUNTS if key in step.config), None)
-    account = f" over the account {shown(str(over))}" if over is not None else ""
-    deed, texts = tell(step.config, step.action)
-    said = _quoted(step.config, texts)
-    return f"It{now} {deed}{account} without asking{said}."
+        return _made_in_run(write, now)
+    words = any_write_words(step.action, step.config)
+    named = named_account(step.config)
+    account = f" over the account {named}" if named is not None else ""
+    if not account and words.integration:
+        account = f" {owner_account(words)}"
+    text = outgoing_text(step.config, words.texts)
+    said = f": “{text}”" if text else ""
+    return f"It{now} {words.third_person}{account} without asking{said}."
 
 
-def _fixed(write: AutomaticWrite) -> str:
-    """Where the tools or the grants of a step fix that it goes."""
-    tools = write.step.config.get("tools") or write.step.config.get("grants")
-    found = [
-        f"{key} {_listed(value)}"
+def _made_in_run(write: AutomaticWrite, now: str) -> str:
+    """What a model or a program sends: its text is made in the run, within fixed bounds."""
+    who = "program" if write.step.action == SCRIPT else "model"
+    begin = f"The {who} of the step {shown(write.step.id)}{now}"
+    params = fixed_params_of(write.step, write.capability)
+    words = None if len(params) != 1 else write_words(write.capability, params[0])
+    if words is not None:
+        return f"{begin} {words.third_person} without asking."
+    what = f" with {shown(write.capability)}" if write.capability else ""
+    found = [place for one in params for place in fixed_places(one)]
+    where = f" ({', '.join(found)})" if found else ""
+    return f"{begin} sends{what}{where} without asking."
+
+
+def fixed_params_of(step: Placed, capability: str) -> list[Mapping[str, Any]]:
+    """What the tools or the grants of a step fix of a capability, or of all of them."""
+    tools = step.config.get("tools") or step.config.get("grants")
+    return [
+        one.get("params") or {}
         for one in (tools if isinstance(tools, list) else ())
-        if isinstance(one, Mapping) and one.get("tool") == (write.capability or one.get("tool"))
-        for key, value in (one.get("params") or {}).items()
-        if key in _PLACES
+        if isinstance(one, Mapping) and one.get("tool") == (capability or one.get("tool"))
     ]
-    return f" ({', '.join(found)})" if found else ""
-
-
-Told = tuple[str, tuple[str, ...]]
-
-
-def _slack(config: Mapping[str, Any], action: str) -> Told:
-    del action
-    channel = config.get("channel", config.get("channel_id"))
-    return f"posts to the Slack channel {_listed(channel)}", ("text", "message_template")
-
-
-def _mail(config: Mapping[str, Any], action: str) -> Told:
-    del action
-    people = [one for key in ("to", "cc", "bcc") for one in _entries(config.get(key))]
-    return f"mails {_listed(people)}", ("subject", "text", "body", "html")
-
-
-def _owner(config: Mapping[str, Any], action: str) -> Told:
-    del config
-    way = "sends its owner a message on Telegram" if action == "telegram_push" else ""
-    return way or "mails its owner", ("subject", "text")
-
-
-def _request(config: Mapping[str, Any], action: str) -> Told:
-    usual = "POST" if action == "callback_webhook" else "GET"
-    url = config.get("url")
-    site = literal_site(url)
-    host = site.host if site is not None else str(url)
-    method = shown(str(config.get("method", usual)))
-    return f"sends {method} requests to {shown(host)}", ("json", "form", "text", "body")
-
-
-def _call(config: Mapping[str, Any], action: str) -> Told:
-    where = [f"{key} {_listed(config[key])}" for key in _PLACES if key in config]
-    rest = tuple(key for key in config if key not in (*_PLACES, *_ACCOUNTS))
-    return f"calls {shown(action)}{' with ' if where else ''}{', '.join(where)}", rest
-
-
-_TELL: Final[Mapping[str, Callable[[Mapping[str, Any], str], Told]]] = {
-    "slack_post": _slack,
-    "send_email": _mail,
-    "gmail.send_email": _mail,
-    _TO_OWNER: _owner,
-    "telegram_push": _owner,
-    **dict.fromkeys(_FETCHES, _request),
-}
-
-
-def _quoted(config: Mapping[str, Any], keys: Iterable[str]) -> str:
-    """The outgoing template, as far as a sentence can show it."""
-    texts = [_spelled(config[key]) for key in keys if config.get(key) not in (None, "", [], {})]
-    said = " · ".join(shown(" ".join(one[:_SAID].split())) for one in texts)
-    return f": “{said}”" if said else ""
-
-
-def _spelled(value: Any) -> str:
-    return value if isinstance(value, str) else canonical(value).decode()
-
-
-def _entries(value: Any) -> list[Any]:
-    if value is None:
-        return []
-    return list(value) if isinstance(value, list | tuple) else [value]
-
-
-def _listed(value: Any) -> str:
-    entries = [shown(_spelled(one)) for one in _entries(value)]
-    more = f" and {len(entries) - 5} more" if len(entries) > 5 else ""
-    return ", ".join(entries[:5]) + more if entries else "a destination that is still open"

@@ -23,7 +23,7 @@ from mainspring.definition.authority import Addition, Authority, additions, auth
 from mainspring.definition.json_values import canonical, same
 from mainspring.definition.traits import UNDECLARED, Traits
 from mainspring.definition.upgrade import upgrade
-from mainspring.workspace.consent_names import with_board_names
+from mainspring.workspace.consent_names import with_names
 from mainspring.workspace.inbox import mark_consent_read
 
 if TYPE_CHECKING:
@@ -247,7 +247,7 @@ async def renew(
         await mark_consent_read(tx, workspace_id, automation_id)
         await keep_covered(tx, workspace_id, automation_id)
         return
-    asked = await with_board_names(tx, workspace_id, found or (review(NOTHING_NEW),))
+    asked = await with_names(tx, workspace_id, automation_id, found or (review(NOTHING_NEW),))
     if there.version == version and there.additions == asked:
         return
     await keep_waiting(

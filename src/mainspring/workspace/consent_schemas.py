@@ -32,6 +32,7 @@ ADDITIONS: Final[dict[str, Any]] = {
             },
             "pointer": {"type": "string", "description": "Where in the definition it stands."},
             "says": {"type": "string", "description": "The sentence for the person."},
+            "capability": {"type": "string", "description": "What is called for it, if anything."},
         },
     },
 }  # fmt: skip

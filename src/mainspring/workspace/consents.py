@@ -19,7 +19,7 @@ from mainspring.contracts.grant import Grant
 from mainspring.definition.authority import Addition, Authority, additions, review
 from mainspring.definition.traits import UNDECLARED, Traits
 from mainspring.workspace.automations import hold, read_grants, set_state
-from mainspring.workspace.consent_names import with_board_names
+from mainspring.workspace.consent_names import with_names
 from mainspring.workspace.consent_rows import (
     LOOKED_AT_ONCE,
     NOTHING_NEW,
@@ -229,7 +229,8 @@ async def ask_consent(
         await set_state(tx, workspace_id, automation_id, "paused", PAUSED_REASON)
     if base[0] is None:
         await tx.execute(_UNAGREED, workspace_id, automation_id)
-    asked = await with_board_names(tx, workspace_id, additions or (review(NOTHING_NEW),))
+    told = additions or (review(NOTHING_NEW),)
+    asked = await with_names(tx, workspace_id, automation_id, told)
     consent_id = await keep_waiting(
         tx, workspace_id, automation_id, version, origin, asked, (actor.kind, actor.id), *base
     )  # fmt: skip

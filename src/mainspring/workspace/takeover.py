@@ -15,7 +15,7 @@ from uuid import UUID
 from mainspring.contracts.errors import Clash, Denied, Finding, Missing
 from mainspring.definition.json_text import content_hash
 from mainspring.workspace.automations import read_grants
-from mainspring.workspace.consent_names import with_board_names
+from mainspring.workspace.consent_names import with_accounts, with_board_names
 from mainspring.workspace.consents import Agreed, additions_to, via_of
 from mainspring.workspace.leavers import MAKER_HERE, OWNER_LEFT
 from mainspring.workspace.secret_use import missing_secrets
@@ -184,6 +184,7 @@ async def _left(
     document = row["document"]
     added = await additions_to(Agreed(None, None), document, read_grants(row["grants"]))
     named = await with_board_names(tx, workspace_id, added)
+    named = await with_accounts(tx, workspace_id, new_owner, named)
     return LeftAutomation(
         row["id"], row["name"], row["state"], row["paused_reason"] == OWNER_LEFT, row["version"],
         tuple(one.says for one in named),

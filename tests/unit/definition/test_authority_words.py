@@ -68,3 +68,55 @@ def test_no_two_permissions_share_a_sentence() -> None:
         for one in additions(nothing, authority_of({}, [grant], Limits()))
     }
     assert len(said) == len(grants)
+
+
+def granted(*plan: dict[str, Any], policy: str = "always_draft", **params: Any) -> str:
+    """The sentence for one grant of ``slack_post`` that these steps need."""
+    document = {"schema_version": "1.2", "plan": plan, "execution": {"write_policy": policy}}
+    whole = authority_of(document, [Grant("slack_post", params)], Limits())
+    (found,) = (one for one in additions(None, whole) if one.kind == "grant")
+    assert found.capability == found.as_dict()["capability"] == "slack_post"
+    return found.says
+
+
+def post(channel: str = "#ops", **more: Any) -> dict[str, Any]:
+    config = {"channel": channel, "text": "x", **more.pop("config", {})}
+    return {"step_id": "post", "action": "slack_post", "config": config, **more}
+
+
+def agent(*tools: Any) -> dict[str, Any]:
+    return {
+        "step_id": "think",
+        "action": "agent_task",
+        "config": {"prompt": "p", "tools": list(tools)},
+    }
+
+
+OPS = "It may post to the Slack channel #ops with its owner's Slack account"
+
+
+def test_a_write_is_told_with_its_destination_account_and_whether_it_asks() -> None:
+    assert granted(post()) == f"{OPS}, and asks each time."
+    assert granted(post(approval="automatic")) == f"{OPS}."
+    assert (
+        granted(post(approval="ask"), policy="auto_confirm_safe") == f"{OPS}, and asks each time."
+    )
+    assert granted(post(), policy="auto_confirm_safe") == f"{OPS}."
+    named = post(config={"account": "bot"})
+    assert "over the account bot, and asks" in granted(named)
+    both = granted(post(), post("#dev"))
+    assert "#ops" in both
+    assert "#dev" in both
+
+
+def test_no_destination_is_named_where_a_model_or_a_program_may_call_it_too() -> None:
+    any_channel = "It may post to any Slack channel with its owner's Slack account."
+    script = {"step_id": "s", "action": "script", "config": {"source": "", "grants": [
+        {"tool": "slack_post"}]}}  # fmt: skip
+    for other in (agent({"tool": "slack_post"}), agent({"tool": "slack.*"}), script):
+        assert granted(post(), other) == any_channel
+    assert granted(post(), agent({"tool": "get_board"})) == f"{OPS}, and asks each time."
+    assert granted(agent({"tool": "slack_post"}), channel="C1", thread_ts="1.2") == (
+        "It may post to a thread of the Slack channel C1 with its owner's Slack account "
+        "with thread_ts 1.2."
+    )

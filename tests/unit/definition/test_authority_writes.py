@@ -36,7 +36,13 @@ def more(before: list[Any] | None, *after: Any, version: str = "1.2") -> list[tu
 
 def test_an_automatic_write_is_told_with_its_destination_and_its_template() -> None:
     assert more(None, post()) == [
-        ("/plan/0/approval", f"It posts to the Slack channel C123 without asking: “{DIGEST}”.")
+        (
+            "/plan/0/approval",
+            (
+                "It posts to the Slack channel C123 with its owner's Slack account without asking: "
+                f"“{DIGEST}”."
+            ),
+        )
     ]
     assert more([post(approval="ask")], post())[0][1].startswith("It now posts to")
 
@@ -93,18 +99,28 @@ def test_how_a_request_is_made_is_no_part_of_what_is_sent() -> None:
         (step("callback_webhook", url="https://a.example/h", body={"a": 1}),
          'It sends POST requests to a.example without asking: “{"a":1}”.'),
         (step("github.comment", owner="o", repo="r", number=1, body="x"),
-         "It calls github.comment with owner o, repo r, number 1 without asking: “x”."),
+         ("It comments on #1 of the GitHub repository o/r with its owner's GitHub account without "
+         "asking: “x”.")),
+        (step("crm.note", to=["a@example.com"], body="x"),
+         "It calls crm.note with to a@example.com without asking: “x”."),
+        (step("slack_post", channel="#ops", text="x", token="{{ secrets.bot }}"),
+         "It posts to the Slack channel #ops without asking: “x”."),
         (step("slack_post", text="x"),
-         "It posts to the Slack channel a destination that is still open without asking: “x”."),
+         "It posts to any Slack channel with its owner's Slack account without asking: “x”."),
         (step("agent_task", {"slack_post": "automatic"}, prompt="p",
               tools=[{"tool": "slack_post", "params": {"channel": "C1"}}]),
-         "The model of the step one sends with slack_post (channel C1) without asking."),
+         "The model of the step one posts to the Slack channel C1 without asking."),
         (step("script", source="return 1"),
          "The program of the step one sends without asking."),
     ],
 )  # fmt: skip
 def test_each_kind_of_write_has_its_words(made: Any, says: str) -> None:
     assert [text for _, text in more(None, made)] == [says]
+
+
+def test_a_text_is_shown_as_far_as_a_sentence_is_read() -> None:
+    ((_, says),) = more(None, step("telegram_push", text="x" * 500))
+    assert says.endswith(f"“{'x' * 400} …”.")
 
 
 def test_mail_to_the_owner_is_automatic_unless_it_asks() -> None:

@@ -25,14 +25,19 @@ from mainspring.authoring.review.grants import grants_of
 from mainspring.authoring.review.impact import impact_of
 from mainspring.definition.grants import missing
 from mainspring.workspace.changes import changes
+from mainspring.workspace.consent_names import account_names
 
 if TYPE_CHECKING:
+    from uuid import UUID
+
     from mainspring.authoring.proposals.making import Bench
+    from mainspring.contracts.context import Transaction
     from mainspring.contracts.errors import Finding
     from mainspring.contracts.grant import Grant
     from mainspring.contracts.registry import Vocabulary
 
 _MOST_LIKE: Final = 10
+_MAKER: Final = "SELECT created_by FROM automations WHERE workspace_id = $1 AND id = $2"
 _RULES: Final = "Rules made this review; no model was asked."
 
 
@@ -66,6 +71,7 @@ async def review(bench: Bench, subject: Subject, *, by_model: bool) -> dict[str,
     async with studio.inside(space).acquire() as tx:
         used, hosts = await look_up_facts(tx, space, bench.automation_id)
         others = await living(tx, space, studio.natives)
+        accounts = await account_names(tx, space, await _owner(tx, bench))
     facts = Facts(
         subject.request, used, hosts, _usd(cost["usd_per_run"]), _usd(cost["usd_per_month"]),
         bench.automation_id, subject.before,
@@ -79,13 +85,22 @@ async def review(bench: Bench, subject: Subject, *, by_model: bool) -> dict[str,
         "opinion": None,
         "explained": list(explained),
         "flags": [one.as_dict() for one in flags],
-        "impact": await asyncio.to_thread(impact_of, document, grants, words, boards),
+        "impact": await asyncio.to_thread(impact_of, document, grants, words, boards, accounts),
         "forecast": cost,
         "overlaps": await _overlaps(bench, subject, others),
         "change": await asyncio.to_thread(_change, subject, grants, words, boards),
         "reviewed_by": {"by": "rules", "model": None, "note": _RULES},
     }
     return await _with_model(bench, subject, told) if by_model else told
+
+
+async def _owner(tx: Transaction, bench: Bench) -> UUID:
+    """By whose accounts it would send: those of its maker, or of the person who asks."""
+    row = None
+    if bench.automation_id is not None:
+        row = await tx.fetchrow(_MAKER, bench.space, bench.automation_id)
+    owner: UUID = bench.ctx.actor.id if row is None else row["created_by"]
+    return owner
 
 
 def _usd(range_: Mapping[str, Any]) -> Decimal | None:

@@ -51,6 +51,7 @@ def impact_of(
     grants: Sequence[Grant],
     words: Vocabulary,
     boards: Mapping[str, str] | None = None,
+    accounts: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
     """The impact of a definition; where it is unfinished, of what there is."""
     view = view_of(document, grants, words, Facts())
@@ -62,7 +63,7 @@ def impact_of(
         "secrets": _secrets(view),
         "wakes": [_wake(trigger, names) for trigger in view.triggers] or [_by_hand()],
         "people": _people(view),
-        "writes": writes_in(view),
+        "writes": writes_in(view, accounts or {}),
     }
 
 

@@ -74,6 +74,15 @@ IMPACT_SCHEMA: Final[dict[str, Any]] = plain_object({
             "step": _text("The step that sends it."),
             "capability": _text("What it is sent with."),
             "label": _text("What that does, in a few words."),
+            "says": _text("What is sent and where to, in words."),
+            "account": {
+                "type": ["string", "null"],
+                "description": "The account that sends it; null: none of the owner's accounts.",
+            },
+            "text": {
+                "type": ["string", "null"],
+                "description": "The outgoing template; null: it is made in the run.",
+            },
             "mode": {"enum": ["ask", "automatic"]},
             "pointer": _text("Where its approval mode is written, as a JSON pointer."),
             "values": plain_object({

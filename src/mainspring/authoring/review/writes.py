@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from mainspring.authoring.review.grants import (
@@ -14,7 +14,12 @@ from mainspring.authoring.review.grants import (
 )
 from mainspring.authoring.review.reading import ReadStep
 from mainspring.authoring.review.view import View
-from mainspring.authoring.review.wording import MOST_ENTRIES, plain
+from mainspring.authoring.review.wording import (
+    LONGEST_SENTENCE,
+    LONGEST_STEP,
+    MOST_ENTRIES,
+    plain,
+)
 from mainspring.contracts.capability import Capability, Effect
 from mainspring.contracts.grant import Grant
 from mainspring.definition.approval import (
@@ -25,14 +30,19 @@ from mainspring.definition.approval import (
     is_pinned,
     written_grants,
 )
+from mainspring.definition.json_values import canonical
 from mainspring.definition.pointers import under
+from mainspring.definition.write_words import OWNER_ACCOUNTS, any_write_words, named_account
 
 _WORKED_OUT: Final = "What it sends is worked out in the run."
 _OPEN: Final = "Nothing fixes where it goes: fix it in the tools or grants first."
 
 
-def writes_in(view: View) -> list[dict[str, Any]]:
-    """Every write that a step may make, in the order of the steps."""
+def writes_in(view: View, accounts: Mapping[str, str]) -> list[dict[str, Any]]:
+    """Every write that a step may make, in the order of the steps.
+
+    ``accounts`` says who the owner is at each integration that they have connected.
+    """
     by_step: dict[str, list[Ask]] = {}
     for ask in view.asks:
         known = view.words.capabilities.get(ask.capability)
@@ -47,7 +57,7 @@ def writes_in(view: View) -> list[dict[str, Any]]:
         if len(found) >= MOST_ENTRIES:
             break
         bounds, names = _bounds(asks[0].step, granted), [one.capability for one in asks]
-        found += [_write(ask, names, bounds, view) for ask in asks[:MOST_ENTRIES]]
+        found += [_write(ask, names, bounds, view, accounts) for ask in asks[:MOST_ENTRIES]]
     return found[:MOST_ENTRIES]
 
 
@@ -59,8 +69,9 @@ def _bounds(step: ReadStep, granted: Sequence[Grant]) -> tuple[Grant, ...] | Non
 
 
 def _write(
-    ask: Ask, all_of_step: list[str], bounds: tuple[Grant, ...] | None, view: View
-) -> dict[str, Any]:
+    ask: Ask, all_of_step: list[str], bounds: tuple[Grant, ...] | None, view: View,
+    accounts: Mapping[str, str],
+) -> dict[str, Any]:  # fmt: skip
     known = view.words.capabilities[ask.capability]
     waits = waits_for_person(
         known, ask.step, safe_go=may_go_alone(view.document), effect=ask.effect
@@ -69,12 +80,53 @@ def _write(
         "step": plain(ask.step.name, 64),
         "capability": plain(ask.capability, 200),
         "label": plain(known.label, 120),
+        **_told(ask, bounds, accounts),
         "mode": ASK if waits else AUTOMATIC,
         # Where the mode is written, and what is written there for each choice.
         "pointer": under(ask.step.pointer, "approval"),
         "values": {mode: _value(ask, mode, all_of_step) for mode in (ASK, AUTOMATIC)},
         "only_asks_because": _why_not(known, bounds),
     }
+
+
+def _told(
+    ask: Ask, bounds: tuple[Grant, ...] | None, accounts: Mapping[str, str]
+) -> dict[str, str | None]:
+    """Where it goes, by which account and with which text, in the words of a consent."""
+    step = ask.step
+    config: Mapping[str, Any] = step.config if bounds is None else _fixed(ask.capability, bounds)
+    words = any_write_words(ask.capability, config)
+    account = named_account(config) or accounts.get(words.integration)
+    if account is None and words.integration:
+        account = OWNER_ACCOUNTS[words.integration].removeprefix("with ")
+    says = words.infinitive[:1].upper() + words.infinitive[1:]
+    return {
+        "says": plain(says, LONGEST_SENTENCE),
+        "account": None if account is None else plain(account, 120),
+        "text": None if bounds is not None else _text(config, words.texts),
+    }
+
+
+def _fixed(capability: str, bounds: tuple[Grant, ...]) -> Mapping[str, Any]:
+    """The bounds of one capability, where there is one entry of it."""
+    found = [one.params for one in bounds if one.capability == capability]
+    return found[0] if len(found) == 1 else {}
+
+
+def _text(config: Mapping[str, Any], keys: Sequence[str]) -> str:
+    """The outgoing template, line by line, for a person to read whole."""
+    given = [(key, config[key]) for key in keys if config.get(key) not in (None, "", [], {})]
+    lines = [
+        line
+        for key, value in given
+        for line in ([f"{key}:"] if len(given) > 1 else []) + _lines(value)
+    ]
+    return "\n".join(plain(line, LONGEST_STEP) for line in lines)[:LONGEST_STEP]
+
+
+def _lines(value: Any) -> list[str]:
+    text = value if isinstance(value, str) else canonical(value).decode()
+    return text[:LONGEST_STEP].splitlines()
 
 
 def _value(ask: Ask, mode: str, all_of_step: list[str]) -> Any:

@@ -27,7 +27,7 @@ from mainspring.surfaces.pricing import price_of
 from mainspring.triggers.changing import change
 from mainspring.workspace.audit import is_idle, tell_saved
 from mainspring.workspace.automations import FIRST_MEMBER, Saved, State, save, update
-from mainspring.workspace.consent_names import with_board_names
+from mainspring.workspace.consent_names import with_accounts, with_board_names, with_names
 from mainspring.workspace.consents import (
     Agreed,
     additions_to,
@@ -132,7 +132,11 @@ async def _agreed(
         if there is not None:
             before = await agreed_authority(connection, space, there)
         found = await additions_to(before, definition.as_dict(), report.grants, report.traits)
-        shown = await with_board_names(connection, space, found)
+        if there is not None:
+            shown = await with_names(connection, space, there, found)
+        else:
+            shown = await with_board_names(connection, space, found)
+            shown = await with_accounts(connection, space, FIRST_MEMBER, shown)
     if not shown:
         return True
     lines = addition_lines([one.as_dict() for one in shown])

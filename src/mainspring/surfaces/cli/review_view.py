@@ -160,7 +160,10 @@ def _write(one: Mapping[str, Any]) -> str:
     said = "asks you each time" if one["mode"] == "ask" else "sends automatically"
     why_not = one.get("only_asks_because")
     choice = f" ({why_not})" if why_not else f" (--{other} {one['step']})"
-    return f"{one['step']}, {one['label']}: {said}{choice}"
+    account = f", account: {one['account']}" if one.get("account") else ""
+    text = " ".join(str(one.get("text") or "").split())
+    quoted = f", text: “{text}”" if text else ""
+    return f"{one['step']} {said}{choice}. {one['says']}{account}{quoted}"
 
 
 def _why(one: Mapping[str, Any]) -> str:

@@ -194,6 +194,7 @@ class AdditionShape(_Shape):
     kind: str
     pointer: str = Field(description="Where in the definition it stands.")
     says: str = Field(description="The sentence for the person who is asked.")
+    capability: str | None = Field(None, description="What is called for it, if anything.")
 
 
 class ConsentShape(_Shape):

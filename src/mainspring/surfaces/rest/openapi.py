@@ -60,6 +60,7 @@ PROBLEM: Final = {
                             "kind": {"type": "string"},
                             "pointer": {"type": "string"},
                             "says": {"type": "string"},
+                            "capability": {"type": "string"},
                         },
                     },
                 },
