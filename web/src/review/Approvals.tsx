@@ -1,4 +1,5 @@
-// Each outside write with its approval mode: ask each time, or send automatically.
+// Each outside write with what a person agrees to (destination, account and text) and its approval
+// mode: ask each time, or send automatically.
 
 import { Box, SegmentedControl, Stack, Text } from "@mantine/core";
 import { same, valueAt } from "../form/pointers";
@@ -21,35 +22,85 @@ export function modeOf(write: Write, definition: unknown): Write["mode"] {
   return same(said, write.values.ask) ? "ask" : write.mode;
 }
 
+const MEANS: Record<Write["mode"], string> = {
+  ask: "Each time, a draft waits in the inbox until you approve it.",
+  automatic: "It is sent without asking, to this destination and with this text only.",
+};
+
 type Props = { writes: Write[]; definition?: unknown; choose?: Choose };
 
 export function Approvals({ writes, definition, choose }: Props) {
   return (
-    <Stack gap="sm" component="ul" p={0} m={0} style={{ listStyle: "none" }}>
+    <Stack gap="lg" component="ul" p={0} m={0} style={{ listStyle: "none" }}>
       {writes.map((write) => (
         <Box component="li" key={write.pointer + write.capability}>
-          <Text size="sm" mb={4} className="wrap-anywhere">
-            <b>{visible(write.step)}</b> · {visible(write.label)}
-          </Text>
-          {choose && !write.only_asks_because
-            ? (
-              <SegmentedControl
-                size="xs"
-                fullWidth
-                data={CHOICES}
-                value={modeOf(write, definition)}
-                onChange={(mode) => choose(write.pointer, write.values[mode as Write["mode"]])}
-                aria-label={`Approval of ${write.step}: ${write.capability}`}
-              />
-            )
-            : (
-              <Text size="sm" c="dimmed">
-                {write.mode === "automatic" ? "Sent automatically." : "Asks each time."}{" "}
-                {write.only_asks_because ?? ""}
-              </Text>
-            )}
+          <Sent write={write} />
+          <Mode write={write} definition={definition} choose={choose} />
         </Box>
       ))}
     </Stack>
+  );
+}
+
+/** Where it goes, by which account, and with which text. */
+function Sent({ write }: { write: Write }) {
+  return (
+    <Stack gap={4} mb={8}>
+      <Text size="sm" fw={600} className="wrap-anywhere">{visible(write.says)}</Text>
+      <Text size="xs" c="dimmed" className="wrap-anywhere">
+        {write.account ? `Account: ${visible(write.account)} · ` : ""}
+        Step {visible(write.step)} · <span className="mono">{visible(write.capability)}</span>
+      </Text>
+      {write.text
+        ? (
+          <Text
+            size="sm"
+            component="blockquote"
+            className="wrap-anywhere"
+            aria-label={`Text of ${write.step}`}
+            m={0}
+            px="sm"
+            py={6}
+            mah={220}
+            style={{
+              whiteSpace: "pre-wrap",
+              overflowY: "auto",
+              borderInlineStart: "3px solid var(--line)",
+            }}
+          >
+            {visible(write.text)}
+          </Text>
+        )
+        : (
+          <Text size="xs" c="dimmed">
+            {write.text === null ? "The text is written in the run." : "It has no text."}
+          </Text>
+        )}
+    </Stack>
+  );
+}
+
+function Mode({ write, definition, choose }: { write: Write } & Omit<Props, "writes">) {
+  const mode = modeOf(write, definition);
+  const fixed = !choose || write.only_asks_because;
+  return (
+    <>
+      {fixed ? null : (
+        <SegmentedControl
+          size="xs"
+          fullWidth
+          mb={4}
+          data={CHOICES}
+          value={mode}
+          onChange={(next) => choose(write.pointer, write.values[next as Write["mode"]])}
+          aria-label={`Approval of ${write.step}: ${write.capability}`}
+        />
+      )}
+      <Text size="xs" c="dimmed">
+        {mode === "automatic" && write.text === null
+          ? "It is sent without asking, to this destination only."
+          : MEANS[mode]} {write.only_asks_because ?? ""}
+      </Text>
+    </>
   );
 }

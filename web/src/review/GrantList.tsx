@@ -7,7 +7,7 @@ import { boundsWords, byReach, type Change, type Grant } from "./reading";
 import { visible } from "../kit/words";
 
 const EFFECTS = {
-  send: ["leaves the house", Send],
+  send: ["is sent outside", Send],
   keep: ["changes what is kept here", PencilLine],
   read: ["only reads", Eye],
 } as const;
@@ -22,7 +22,7 @@ function grantLine(grant: Grant) {
       strong={grant.effect === "send"}
       why={
         <>
-          {grant.waits_for_person ? "waits in the inbox for a yes" : far} ·{" "}
+          {grant.waits_for_person ? "asks each time, in the inbox" : far} ·{" "}
           <span className="mono">{grant.capability}</span>
         </>
       }

@@ -40,7 +40,7 @@ function secret(one: ImpactOf["secrets"][number]) {
 
 export function Wakes({ wakes }: { wakes: ImpactOf["wakes"] }) {
   return (
-    <Lines title="What starts it" none="Nothing by itself: only a person, by hand.">
+    <Lines title="What starts it" none="Nothing: a person runs it manually.">
       {wakes.map((one) => (
         <Line key={one.type + one.when} icon={Zap} why={`by ${one.by}`}>
           {one.when}
@@ -56,7 +56,7 @@ export function Impact({ impact }: { impact?: ImpactOf | null }) {
   return (
     <Stack gap="md">
       <Wakes wakes={impact.wakes} />
-      <Lines title="Systems outside" none="None: nothing leaves the house.">
+      <Lines title="Systems outside" none="None: nothing is sent outside.">
         {impact.outside.map(outside)}
       </Lines>
       <Lines title="Waits for a person">

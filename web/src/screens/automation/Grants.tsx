@@ -12,7 +12,7 @@ import { Moment } from "../../kit/Moment";
 import { count, day } from "../../kit/words";
 import { useGrants } from "./asking";
 import { Grant, Secrets } from "./May";
-import { definitionOf, type Detail, isOwn } from "./words";
+import { type Detail, isOwn } from "./words";
 
 type Use = Schemas["GrantUse"];
 
@@ -33,14 +33,20 @@ function Used({ use }: { use: Use }) {
     );
 }
 
-function Rows({ items, policy }: { items: Use[]; policy: unknown }) {
+/** How a grant is described for this definition; a use has its bounds only. */
+const describedIn = ({ grants }: Detail, use: Use) =>
+  grants.find((one) =>
+    one.capability === use.capability && JSON.stringify(one.params) === JSON.stringify(use.params)
+  );
+
+function Rows({ items, automation }: { items: Use[]; automation: Detail }) {
   return (
     <Card withBorder radius="lg" p={0}>
       {items.map((use, at) => (
         <Fragment key={at}>
           {at ? <Divider /> : null}
           <Group justify="space-between" px="md" py="sm" wrap="nowrap">
-            <Grant grant={use} policy={policy} />
+            <Grant grant={describedIn(automation, use) ?? use} />
             <Used use={use} />
           </Group>
         </Fragment>
@@ -85,7 +91,6 @@ function Unused({ automation, unused, runs }: { automation: Detail; unused: Use[
 
 export function Grants({ automation }: { automation: Detail }) {
   const asked = useGrants(automation.id);
-  const policy = definitionOf(automation).execution?.write_policy;
   return (
     <Asked of={asked}>
       {({ items, runs, since }) => {
@@ -104,7 +109,7 @@ export function Grants({ automation }: { automation: Detail }) {
               ? (
                 <Stack gap="xs">
                   <Title order={2} size="h5">Used</Title>
-                  <Rows items={used} policy={policy} />
+                  <Rows items={used} automation={automation} />
                 </Stack>
               )
               : null}
@@ -112,7 +117,7 @@ export function Grants({ automation }: { automation: Detail }) {
               ? (
                 <Stack gap="xs">
                   <Title order={2} size="h5">Not used so far</Title>
-                  <Rows items={unused} policy={policy} />
+                  <Rows items={unused} automation={automation} />
                 </Stack>
               )
               : null}

@@ -4,10 +4,11 @@ import { Anchor, Badge, Code, List, Stack, Text, Title } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import { api, type Schemas } from "../../api/client";
 import { useWho } from "../../api/session";
-import { definitionOf, type Detail, grantWords, isOwn, secretWords } from "./words";
+import { visible } from "../../kit/words";
+import { type Detail, grantWords, isOwn, secretWords } from "./words";
 
 const REACH: Record<string, string> = {
-  send: "leaves the house",
+  send: "is sent outside without asking",
   keep: "changes what is kept here",
   read: "only reads",
 };
@@ -19,19 +20,18 @@ export function useCapability(id: string) {
   }, { retry: false, staleTime: 300_000 });
 }
 
-type Granted = Schemas["GrantShape"] & { effect?: string };
+type Granted = Schemas["GrantShape"] & Partial<Schemas["DescribedGrant"]>;
 
-export function Grant({ grant, policy }: { grant: Granted; policy?: unknown }) {
+export function Grant({ grant }: { grant: Granted }) {
   const { data: known } = useCapability(grant.capability);
   const bound = grantWords(grant);
   // How far it reaches depends on what the steps use it for, which the server says.
   const effect = grant.effect ?? known?.effect ?? "";
-  const held = known?.confirmation && effect === "send" && policy !== "auto_confirm";
-  const far = held ? "waits in the inbox for a yes" : REACH[effect] ?? "";
+  const far = grant.waits_for_person ? "asks each time, in the inbox" : REACH[effect] ?? "";
   return (
     <Stack gap={2}>
       <Text size="sm">
-        <Text span fw={600}>{known?.label ?? grant.capability}</Text>
+        <Text span fw={600}>{visible(grant.label ?? known?.label ?? grant.capability)}</Text>
         {bound ? ` ${bound}` : ""} {effect === "send"
           ? <Badge size="xs" color="yellow" variant="light" tt="none">sends</Badge>
           : null}
@@ -90,13 +90,12 @@ export function Secrets({ automation }: { automation: Detail }) {
 }
 
 export function May({ automation }: { automation: Detail }) {
-  const policy = definitionOf(automation).execution?.write_policy;
   const calls = automation.grants.filter((one) => !isOwn(one));
   const own = automation.grants.length > calls.length;
   return (
     <Stack gap="md">
       <Stack gap="sm">
-        {calls.map((one, at) => <Grant key={at} grant={one} policy={policy} />)}
+        {calls.map((one, at) => <Grant key={at} grant={one} />)}
         {own
           ? (
             <Text size="sm">
