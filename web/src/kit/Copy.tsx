@@ -67,8 +67,14 @@ export function asTool({ tool, arguments: given, body }: Operation): string {
   return JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params }, null, 2);
 }
 
+type CopyAsProps = {
+  operations: { label: string; operation: Operation }[];
+  /** What no program may do: the page where a person does it. */
+  links?: { label: string; to: string }[];
+};
+
 /** The same for programs: what this screen does, as a command and as a call over MCP. */
-export function CopyAs({ operations }: { operations: { label: string; operation: Operation }[] }) {
+export function CopyAs({ operations, links = [] }: CopyAsProps) {
   return (
     <Menu position="bottom-end" shadow="md" width={280}>
       <Menu.Target>
@@ -94,6 +100,16 @@ export function CopyAs({ operations }: { operations: { label: string; operation:
                 </Menu.Item>
               )
               : null}
+          </div>
+        ))}
+        {links.map(({ label, to }) => (
+          <div key={label}>
+            <Menu.Label>{label}</Menu.Label>
+            <Menu.Item
+              onClick={() => void navigator.clipboard.writeText(location.origin + to)}
+            >
+              Copy the link
+            </Menu.Item>
           </div>
         ))}
       </Menu.Dropdown>

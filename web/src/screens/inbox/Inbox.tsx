@@ -49,7 +49,7 @@ export default function Inbox() {
     <>
       <PageHead
         title="Inbox"
-        sub="What waits for a person, and who asks. Nothing of it leaves without a yes."
+        sub="What waits for a person. Nothing here is sent without your approval."
         right={
           <>
             <Button
@@ -143,20 +143,14 @@ function Operations({ chosen }: { chosen: string | undefined }) {
   const draft = { draft_id: chosen ?? "DRAFT" };
   return (
     <CopyAs
+      // Only a person approves: a program is handed the page where they do.
+      links={[
+        { label: "Approve a draft: only a person does", to: `/inbox?draft=${chosen ?? "DRAFT"}` },
+      ]}
       operations={[
         {
           label: "List drafts that wait",
           operation: { method: "GET", path: "/api/v1/drafts?status=pending" },
-        },
-        {
-          label: "Send a draft",
-          operation: {
-            method: "POST",
-            path: `${path}/confirm`,
-            body: {},
-            tool: "confirm_action",
-            arguments: draft,
-          },
         },
         {
           label: "Discard a draft",
