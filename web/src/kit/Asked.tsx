@@ -2,15 +2,27 @@
 
 import { Alert, Button, Group, Loader, Skeleton, Stack, Text } from "@mantine/core";
 import type { UseQueryResult } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
 import { TriangleAlert } from "lucide-react";
 import { type ReactNode, useEffect, useState } from "react";
 import { sentence } from "../api/problem";
 import { CopyButton } from "./Copy";
 import { Problem } from "../api/problem";
 
+// Where a person can fix what a problem names.
+const WAYS: Record<string, { to: string; label: string }> = {
+  not_connected: { to: "/integrations", label: "Go to Integrations" },
+  reconnect: { to: "/integrations", label: "Go to Integrations" },
+  scope_missing: { to: "/integrations", label: "Go to Integrations" },
+  owner_mail_missing: { to: "/settings/you", label: "Go to your settings" },
+  owner_mail_unverified: { to: "/settings/you", label: "Go to your settings" },
+};
+
 /** A problem as a person can act on it; its whole text can be copied for somebody who helps. */
 export function ProblemNote({ problem, again }: { problem: unknown; again?: () => void }) {
   const told = problem instanceof Problem ? problem.told : null;
+  const codes = [told?.code ?? "", ...(told?.errors ?? []).map((one) => one.code)];
+  const way = codes.map((one) => WAYS[one]).find(Boolean);
   return (
     <Alert color="red" variant="light" icon={<TriangleAlert size={16} />} role="alert">
       <Stack gap="xs">
@@ -27,6 +39,13 @@ export function ProblemNote({ problem, again }: { problem: unknown; again?: () =
             ? (
               <Button size="compact-sm" variant="default" onClick={again}>
                 Try again
+              </Button>
+            )
+            : null}
+          {way
+            ? (
+              <Button size="compact-sm" variant="default" component={Link} to={way.to}>
+                {way.label}
               </Button>
             )
             : null}

@@ -8,7 +8,7 @@ import { Problem } from "../../api/problem";
 import { useMay } from "../../api/session";
 import { sayDone } from "../../kit/acting";
 import { Asked, ProblemNote, Slow } from "../../kit/Asked";
-import { capital, triggerWords } from "../../kit/words";
+import { capital, triggerWords, visible } from "../../kit/words";
 import {
   type Consent,
   refreshAll,
@@ -22,23 +22,23 @@ import type { Detail } from "./words";
 
 const MOST_FLAGS = 5;
 const ORIGINS: Record<string, string> = {
-  create: "A program has made it.",
+  create: "A program created it. It starts nothing until you agree.",
   install: "It was installed from a recipe.",
   upgrade: "An upgrade lets it do more than was agreed to.",
   import: "It was imported from a file.",
-  edit: "A program has changed it.",
+  edit: "A program changed it. It starts nothing until you agree.",
 };
 
 export function ConsentNote({ consent, children }: { consent: Consent; children?: ReactNode }) {
   return (
-    <Alert color="yellow" variant="light" title="It waits for your consent">
+    <Alert color="yellow" variant="light" title="Do you agree to what it may do?">
       <Text size="sm">
         {ORIGINS[consent.origin] ?? ""}
-        {consent.status === "refused" ? " Somebody has refused it before." : ""}
+        {consent.status === "refused" ? " It was refused before." : ""}
       </Text>
-      <List size="sm" my="xs">
+      <List size="sm" my="xs" className="wrap-anywhere">
         {consent.additions.map((one) => (
-          <List.Item key={one.pointer + one.says}>{one.says}</List.Item>
+          <List.Item key={one.pointer + one.says}>{visible(one.says)}</List.Item>
         ))}
       </List>
       {children}
@@ -140,7 +140,11 @@ function Body({ automation, close }: { automation: Detail; close: () => void }) 
       <Stack gap={4}>
         <Title order={3} size="h5">What starts it</Title>
         {triggers.data && !live.length
-          ? <Text size="sm">Only a person, by hand: it has no trigger that is on.</Text>
+          ? (
+            <Text size="sm">
+              It has no trigger that is on: it runs only when a person starts it.
+            </Text>
+          )
           : null}
         <List size="sm">
           {live.map((one) => <List.Item key={one.id}>{capital(triggerWords(one))}</List.Item>)}

@@ -43,7 +43,7 @@ function Fact({ name, children }: { name: string; children: ReactNode }) {
 }
 
 function whenWords(automation: Detail): string {
-  if (automation.state !== "active") return "None while it rests";
+  if (automation.state !== "active") return "None while it is paused";
   return automation.trigger_types.length ? "When something starts it" : "When somebody starts it";
 }
 
@@ -123,7 +123,7 @@ function Facts({ automation }: { automation: Detail }) {
 function Starts({ automation }: { automation: Detail }) {
   const { data } = useTriggers(automation.id);
   if (!data) return null;
-  if (!data.items.length) return <Text size="sm">Nothing: it is run by hand.</Text>;
+  if (!data.items.length) return <Text size="sm">Nothing: a person runs it manually.</Text>;
   return (
     <Stack gap={4}>
       {data.items.map((one) => (

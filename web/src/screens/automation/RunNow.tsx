@@ -1,6 +1,6 @@
-// Running an automation by hand. A dry run is what is offered first; for real is agreed to once more.
+// Running an automation now. A dry run is offered first; a real one shows what it may send.
 
-import { Alert, Button, Checkbox, Group, List, Modal, Radio, Stack, Title } from "@mantine/core";
+import { Alert, Button, Group, List, Modal, Radio, Stack, Text, Title } from "@mantine/core";
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { client } from "../../api/client";
@@ -8,9 +8,8 @@ import { Problem } from "../../api/problem";
 import { SchemaForm } from "../../form";
 import { sayDone, sayProblem } from "../../kit/acting";
 import { Asked, ProblemNote } from "../../kit/Asked";
-import { plain } from "../../kit/words";
+import { plain, visible } from "../../kit/words";
 import { refreshAll, useAutomation, useConsent } from "./asking";
-import { useCapability } from "./May";
 import { definitionOf, type Detail, takesInputs, usualInputs } from "./words";
 
 type Mode = "dry_run" | "verify" | "live";
@@ -18,12 +17,12 @@ const MODES: { value: Mode; label: string; says: string }[] = [
   {
     value: "dry_run",
     label: "Dry run",
-    says: "Nothing is changed, here or outside; calls that would are only pretended, and listed.",
+    says: "Nothing is changed, here or outside. Calls that would are simulated and listed.",
   },
   {
     value: "verify",
     label: "Verify mode",
-    says: "Nothing is sent outside; what it keeps here is kept.",
+    says: "Nothing is sent outside. What it writes here is kept.",
   },
   { value: "live", label: "For real", says: "Exactly what a trigger would start." },
 ];
@@ -44,15 +43,23 @@ function findingsOf(problem: unknown) {
   }));
 }
 
-/** What may leave the house, for whoever is about to let it. */
+/** What a real run may send, and whether it asks each time. */
 function Reach({ automation }: { automation: Detail }) {
-  const ids = [...new Set(automation.grants.map((one) => one.capability))];
-  return <>{ids.map((id) => <Sent key={id} id={id} />)}</>;
-}
-
-function Sent({ id }: { id: string }) {
-  const { data } = useCapability(id);
-  return data?.effect === "send" ? <>It may {data.label.toLowerCase()}.{" "}</> : null;
+  const sends = automation.grants.filter((one) => one.effect === "send");
+  if (!sends.length) return <Text size="sm">It sends nothing outside.</Text>;
+  return (
+    <Stack gap={4}>
+      <Title order={3} size="h5">What it may send</Title>
+      <List size="sm" className="wrap-anywhere">
+        {sends.map((one) => (
+          <List.Item key={one.capability + JSON.stringify(one.params)}>
+            {visible(one.label)}:{" "}
+            {one.waits_for_person ? "asks each time, in the inbox" : "without asking"}
+          </List.Item>
+        ))}
+      </List>
+    </Stack>
+  );
 }
 
 function ModeChoice({ mode, setMode }: { mode: Mode; setMode: (mode: Mode) => void }) {
@@ -76,7 +83,6 @@ function Body({ automation, close }: { automation: Detail; close: () => void }) 
   const definition = definitionOf(automation);
   const navigate = useNavigate();
   const [mode, setMode] = useState<Mode>("dry_run");
-  const [sure, setSure] = useState(false);
   const [inputs, setInputs] = useState<unknown>(() => usualInputs(definition));
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState<unknown>(null);
@@ -133,26 +139,13 @@ function Body({ automation, close }: { automation: Detail; close: () => void }) 
             </Stack>
           )
           : null}
-        {mode === "live"
-          ? (
-            <Checkbox
-              required
-              checked={sure}
-              onChange={(event) => setSure(event.currentTarget.checked)}
-              label={
-                <>
-                  Yes, run it for real. <Reach automation={automation} />
-                </>
-              }
-            />
-          )
-          : null}
+        {mode === "live" && !asked ? <Reach automation={automation} /> : null}
         {asked
           ? (
             <Alert color="yellow" variant="light" title="By running it you agree to this">
-              <List size="sm">
+              <List size="sm" className="wrap-anywhere">
                 {asked.additions.map((one) => (
-                  <List.Item key={one.pointer + one.says}>{one.says}</List.Item>
+                  <List.Item key={one.pointer + one.says}>{visible(one.says)}</List.Item>
                 ))}
               </List>
             </Alert>
@@ -164,7 +157,7 @@ function Body({ automation, close }: { automation: Detail; close: () => void }) 
           <Button
             type="submit"
             loading={busy}
-            disabled={(mode === "live" && !sure) || (mode !== "dry_run" && isLoading)}
+            disabled={mode !== "dry_run" && isLoading}
           >
             {asked ? "Agree and run it" : STARTS[mode]}
           </Button>

@@ -34,7 +34,7 @@ function Failing({ automation }: { automation: Detail }) {
     >
       <Text size="sm">
         {stopped
-          ? `${times} failed in a row. Look at the last one, mend what is wrong, and activate it again.`
+          ? `${times} failed in a row. Look at the last one, fix the cause, and activate it again.`
           : `${times} failed in a row. It goes on; after too many it is paused.`}
       </Text>
       <Group gap="xs" mt="xs">
@@ -77,7 +77,7 @@ function Consenting({ id }: { id: string }) {
       {may
         ? (
           <Button size="compact-sm" onClick={() => setOpen(true)}>
-            Look at it and agree…
+            Review and agree…
           </Button>
         )
         : null}

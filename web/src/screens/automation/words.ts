@@ -28,7 +28,7 @@ export function stateWords(automation: Detail): string {
   if (automation.state === "active") {
     return automation.triggers.some((one) => one.enabled)
       ? "Its triggers start it."
-      : "It has no trigger that is on: only a person starts it, by hand.";
+      : "It has no trigger that is on: it runs only when a person starts it.";
   }
   if (automation.state === "archived") return "It was put away; nothing starts it.";
   if (automation.paused_reason === "failures") {
@@ -41,7 +41,7 @@ export function stateWords(automation: Detail): string {
     return "It stopped when its owner left. Somebody has to take it over or activate it.";
   }
   if (automation.paused_reason) return `It is paused: ${automation.paused_reason}.`;
-  return "It is paused: nothing starts it but a person, by hand.";
+  return "It is paused: it runs only when a person starts it.";
 }
 
 // What every script has and needs no agreement to: its own memory and its own history.
@@ -80,9 +80,9 @@ const CONCURRENCY: Record<string, string> = {
   allow_parallel: "runs may go on side by side",
 };
 const POLICY: Record<string, string> = {
-  always_draft: "everything that leaves the house waits in the inbox for a yes",
-  auto_confirm_safe: "what leaves the house waits for a yes, unless it is known to be safe",
-  auto_confirm: "what leaves the house is sent at once",
+  always_draft: "everything that is sent outside asks a person first",
+  auto_confirm_safe: "what is sent outside asks a person first, unless it is known to be safe",
+  auto_confirm: "what is sent outside goes at once",
 };
 const SCRIPT_SECONDS = 60;
 

@@ -51,7 +51,7 @@ function Part({ title, more, children }: { title: string; more?: ReactNode; chil
 const KINDS = [
   { name: "drafts", one: "draft", words: "to approve" },
   { name: "approvals", one: "question", words: "of runs to answer" },
-  { name: "consents", one: "thing", words: "to allow" },
+  { name: "consents", one: "automation", words: "to agree to" },
   { name: "failures", one: "failure", words: "to look at" },
 ] as const;
 
@@ -99,7 +99,8 @@ function Ran({ runs }: { runs: Run[] }) {
         ? <Text size="sm" c="dimmed" mb="sm">{summary(seen)}</Text>
         : (
           <Text size="sm" c="dimmed">
-            Nothing ran. What is set going runs at its time, or by hand.
+            Nothing ran. Active automations run when their triggers start them, or when you run
+            them.
           </Text>
         )}
       {shown.map((run) => (

@@ -68,7 +68,7 @@ export const tasksOf = (known: Known): Task[] => [
   },
   {
     label: "See it run",
-    words: "Run it once by hand.",
+    words: "Run it once yourself.",
     to: "/automations",
     done: known.runs > 0,
   },

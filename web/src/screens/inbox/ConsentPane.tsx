@@ -1,18 +1,7 @@
 // What an automation, or the tools of a connection, would be able to do beyond what was agreed to:
 // one sentence for each addition, and a person's yes or no to exactly these.
 
-import {
-  Anchor,
-  Badge,
-  Button,
-  Group,
-  List,
-  Stack,
-  Switch,
-  Text,
-  ThemeIcon,
-  Title,
-} from "@mantine/core";
+import { Anchor, Badge, Button, Group, List, Stack, Text, ThemeIcon, Title } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import {
   Banknote,
@@ -35,17 +24,17 @@ import { sayDone } from "../../kit/acting";
 import { useConfirm } from "../../kit/Confirm";
 import { CopyIcon } from "../../kit/Copy";
 import { Moment } from "../../kit/Moment";
-import { count, plain, visible } from "../../kit/words";
+import { count, visible } from "../../kit/words";
 import { answerConsent, look } from "./answering";
 import { useDeeds } from "./deeds";
 import type { Consent } from "./items";
 
 const ORIGINS: Record<Consent["origin"], string> = {
-  create: "A program has made it.",
+  create: "A program created it.",
   install: "It was installed from a recipe.",
   upgrade: "An upgrade lets it do more than was agreed to.",
   import: "It was imported from a file.",
-  edit: "A program has changed it.",
+  edit: "A program changed it.",
   tools: "The server of these tools has changed them.",
 };
 
@@ -69,7 +58,7 @@ export function ConsentPane(props: Props) {
   const { consent } = props;
   const before = consent.agreed_version
     ? `Version ${consent.agreed_version} was agreed to; this is version ${consent.version}.`
-    : "Nothing of it was agreed to before.";
+    : "Nobody has agreed to it yet.";
   return (
     <Stack gap="md">
       <Group gap="xs">
@@ -82,7 +71,7 @@ export function ConsentPane(props: Props) {
       </Group>
       <Text size="sm" c="dimmed">
         {ORIGINS[consent.origin]} {consent.automation_id ? before : ""}{" "}
-        It starts nothing until a person has answered. Asked <Moment at={consent.asked_at} />.
+        It starts nothing until a person agrees. Asked <Moment at={consent.asked_at} />.
       </Text>
       <List
         spacing="sm"
@@ -103,14 +92,7 @@ export function ConsentPane(props: Props) {
             >
               <Text size="sm" className="wrap-anywhere">{visible(one.says)}</Text>
               <Text size="xs" c="dimmed" className="wrap-anywhere">
-                {plain(one.kind)}
-                {one.pointer
-                  ? (
-                    <>
-                      , at <span className="mono">{one.pointer}</span>
-                    </>
-                  )
-                  : null}
+                <span className="mono">{one.capability || one.pointer}</span>
               </Text>
             </List.Item>
           );
@@ -128,13 +110,17 @@ function Ways({ consent }: { consent: Consent }) {
       {consent.automation_id
         ? (
           <>
-            <Anchor
-              component={Link}
-              to={`/automations/${consent.automation_id}/versions`}
-              size="sm"
-            >
-              See the difference
-            </Anchor>
+            {consent.agreed_version
+              ? (
+                <Anchor
+                  component={Link}
+                  to={`/automations/${consent.automation_id}/versions`}
+                  size="sm"
+                >
+                  See the difference
+                </Anchor>
+              )
+              : null}
             <Anchor
               component={Link}
               to={`/automations/${consent.automation_id}`}
@@ -158,23 +144,16 @@ function Ways({ consent }: { consent: Consent }) {
 function ConsentAnswers({ consent, onAnswered }: Props) {
   const ask = useConfirm();
   const who = useWho();
-  const needed = consent.automation_id ? "editor" : "admin";
+  const ofAutomation = consent.automation_id !== null;
+  const needed = ofAutomation ? "editor" : "admin";
   const may = useMay(needed);
-  const [activate, setActivate] = useState(false);
   const [problem, setProblem] = useState<unknown>(null);
   const [busy, setBusy] = useState(false);
-  const answer = async (agree: boolean) => {
-    const words = agree
-      ? (
-        <List size="sm">
-          {consent.additions.map((one) => (
-            <List.Item key={one.pointer + one.says}>{visible(one.says)}</List.Item>
-          ))}
-        </List>
-      )
-      : "It stays paused. You can bring an earlier version back, or agree later after all.";
-    const title = agree ? "Do you agree to this?" : "Refuse this?";
-    if (!await ask({ title, words, yes: agree ? "I agree" : "Refuse", dangerous: !agree })) {
+  // What is agreed to is on the screen: a yes is asked for once.
+  const answer = async (agree: boolean, activate = false) => {
+    const words =
+      "It stays paused. You can bring an earlier version back, or agree later after all.";
+    if (!agree && !await ask({ title: "Refuse this?", words, yes: "Refuse", dangerous: true })) {
       return;
     }
     setBusy(true);
@@ -189,7 +168,11 @@ function ConsentAnswers({ consent, onAnswered }: Props) {
       setBusy(false);
     }
   };
-  useDeeds(may ? { approve: () => void answer(true), discard: () => void answer(false) } : null);
+  useDeeds(
+    may
+      ? { approve: () => void answer(true, ofAutomation), discard: () => void answer(false) }
+      : null,
+  );
   if (!may) {
     return (
       <Text size="sm" c="dimmed">
@@ -199,18 +182,18 @@ function ConsentAnswers({ consent, onAnswered }: Props) {
   }
   return (
     <Stack gap="sm">
-      {consent.automation_id
-        ? (
-          <Switch
-            label="Also activate it, so that its triggers start it"
-            checked={activate}
-            onChange={(event) => setActivate(event.currentTarget.checked)}
-          />
-        )
-        : null}
       {problem ? <ProblemNote problem={problem} /> : null}
       <Group gap="xs">
-        <Button loading={busy} onClick={() => void answer(true)}>Agree</Button>
+        <Button loading={busy} onClick={() => void answer(true, ofAutomation)}>
+          {ofAutomation ? "Agree and activate" : "Agree"}
+        </Button>
+        {ofAutomation
+          ? (
+            <Button variant="default" disabled={busy} onClick={() => void answer(true)}>
+              Agree and keep it paused
+            </Button>
+          )
+          : null}
         <Button variant="default" disabled={busy} onClick={() => void answer(false)}>
           Refuse
         </Button>

@@ -157,8 +157,8 @@ export function Leaving({ held }: { held: Held }) {
       <Group justify="space-between">
         <Text size="sm" className="numbers">
           {isHeld
-            ? `Approved. It leaves in ${left} s.`
-            : "On its way. What came of it is told in a moment."}
+            ? `Approved. It is sent in ${left} s.`
+            : "Sending. The result appears in a moment."}
         </Text>
         {isHeld
           ? (

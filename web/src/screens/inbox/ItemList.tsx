@@ -101,7 +101,7 @@ function Going({ held }: { held: Held }) {
   const left = useSecondsLeft(held);
   return (
     <Badge variant="light" color="teal" tt="none" radius="sm" mt={6} className="numbers">
-      {held.state === "held" ? `leaves in ${left} s` : "on its way"}
+      {held.state === "held" ? `sent in ${left} s` : "on its way"}
     </Badge>
   );
 }

@@ -75,13 +75,13 @@ const ROLES_OR_MORE = "Anybody who is operator or more";
 export function useApprovers(draft: Draft): string {
   const policy = api.useQuery("get", "/api/v1/approval-policy", {}, { staleTime: 60_000 }).data;
   const whom = policy?.roles.length ? `People who are ${policy.roles.join(" or ")}` : ROLES_OR_MORE;
-  const own = !draft.run_id ? "Whoever asked for it" : whom;
+  const own = !draft.run_id ? "The person who asked for it" : whom;
   const several = policy && policy.approvers > 1
     ? `; ${count(policy.approvers, "person", "people")} must agree, ${draft.approvals} have`
     : draft.approvals
     ? `; ${draft.approvals} agreed to these words`
     : "";
-  const author = policy && !policy.author_may_approve ? "; not whoever wrote it" : "";
+  const author = policy && !policy.author_may_approve ? "; not the person who wrote it" : "";
   return own + several + author;
 }
 
@@ -105,7 +105,7 @@ export function Origin({ draft }: { draft: Draft }) {
       ),
     },
     {
-      name: "leaves by",
+      name: "sent by",
       value: text(
         <>
           <span className="mono">{draft.action}</span>
@@ -114,11 +114,9 @@ export function Origin({ draft }: { draft: Draft }) {
       ),
     },
     ...(waits ? [{ name: "may approve", value: text(approvers) }] : []),
-    ...(waits
-      ? [{ name: "runs out", value: <Until at={draft.expires_at} over="its time is over" /> }]
-      : []),
+    ...(waits ? [{ name: "expires", value: <Until at={draft.expires_at} over="expired" /> }] : []),
     ...(waits && draft.awaited
-      ? [{ name: "its run", value: text("waits for your answer, and goes on after it") }]
+      ? [{ name: "its run", value: text("waits for your answer and then continues") }]
       : []),
     ...(draft.redraft_of
       ? [{

@@ -91,7 +91,7 @@ function Facts({ question }: { question: Question }) {
     },
   ];
   const waits = [
-    { name: "runs out", value: <Until at={question.expires_at} over="its time is over" /> },
+    { name: "expires", value: <Until at={question.expires_at} over="expired" /> },
     {
       name: "otherwise",
       value: <Text size="sm" className="wrap-anywhere">{otherwise(question.default)}</Text>,
@@ -124,7 +124,7 @@ function Answering({ question, onAnswered }: Props) {
       sayDone(
         decision === "approved"
           ? "Approved. The run goes on with your answer."
-          : "Declined. The run is told so.",
+          : "Declined. The run has your answer.",
       );
       onAnswered();
     } catch (refusal) {
@@ -134,7 +134,7 @@ function Answering({ question, onAnswered }: Props) {
     }
   };
   const decline = async () => {
-    const words = "The run is told so, and ends unless its plan goes on after a no.";
+    const words = "The run gets your answer, and ends unless its plan continues after a no.";
     if (await ask({ title: "Decline this?", words, yes: "Decline", dangerous: true })) {
       await say("declined");
     }

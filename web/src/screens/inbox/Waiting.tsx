@@ -219,19 +219,21 @@ function Nothing() {
   return (
     <Empty icon={InboxIcon} title="Nothing waits for you">
       <Text size="sm" mb="sm">
-        Enjoy the quiet. When something comes up, it stands here and leaves no other way:
+        What needs a person appears here:
       </Text>
       <List size="sm" ta="left" spacing={6}>
         <List.Item>
           a{" "}
           <b>draft</b>, when an automation or an assistant wants to write to somebody outside. You
-          see exactly what would be sent; it leaves when you approve it.
+          see exactly what would be sent; it is sent when you approve it.
         </List.Item>
         <List.Item>
-          a <b>question</b>, when a plan asks a person. Its run sleeps until somebody answers.
+          a <b>question</b>, when a plan asks a person. Its run waits until somebody answers.
         </List.Item>
         <List.Item>
-          a <b>consent</b>, when an automation would be able to do more than you agreed to.
+          a{" "}
+          <b>consent</b>, when a program created or changed an automation, and it may do more than a
+          person agreed to.
         </List.Item>
         <List.Item>
           a <b>failure</b> that nobody has said to know of.
