@@ -19,7 +19,7 @@ from mainspring.contracts.limits import Limits
 from mainspring.definition.authority_gates import open_gates
 from mainspring.definition.authority_models import Models, models_of, more_models
 from mainspring.definition.authority_pace import Pace, more_together, more_work, pace_of
-from mainspring.definition.authority_sends import Written, defaults_of, more_sends
+from mainspring.definition.authority_sends import Written, more_sends, written_of
 from mainspring.definition.authority_starts import Start, more_starts, starts_of
 from mainspring.definition.authority_steps import Placed, placed_steps
 from mainspring.definition.authority_words import (
@@ -95,12 +95,8 @@ class Authority:
     pins: Mapping[str, str] = field(default_factory=dict)
     # What it sends outside without asking a person.
     writes: tuple[AutomaticWrite, ...] = ()
-    # What its inputs are where a run is given none.
-    defaults: Mapping[str, Any] = field(default_factory=dict)
-
-    @property
-    def written(self) -> Written:
-        return Written(self.steps, self.defaults)
+    # What its templates find besides what a run reads.
+    written: Written = field(default_factory=Written)
 
 
 def authority_of(
@@ -129,7 +125,7 @@ def authority_of(
         sends=sends,
         pins=dict(pins or {}),
         writes=automatic_writes(document),
-        defaults=defaults_of(document),
+        written=written_of(document),
     )
 
 
@@ -162,7 +158,9 @@ def additions(before: Authority | None, after: Authority) -> tuple[Addition, ...
 
 def _of_sends(before: Authority | None, after: Authority) -> Iterator[tuple[str, str]]:
     if before is not None:
-        yield from more_sends(before.written, after.written, after.sends)
+        automatic = frozenset(one.step.pointer for one in after.writes)
+        sends = automatic | (after.sends or frozenset())
+        yield from more_sends(before.written, after.written, sends)
 
 
 def review(says: str) -> Addition:

@@ -13,6 +13,8 @@ from mainspring.definition.authority_steps import Placed
 from mainspring.definition.authority_words import shown
 
 _ASKS: Final = "approval"
+# The approval modes of a write, and a run that waits for the answer to it.
+_ASK, _AUTOMATIC, _WAIT = "ask", "automatic", "wait"
 # The words of the language itself that change nothing. They are all that is known of a step where
 # no vocabulary was at hand to say which steps are pure.
 _LANGUAGE: Final = frozenset({_ASKS, "for_each", "transform_data", "delay"})
@@ -44,6 +46,27 @@ def open_gates(
             doing = f"{shown(one.id)} ({shown(one.action)})"
             says = f"It now does {doing} without the answer at the step {shown(was.id)}."
             yield one.pointer, says
+    yield from _unheld(before, after, pure)
+
+
+def _unheld(
+    before: Sequence[Placed], after: Sequence[Placed], pure: frozenset[str] | None
+) -> Iterator[tuple[str, str]]:
+    """What is done without the answer to a held write for which the run waited."""
+    kept = {one.id: one for one in after if _waits(one)}
+    for was in filter(_waits, before):
+        gate = kept.get(was.id)
+        for one in _freed(was, before, gate, after):
+            if one.id == was.id or one.approval == _ASK or _is_pure(one, pure):
+                continue
+            doing = f"{shown(one.id)} ({shown(one.action)})"
+            says = f"It now does {doing} without the answer to the write of {shown(was.id)}."
+            yield one.pointer, says
+
+
+def _waits(step: Placed) -> bool:
+    """Whether the run waits until a person has answered a write of this step."""
+    return bool(step.on_hold == _WAIT and step.approval != _AUTOMATIC)
 
 
 def _disarmed(was: Placed, gate: Placed) -> Iterator[tuple[str, str]]:

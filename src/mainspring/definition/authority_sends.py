@@ -1,82 +1,184 @@
 """What an automation sends, as it is written: to whom, and with which template.
 
-A person agrees to a template and to where it goes. What the definition itself fills in, by an
-earlier ``transform_data`` step or the default of an input, is part of that. What a step reads or
-lets a model write is filled in by the run and is not.
+A person agrees to a template and to where it goes. What the definition itself fills in is part of
+that: what ``transform_data`` steps and scripts compute, the items of a loop, the defaults of inputs
+and the inputs that a trigger sets. What a step reads or lets a model write is filled in by the run
+and is not.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping, Sequence
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from mainspring.contracts.agency import AGENT_RUN, AGENT_TASK
+from mainspring.contracts.errors import Problem
+from mainspring.contracts.limits import Limits
+from mainspring.definition.authority_starts import Start, starts_of
 from mainspring.definition.authority_steps import Placed, placed_steps
 from mainspring.definition.authority_words import shown
+from mainspring.definition.json_schema.keywords import subschemas
 from mainspring.definition.json_values import canonical
+from mainspring.definition.templates import has_syntax, parse_predicate, parse_template
 
 _SCRIPT: Final = "script"
-_TRANSFORM: Final = "transform_data"
-# Settings of a request that say nothing about what is sent.
+_LOOP: Final = "for_each"
+# The steps whose output the definition itself decides.
+_COMPUTES: Final = frozenset({"transform_data", _SCRIPT, _LOOP})
+# Settings that say nothing about what is sent.
 _QUIET: Final = frozenset({"timeout_seconds", "max_bytes", "follow_redirects"})
+# What a model may call is compared as its bounds.
+_TOOLS: Final = dict.fromkeys((AGENT_RUN, AGENT_TASK), frozenset({"tools", "grants"}))
+_LIMITS: Final = Limits()
+
+# The path of a value that a template reads, as far as it is constant.
+Path = tuple[str | int, ...]
+# A template that cannot be read may refer to anything.
+_ANYTHING: Final[frozenset[Path]] = frozenset({("inputs",), ("steps",), ("run",)})
 
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """The steps of a definition, and what its inputs are where a run is given none."""
+    """The steps of a definition, and what their templates find besides what a run reads."""
 
     steps: Sequence[Placed] = ()
+    # Each default and each reference of the input schema, by its pointer.
     defaults: Mapping[str, Any] = field(default_factory=dict)
+    starts: Sequence[Start] = ()
+    name: str = ""
 
 
 def defaults_of(document: Mapping[str, Any]) -> dict[str, Any]:
-    """The defaults of a definition's inputs, by name."""
+    """What decides the inputs that a run is not given, by its pointer in the input schema."""
     schema = (document.get("inputs") or {}).get("schema") or {}
-    found = schema.get("properties") if isinstance(schema, Mapping) else None
     return {
-        name: one["default"]
-        for name, one in (found.items() if isinstance(found, Mapping) else ())
-        if isinstance(one, Mapping) and "default" in one
+        f"{pointer}/{word}": node[word]
+        for pointer, node in subschemas(schema)
+        if isinstance(node, Mapping)
+        for word in ("default", "$ref", "$dynamicRef")
+        if word in node
     }
 
 
-def outgoing(step: Placed, written: Written) -> bytes:
-    """What a step sends and where to, as it is written; of a script its source."""
+def outgoing(step: Placed, written: Written) -> frozenset[bytes]:
+    """What a step sends and where to, as it is written, for each way in which a run starts."""
+    quiet = _QUIET | _TOOLS.get(step.action, frozenset())
+    said = {key: value for key, value in step.config.items() if key not in quiet}
     if step.action == _SCRIPT:
-        return canonical([_SCRIPT, step.config.get("source")])
-    said = {key: value for key, value in step.config.items() if key not in _QUIET}
-    return canonical([step.action, said, *_filled_in(said, written)])
+        said = _of_script(said)
+    loops = [config for _, config in _around(step)]
+    filled = _filled_in(_paths_in(said) | _paths_around(step), written)
+    return frozenset(canonical([step.action, said, loops, *one]) for one in filled)
 
 
-def _filled_in(said: Mapping[str, Any], written: Written) -> tuple[dict[str, Any], dict[str, Any]]:
-    """What the definition itself fills into these settings, over any number of steps."""
-    computed = {one.output: one.config for one in written.steps if one.action == _TRANSFORM}
-    texts, steps = [canonical(said).decode()], dict[str, Any]()
-    while texts:
-        text = texts.pop()
-        for name in computed.keys() - steps.keys():
-            if _names(text, "steps", name):
-                steps[name] = computed[name]
-                texts.append(canonical(computed[name]).decode())
-    whole = canonical([said, steps]).decode()
-    given = {name: one for name, one in written.defaults.items() if _names(whole, "inputs", name)}
-    return steps, given
+def _condition(step: Placed, written: Written) -> frozenset[bytes]:
+    """What the definition itself decides about whether a step is reached."""
+    found = _filled_in(_paths_of_condition(step.when), written)
+    return frozenset(canonical(list(one)) for one in found)
 
 
-def _names(text: str, root: str, name: str) -> bool:
-    """Whether a text may refer to this; once too often is no harm."""
-    return root in text and re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text) is not None
+def _of_script(config: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: config[key] for key in ("source", "input") if key in config}
 
 
-def more_sends(
-    before: Written, after: Written, sends: frozenset[str] | None
-) -> Iterator[tuple[str, str]]:
+def _filled_in(read: frozenset[Path], written: Written) -> list[tuple[Any, ...]]:
+    """What the definition fills in where these paths are read, over any number of steps."""
+    steps, waiting = dict[str, Any](), [read]
+    while waiting:
+        paths = waiting.pop()
+        for one in written.steps:
+            if one.action in _COMPUTES and one.pointer not in steps and _gives(one, paths, written):
+                config = _of_script(one.config) if one.action == _SCRIPT else one.config
+                steps[one.pointer] = [one.id, one.output, config, one.when, [*_around(one)]]
+                more = _paths_in(config) | _paths_of_condition(one.when) | _paths_around(one)
+                read |= more
+                waiting.append(more)
+    computed = sorted(steps.values(), key=canonical)
+    names = {path[1] if len(path) > 1 else None for path in read if path[0] == "inputs"}
+    usual = {at: value for at, value in written.defaults.items() if _decides(at, names)}
+    name = written.name if {("run",), ("run", "automation_name")} & read else None
+    given = [_given(one, names) for one in written.starts]
+    return [(computed, usual, name, one) for one in ({}, *(one for one in given if one))]
+
+
+def _gives(step: Placed, paths: Iterable[Path], written: Written) -> bool:
+    """Whether one of these paths reads the output of a step, or of the loop around it."""
+    names = {step.output, step.id}
+    for one in written.steps:
+        if one.action == _LOOP and step.pointer.startswith(f"{one.pointer}/"):
+            names |= {one.output, one.id}
+    return any(
+        (len(path) == 1 or path[1] in names) if path[0] == "steps" else path[0] in names
+        for path in paths
+    )
+
+
+def _decides(pointer: str, names: set[Any]) -> bool:
+    """Whether a part of the input schema may decide one of these inputs."""
+    root, _, rest = pointer.removeprefix("/").partition("/")
+    if not names or root != "properties" or None in names:
+        return bool(names)
+    return rest.partition("/")[0].replace("~1", "/").replace("~0", "~") in names
+
+
+def _given(start: Start, names: set[Any]) -> dict[str, Any]:
+    """The inputs that a trigger sets, and those that it takes out of what came in."""
+    mapping = start.config.get("input_mapping")
+    taken = mapping if isinstance(mapping, Mapping) else {}
+    return {
+        name: [start.inputs.get(name), taken.get(name)]
+        for name in sorted({*start.inputs, *taken})
+        if name in names or None in names
+    }
+
+
+def _paths_in(value: Any) -> frozenset[Path]:
+    """All that the templates of a value read."""
+    found, waiting = set[Path](), [value]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, Mapping):
+            waiting.extend(one.values())
+        elif isinstance(one, list | tuple):
+            waiting.extend(one)
+        elif isinstance(one, str) and has_syntax(one):
+            try:
+                read = parse_template(one, _LIMITS, secrets=True).references
+            except Problem:
+                return _ANYTHING
+            found |= {reference.path for reference in read}
+    return frozenset(found)
+
+
+def _paths_of_condition(when: Any) -> frozenset[Path]:
+    if not isinstance(when, str):
+        return frozenset()
+    try:
+        return frozenset(one.path for one in parse_predicate(when, _LIMITS).references)
+    except Problem:
+        return _ANYTHING
+
+
+def _paths_around(step: Placed) -> frozenset[Path]:
+    """What decides the items of the loops around a step."""
+    found = frozenset[Path]()
+    for when, config in _around(step):
+        found |= _paths_in(config) | _paths_of_condition(when)
+    return found
+
+
+def _around(step: Placed) -> Iterator[list[Any]]:
+    """The condition and the settings of each loop around a step."""
+    return (json.loads(frame)[1:] for frame in step.around)
+
+
+def more_sends(before: Written, after: Written, sends: frozenset[str]) -> Iterator[tuple[str, str]]:
     """What is sent that was not: the place, and a sentence. ``sends`` are the steps that send."""
-    known = {outgoing(one, before) for one in before.steps}
     names = {(one.id, one.action) for one in before.steps}
     for one in after.steps:
-        if sends is None or one.pointer not in sends or outgoing(one, after) in known:
+        if one.pointer not in sends or _was_sent(one, before, after):
             continue
         name = f"the step {shown(one.id)} ({shown(one.action)})"
         if one.action == _SCRIPT:
@@ -87,10 +189,32 @@ def more_sends(
             yield one.pointer, f"It now also sends something at {name}."
 
 
+def _was_sent(step: Placed, before: Written, after: Written) -> bool:
+    """Whether the steps of before sent all of this, under the same condition or under none."""
+    left = outgoing(step, after)
+    for one in before.steps:
+        if one.action != step.action:
+            continue
+        # Another condition is compared where it counts: for what is sent without asking.
+        same = one.when == step.when and one.when is not None
+        if not same or _condition(step, after) <= _condition(one, before):
+            left -= outgoing(one, before)
+    return not left
+
+
 def outgoing_by(document: Mapping[str, Any], capability: str) -> frozenset[bytes]:
     """All that a definition sends with one capability, as it is written."""
-    written = Written(placed_steps(document), defaults_of(document))
-    return frozenset(outgoing(one, written) for one in written.steps if _calls(one, capability))
+    written = written_of(document)
+    found = (outgoing(one, written) for one in written.steps if _calls(one, capability))
+    return frozenset[bytes]().union(*found)
+
+
+def written_of(document: Mapping[str, Any]) -> Written:
+    """What a definition sends and fills in."""
+    return Written(
+        placed_steps(document), defaults_of(document), starts_of(document.get("triggers") or ()),
+        str(document.get("name") or ""),
+    )  # fmt: skip
 
 
 def _calls(step: Placed, capability: str) -> bool:

@@ -37,12 +37,19 @@ class Start:
     type: str
     pointer: str
     config: Mapping[str, Any] = field(default_factory=dict)
+    # What the runs that it starts are given.
+    inputs: Mapping[str, Any] = field(default_factory=dict)
 
 
 def starts_of(triggers: Iterable[Any]) -> tuple[Start, ...]:
     """The triggers of a definition that can go off."""
     return tuple(
-        Start(str(entry.get("type")), f"/triggers/{place}", entry.get("config") or {})
+        Start(
+            str(entry.get("type")),
+            f"/triggers/{place}",
+            entry.get("config") or {},
+            entry.get("inputs") or {},
+        )
         for place, entry in enumerate(triggers)
         if isinstance(entry, Mapping) and entry.get("enabled", True)
     )

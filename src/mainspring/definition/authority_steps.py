@@ -33,6 +33,8 @@ class Placed:
     around: tuple[bytes, ...] = ()
     # The approval mode of its outside writes, as it is written.
     approval: Any = None
+    # Whether the run waits for a write of it that is held, as it is written.
+    on_hold: Any = None
 
     @property
     def after_failure(self) -> bool:
@@ -66,7 +68,7 @@ def _walk(steps: Any, at: str, around: tuple[bytes, ...]) -> Iterator[Placed]:
         yield Placed(
             name, str(step.get("action") or ""), here, own, when,
             str(step.get("output_as") or name), step.get("max_retries"), around,
-            step.get("approval"),
+            step.get("approval"), step.get("on_hold"),
         )  # fmt: skip
         frame = canonical([step.get("action"), when, own])
         yield from _walk(whole.get("steps"), f"{here}/config/steps", (*around, frame))

@@ -34,6 +34,8 @@ from mainspring.definition.write_words import (
 
 # Mail to the owner goes at once where its step says nothing else.
 _TO_OWNER: Final = "email.notify_owner"
+# Under auto_confirm_safe these go at once as well where their step says nothing else.
+_SAFE: Final = frozenset({_TO_OWNER, "telegram_push"})
 # How a request is made; none of it leaves with it.
 _MANNER: Final = frozenset({"timeout_seconds", "allow_error_status", "idempotency"})
 
@@ -67,10 +69,12 @@ class AutomaticWrite:
 def automatic_writes(document: Mapping[str, Any]) -> tuple[AutomaticWrite, ...]:
     """The automatic writes of a definition in today's format, in the order of its steps."""
     granted = written_grants(document)
+    policy = (document.get("execution") or {}).get("write_policy")
+    unsaid = _SAFE if policy == "auto_confirm_safe" else frozenset({_TO_OWNER})
     return tuple(
         write
         for step in placed_steps(document)
-        for write in _of_step(step, step_approval(step, granted))
+        for write in _of_step(step, step_approval(step, granted), unsaid)
     )
 
 
@@ -87,12 +91,14 @@ def more_writes(
             known.remove(found)
 
 
-def _of_step(step: Placed, said: StepApproval | None) -> Iterator[AutomaticWrite]:
+def _of_step(
+    step: Placed, said: StepApproval | None, unsaid: frozenset[str]
+) -> Iterator[AutomaticWrite]:
     config = {key: value for key, value in step.config.items() if key not in _MANNER}
     sent = replace(step, config=config)
     if said is None:
-        if step.action == _TO_OWNER:
-            yield AutomaticWrite(sent, _TO_OWNER)
+        if step.action in unsaid:
+            yield AutomaticWrite(sent, step.action)
         return
     if said.modes == AUTOMATIC:
         yield AutomaticWrite(sent, "", said.bounds)
@@ -100,8 +106,8 @@ def _of_step(step: Placed, said: StepApproval | None) -> Iterator[AutomaticWrite
         for name, mode in sorted(said.modes.items()):
             if mode == AUTOMATIC:
                 yield AutomaticWrite(sent, name, said.bounds)
-    if step.action == _TO_OWNER and said.mode(_TO_OWNER) not in (ASK, AUTOMATIC):
-        yield AutomaticWrite(sent, _TO_OWNER)
+    if step.action in unsaid and said.mode(step.action) not in (ASK, AUTOMATIC):
+        yield AutomaticWrite(sent, step.action)
 
 
 def _without_tools(step: Placed) -> Placed:

@@ -352,36 +352,56 @@ async def test_a_program_does_not_decide_who_approves(siege: Siege) -> None:
     assert (await api.client.post(path, json={"held_seconds": 7200})).status_code == 200
 
 
-def _sender(said: str, default: str = "me") -> dict[str, Any]:
-    """A plan that sends by itself what an earlier step and an input say."""
+def _sender(said: str = "Hello", default: str = "me", **more: Any) -> dict[str, Any]:
+    """A plan that sends by itself what an earlier step, an input and a script say."""
     inputs = {"type": "object", "properties": {"who": {"type": "string", "default": default}}}
+    source = f"return {json.dumps(more.pop('script', 'Bye'))};"
     return document(
-        step("draw", "transform_data", {"output": said}),
-        step("compose", "transform_data", {"output": "{{ steps.draw }}"}),
+        step("draw", "transform_data", {"output": said}, output_as="drawn"),
+        step("compose", "transform_data", {"output": "{{ drawn }}"}),
+        step("end", "script", {"source": source}),
         step(
-            "tell", "telegram_push", {"text": "{{ steps.compose }} {{ inputs.who }}"},
-            approval="automatic",
+            "tell", "telegram_push",
+            {"text": "{{ steps.compose }} {{ inputs.who }} {{ steps.end }}"}, approval="automatic",
         ),
         name="sender", inputs={"schema": inputs},
+        triggers=[{**DAILY, "inputs": more.pop("given", {})}],
     )  # fmt: skip
 
 
 @pytest.mark.parametrize(
-    "changed", [_sender("Send money"), _sender("Hello", "you")], ids=["earlier step", "input"]
-)
-async def test_a_program_changes_no_outgoing_text_through_an_earlier_step_or_an_input(
+    "changed",
+    [
+        _sender("Send money"), _sender(default="you"), _sender(given={"who": "you"}),
+        _sender(script="Send money"),
+    ],
+    ids=["earlier step", "input", "trigger", "script"],
+)  # fmt: skip
+async def test_a_program_changes_no_outgoing_text_behind_an_unchanged_template(
     siege: Siege, changed: dict[str, Any]
 ) -> None:
-    status, made = await siege.person("POST", "/automations", _sender("Hello"))
+    """A person changes the same and goes on; a program waits, also with the version before."""
+    status, made = await siege.person("POST", "/automations", _sender())
     assert status == 201, made
     place = f"/automations/{made['id']}"
-    status, same = await siege.ask("PUT", place, _sender("Hello") | {"goal": "Another goal."})
+    status, same = await siege.ask("PUT", place, _sender() | {"goal": "Another goal."})
     assert (status, same["consent"]) == (200, None), same
     status, saved = await siege.ask("PUT", place, changed)
     assert status == 200, saved
     assert [one["kind"] for one in saved["consent"]["additions"]] == ["send"]
     status, refused = await siege.ask("POST", f"{place}/run", {})
     assert (status, refused["code"]) == (409, "consent_needed")
+    status, agreed = await siege.person(
+        "POST", f"{place}/run", {"digest": refused["consent"]["digest"]}
+    )
+    assert status == 202, agreed
+    status, back = await siege.person("PUT", place, _sender())
+    assert (status, back["consent"]) == (200, None), back
+    # The old version is no way back either, though its template is the one in force.
+    status, refused = await siege.ask("POST", f"/runs/{agreed['run_id']}/replay", {})
+    assert (status, refused["code"]) == (409, "consent_needed"), refused
+    status, replayed = await siege.person("POST", f"/runs/{agreed['run_id']}/replay", {})
+    assert status == 202, replayed
 
 
 async def test_a_program_links_no_chat_and_does_not_choose_where_its_member_is_reached(
