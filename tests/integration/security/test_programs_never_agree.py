@@ -419,9 +419,20 @@ async def test_a_program_links_no_chat_and_does_not_choose_where_its_member_is_r
     assert status == 200, kept
 
 
-async def test_a_program_invites_nobody_who_could_then_agree(siege: Siege) -> None:
-    wanted = {"email": "new@example.org", "role": "owner"}
-    answer = await siege.api.program.post(f"{ROOT}/invitations", json=wanted)
+@pytest.mark.parametrize(
+    ("path", "given", "status"),
+    [
+        ("/invitations", {"email": "new@example.org", "role": "owner"}, 201),
+        ("/admin/users", {"email": "new@example.org", "administrator": True}, 201),
+        (f"/admin/users/{FIRST_MEMBER}/reset-password", None, 200),
+        ("/capabilities/admin_reset_password", {"user_id": str(FIRST_MEMBER)}, 200),
+    ],
+)
+async def test_a_program_gets_no_link_that_signs_it_in_as_a_person(
+    siege: Siege, path: str, given: Any, status: int
+) -> None:
+    """Also not with the owner's token: with such a link it would agree at the page."""
+    answer = await siege.api.program.post(f"{ROOT}{path}", json=given)
     assert (answer.status_code, answer.json()["code"]) == (403, "person_needed")
     assert "link" not in answer.json()
-    assert (await siege.person("POST", "/invitations", wanted))[0] == 201
+    assert (await siege.person("POST", path, given))[0] == status

@@ -19,7 +19,7 @@ from mainspring.contracts.capability import (
     capability_of,
     there,
 )
-from mainspring.contracts.errors import Finding, Invalid
+from mainspring.contracts.errors import Finding, Invalid, PersonNeeded
 from mainspring.contracts.roles import Permission
 from mainspring.store.audit import tell_installation
 from mainspring.workspace.people import administration_schemas as schemas
@@ -116,6 +116,7 @@ class _Office:
         return {"workspaces": rows[:most], "next": _next(rows, most)}
 
     async def create_user(self, ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
+        _check_person(ctx)
         async with there(self.database).transaction() as tx:
             user = await create_user(
                 tx, given["email"], given.get("name", ""),
@@ -140,11 +141,22 @@ class _Office:
         return {"user": _person(user)}
 
     async def reset_password(self, ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
+        _check_person(ctx)
         async with there(self.database).transaction() as tx:
             user = await read_user(tx, _id(given, "user_id"))
             plain = await make_link(tx, user.id, "reset", ctx.actor.id)
             await tell_installation(tx, ctx.actor, "admin_reset_password", user.id)
         return {"user": _person(user), "link": link_address(self.address, plain)}
+
+
+def _check_person(ctx: CallContext) -> None:
+    """The link signs its holder in as a person, and a program is answered the link."""
+    if not ctx.actor.is_person:
+        raise PersonNeeded(
+            "A person makes links that sign people in; a program cannot.",
+            suggestion="Sign in at the page and do it there, or use `mainspring sign-in` on the "
+            "machine of the server.",
+        )
 
 
 def _person(user: User) -> dict[str, Any]:
