@@ -188,8 +188,8 @@ class _Counter:
             row = _named(found, entry["name"], f"/tools/{place}/name")
             _check_agreeable(row, entry["hash"], f"/tools/{place}")
             chosen.append(row)
-        if any(row.state == "changed" for row in chosen):
-            _check_person(ctx)
+        if any(row.state != "new" for row in chosen) or await _used_by(ctx, wanted):
+            _check_person(ctx, "A person agrees to a tool that agreed automations may call")
         consent = Consent(ctx.actor.id, ctx.clock.now())
         changes = [agreed(row, consent) for row in chosen if row.state != "agreed"]
         told = await _changed(ctx.tx, space, wanted, changes)
@@ -211,6 +211,9 @@ class _Counter:
         self._stir(ctx)
         space, wanted = ctx.actor.workspace_id, UUID(given["connection_id"])
         row = _named(await _held(ctx.tx, space, wanted), given["tool"], "/tool")
+        if given["effect"] != "send":
+            # It would be called at once from then on, without a draft.
+            _check_person(ctx, "A person says that a tool only reads")
         changes = []
         if row.effect != given["effect"]:
             changes.append(with_effects(replace(row, effect=given["effect"])))
@@ -226,6 +229,9 @@ class _Counter:
     async def set_token(self, ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
         space, wanted = ctx.actor.workspace_id, UUID(given["connection_id"])
         found = await rows.hold(ctx.tx, space, wanted)
+        if users := await _used_by(ctx, wanted):
+            names = ", ".join(users[:_MOST_COMPARED])
+            _check_person(ctx, f"A person changes the account that automations use ({names})")
         await self.board.take_token(ctx.tx, found, given["token"])
         return await _whole(ctx.tx, await rows.find(ctx.tx, space, wanted))
 
@@ -250,13 +256,20 @@ def _named(found: Mapping[str, ToolRow], name: str, pointer: str) -> ToolRow:
     return row
 
 
-def _check_person(ctx: CallContext) -> None:
-    """What a server changed widens what was agreed to: that is a person's to say."""
+async def _used_by(ctx: CallContext, connection_id: UUID) -> list[str]:
+    """The automations that were granted any tool under the alias of a connection."""
+    found = await rows.find(ctx.tx, ctx.actor.workspace_id, connection_id)
+    return await tool_rows.users_of_alias(ctx.tx, found.workspace_id, found.alias)
+
+
+def _check_person(ctx: CallContext, detail: str) -> None:
+    """What widens or redirects what was agreed to is a person's to say."""
     if not ctx.actor.is_person:
         raise Denied(
-            "A person agrees to a tool that its server has changed; a program cannot.",
+            f"{detail}; a program cannot.",
             code="person_needed",
-            suggestion="It can be read and answered with `mainspring consents list`.",
+            suggestion="It can be done on the page of the connection, or with `mainspring "
+            "connections` at a terminal.",
         )
 
 

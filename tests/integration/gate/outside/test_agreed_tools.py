@@ -558,3 +558,52 @@ async def test_what_has_not_changed_stays_the_same_object_and_natives_ask_nobody
     assert after.capabilities[name] is before.capabilities[name]
     native = await shop.house.gate.find(FIRST_WORKSPACE, "http_fetch")
     assert native is words.capabilities["http_fetch"]
+
+
+async def test_a_program_does_not_say_that_a_tool_which_sends_only_reads(shop: Toolshop) -> None:
+    one = await shop.connect("notes")
+    place = f"/connections/{one}/tools/{{}}/effect"
+    told = await shop.refused("PUT", place.format("send_note"), {"effect": "read"}, program=True)
+    assert told["code"] == "person_needed"
+    held = await shop.api.program.post("/api/v1/capabilities/notes.send_note", json={"text": "x"})
+    assert held.json()["kind"] == "draft"
+    assert names_of(shop.notes) == []
+    # That a tool sends takes something away, so a program may say it; a person may say both.
+    stricter = await shop.api.program.put(
+        "/api/v1" + place.format("search_notes"), json={"effect": "send"}
+    )
+    assert stricter.status_code == 200, stricter.text
+    await shop.ask("PUT", place.format("send_note"), {"effect": "read"})
+    await shop.call("notes.send_note", text="x")
+    assert names_of(shop.notes) == ["send_note"]
+
+
+async def test_a_program_does_not_aim_an_agreed_tool_at_another_server_or_account(
+    shop: Toolshop,
+) -> None:
+    config = {"text": "hello"}
+    plan = document(step("tell", "notes.send_note", config, approval="automatic"), name="Tells")
+    first = await shop.connect("notes", token="of the owner")
+    saved = await shop.save(plan)
+    token = {"token": "of somebody else"}
+    other = await shop.refused("PUT", f"/connections/{first}/token", token, program=True)
+    assert other["code"] == "person_needed"
+    assert "Tells" in other["detail"]
+    await shop.ask("PUT", f"/connections/{first}/token", token)
+
+    program = shop.api.program
+    assert (await program.delete(f"/api/v1/connections/{first}")).status_code == 200
+    given = {"alias": "notes", "server_url": shop.other.url}
+    made = await program.post("/api/v1/connections", json=given)
+    assert made.status_code == 201, made.text
+    second = made.json()["connection"]["id"]
+    tools = {one["name"]: one for one in made.json()["tools"]}
+    assert tools["send_note"]["state"] == "new"
+    wanted = {"tools": [{"name": "send_note", "hash": tools["send_note"]["hash"]}]}
+    told = await shop.refused("POST", f"/connections/{second}/agree", wanted, program=True)
+    assert told["code"] == "person_needed"
+    await shop.refused("POST", f"/automations/{saved}/run", {})
+    assert names_of(shop.other) == []
+    await shop.ask("POST", f"/connections/{second}/agree", wanted)
+    assert (await shop.run(saved))["status"] == "succeeded"
+    assert names_of(shop.other) == ["send_note"]
