@@ -81,6 +81,11 @@ _ANSWER = """
     UPDATE consents SET status = $3, digest = $4, answered_by = $5, answered_at = now()
     WHERE workspace_id = $1 AND id = $2
 """
+# The same question about another version: the answer is given to the digest, which is new.
+_ASK_AGAIN = """
+    UPDATE consents SET version = $3, digest = $4, asked_kind = $5, asked_by = $6
+    WHERE workspace_id = $1 AND id = $2 AND status = 'waiting'
+"""
 _SWITCHED = "UPDATE consents SET agreed_triggers = $3 WHERE workspace_id = $1 AND id = $2"
 _AGREED = """
     UPDATE automations SET agreed_version = version, agreed_by = $3, agreed_via = $4,
@@ -126,6 +131,19 @@ class Consent:
     def blocks(self, version: int) -> bool:
         """Whether this version may not start: somebody has to agree, or has refused to."""
         return self.status == "waiting" or (self.status == "refused" and self.version == version)
+
+    def asks_same(
+        self, origin: Origin, added: Sequence[Addition], agreed_version: int | None,
+        agreed_triggers: Triggers | None,
+    ) -> bool:  # fmt: skip
+        """Whether this question is open and asks for just this, measured by the same agreement."""
+        triggers = None if agreed_triggers is None else list(agreed_triggers)
+        before = (self.agreed_version, self.agreed_triggers)
+        return (
+            self.status == "waiting"
+            and (self.origin, self.additions) == (origin, tuple(added))
+            and before == (agreed_version, triggers)
+        )
 
 
 def digest_of(
@@ -183,9 +201,18 @@ async def keep_waiting(
     added: Sequence[Addition], asked: tuple[str, UUID], agreed_version: int | None,
     agreed_triggers: Triggers | None = None,
 ) -> UUID:  # fmt: skip
-    """Keeps a question; one that waited before it is overtaken."""
+    """Keeps a question; another one that waited before it is overtaken.
+
+    The same question about a newer version keeps its id, so that saving a file again and again
+    leaves one question and not one for each version.
+    """
+    digest = digest_of(automation_id, version, origin, added)
+    there = await latest_consent(tx, workspace_id, automation_id)
+    if there is not None and there.asks_same(origin, added, agreed_version, agreed_triggers):
+        await tx.execute(_ASK_AGAIN, workspace_id, there.id, version, digest, *asked)
+        return there.id
     await overtake(tx, workspace_id, automation_id)
-    made, digest = new_id(), digest_of(automation_id, version, origin, added)
+    made = new_id()
     await tx.execute(
         _INSERT, workspace_id, made, automation_id, version, origin,
         [one.as_dict() for one in added], digest, agreed_version,

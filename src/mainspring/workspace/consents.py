@@ -140,13 +140,14 @@ async def agreed_before(
 
 async def ask_if_wider(
     tx: Transaction, workspace_id: UUID, automation_id: UUID, agreed: Agreed | None, actor: Actor,
-    traits: Traits = UNDECLARED,
+    traits: Traits = UNDECLARED, *, tell: bool = True,
 ) -> Consent | None:  # fmt: skip
     """What a program lets an automation do beyond what was agreed to waits for a person.
 
     To be asked after the change, with what ``agreed_before`` said before it. Answers the question
     that keeps the automation from starting, if there is one. A person agrees with the change
-    itself, unless something that a program wrote waits to be shown to them.
+    itself, unless something that a program wrote waits to be shown to them. ``tell`` leaves a
+    message in the inbox.
     """
     row = await hold(tx, workspace_id, automation_id, archived=True)
     version, kept = row["version"], row["grants"]
@@ -165,7 +166,7 @@ async def ask_if_wider(
         return None
     origin: Origin = "create" if agreed.version is None else "edit"
     return await ask_consent(
-        tx, workspace_id, automation_id, version, origin, found, actor, agreed=agreed
+        tx, workspace_id, automation_id, version, origin, found, actor, agreed=agreed, tell=tell
     )
 
 
@@ -355,12 +356,14 @@ async def review_agreed(
 
 
 async def check_may_repeat(
-    tx: Transaction, workspace_id: UUID, run_id: UUID, actor: Actor | None, mode: str | None = None
-) -> None:
+    tx: Transaction, workspace_id: UUID, run_id: UUID, actor: Actor | None,
+    mode: str | None = None, *, own_file: bool = False,
+) -> None:  # fmt: skip
     """Refuses to repeat a run of a version that may do what is not agreed to now.
 
     A person may repeat what ran for real before; a program may not use an old version to do
-    more than is agreed to. None: the local owner.
+    more than is agreed to. None: the local owner. ``own_file``: a command on this machine, which
+    may run a file without an agreement, and so may go on with a live run of the version in force.
     """
     row = await tx.fetchrow(_RUN, workspace_id, run_id)
     if row is None or (mode or row["mode"]) == "dry_run":
@@ -369,7 +372,8 @@ async def check_may_repeat(
         return
     automation_id = row["automation_id"]
     person = actor is None or actor.is_person
-    if person and row["mode"] == "live":
+    current = row["version"] == row["in_force"]
+    if row["mode"] == "live" and (person or (own_file and current)):
         return
     agreed = await agreed_authority(tx, workspace_id, automation_id)
     then = await authority_of_version(tx, workspace_id, automation_id, row["version"])
@@ -377,7 +381,11 @@ async def check_may_repeat(
     before = agreed.authority and replace(agreed.authority, starts=())
     found = () if then is None else additions(before, replace(then, starts=()))
     if found:
-        raise _needed(automation_id, found, None)
+        # What waits for an answer is about the version in force.
+        asked = None
+        if current:
+            asked = await consent_needed(tx, workspace_id, automation_id, row["version"])
+        raise asked or _needed(automation_id, found, None)
 
 
 async def pause_reason(

@@ -37,7 +37,8 @@ async def save_to_run(
 ) -> Saved:
     """Saves under the name; refuses what would take something away from the one that has it.
 
-    A person agrees with that to what it may do from now on; without a terminal nobody does.
+    A person agrees with that to what it may do from now on; without a terminal nobody does. That
+    is asked about once it is activated, and no message is left: the owner wanted to run the file.
     """
     definition = report.accepted()
     await hold_names(tx, workspace_id)
@@ -54,7 +55,7 @@ async def save_to_run(
     at = (tx, workspace_id, saved.automation_id)
     # What is in force and agreed to stays as it is.
     if saved.changed or await consent_needed(*at, saved.version) is not None:
-        await ask_if_wider(*at, agreed, owner, report.traits)
+        await ask_if_wider(*at, agreed, owner, report.traits, tell=False)
     return saved
 
 

@@ -156,7 +156,8 @@ async def retry(desk: Desk, screen: Screen, text: str, *, wait: bool, seconds: f
         run_id = await find(rooms, text)
         before = await _read(rooms, run_id)
         async with local(rooms).acquire() as connection:
-            await check_may_repeat(connection, rooms.workspace_id, run_id, local_owner(rooms))
+            owner = local_owner(rooms)
+            await check_may_repeat(connection, rooms.workspace_id, run_id, owner, own_file=True)
         await rooms.control.retry(rooms.workspace_id, run_id)
         await local(rooms, Deed("retry_run", run_id)).note()
         if not wait:

@@ -11,12 +11,13 @@ from typing import Any
 
 import pytest
 
-from mainspring.contracts.errors import Clash, Invalid
+from mainspring.contracts.errors import Clash, ConsentNeeded, Invalid
 from mainspring.settings import Settings
 from mainspring.surfaces.cli import Doors, exits
 from mainspring.surfaces.cli.desk import Desk
 from mainspring.surfaces.cli.finding import find_automation
-from mainspring.surfaces.cli.run import run_file
+from mainspring.surfaces.cli.firing import replay_run
+from mainspring.surfaces.cli.run import retry, run_file
 from mainspring.surfaces.cli.screen import Screen
 from mainspring.surfaces.cli.states import change_state
 from mainspring.surfaces.rooms import Rooms
@@ -204,3 +205,68 @@ async def test_without_a_terminal_a_file_runs_and_what_is_active_stays_so(
     assert json.loads(capsys.readouterr().out)["saved_version"] is None
     after = await _state(bench, automation_id)
     assert {**after, "last_run": None} == {**before, "last_run": None}
+
+
+@pytest.fixture
+def alone(rooms: Rooms) -> Desk:
+    """A command without a terminal."""
+
+    @asynccontextmanager
+    async def enter(settings: Settings) -> AsyncIterator[Rooms]:
+        del settings
+        yield replace(rooms, by_program=True)
+
+    return Desk(Doors(enter, build_registry))
+
+
+FAILS = step("get", "http_fetch", {"url": "http://127.0.0.1:9/"})
+
+
+async def test_a_file_that_a_program_runs_again_and_again_leaves_one_question(
+    bench: Bench, alone: Desk, screen: Screen, tmp_path: Path
+) -> None:
+    ids, digests = set(), set()
+    for goal in ("One", "One", "Two", "Three"):
+        plan = document(FAILS, name="Mine", goal=goal)
+        await run_file(alone, screen, _json(tmp_path, plan), (), None, 30, "live")
+        rows = await bench.house.database.fetch("SELECT id, status, version, digest FROM consents")
+        assert [one["status"] for one in rows] == ["waiting"], goal
+        ids.add(rows[0]["id"])
+        digests.add(rows[0]["digest"])
+    # The digest names the version, so that nobody agrees to another one than they read.
+    assert (len(ids), len(digests), rows[0]["version"]) == (1, 3, 3)
+    # The owner wanted to run it, and is not asked in the inbox for that.
+    assert await bench.house.database.fetchval("SELECT count(*) FROM notifications") == 0
+
+    wider = document(FAILS, step("n", "list_boards", {}), name="Mine")
+    await run_file(alone, screen, _json(tmp_path, wider), (), None, 30, "live")
+    rows = await bench.house.database.fetch("SELECT id, status FROM consents ORDER BY id")
+    assert [one["status"] for one in rows] == ["overtaken", "waiting"]
+
+
+async def test_a_run_of_a_file_is_retried_without_a_terminal_as_it_was_started(
+    bench: Bench, alone: Desk, screen: Screen, tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    file = _json(tmp_path, document(FAILS, name="Mine"))
+    assert await run_file(alone, screen, file, (), None, 30, "live") == exits.BLOCKED
+    run_id = json.loads(capsys.readouterr().out)["id"]
+    assert await retry(alone, screen, run_id, wait=True, seconds=30) == exits.BLOCKED
+    again = json.loads(capsys.readouterr().out)
+    assert (again["id"], again["status"]) == (run_id, "failed")
+    assert again["error"]["code"] == "address_not_public"
+
+    # A replay is a new run: it waits for the answer to the question that is open.
+    with pytest.raises(ConsentNeeded) as refused:
+        await replay_run(alone, screen, run_id, None, version="same", wait=False, seconds=1)
+    consent = await bench.house.database.fetchrow("SELECT id, digest FROM consents")
+    assert refused.value.consent["consent_id"] == str(consent["id"])
+    assert refused.value.consent["digest"] == consent["digest"].hex()
+
+    # The version in force is what a file may run; an older one may do more than that.
+    other = document(step("a", "transform_data", {"output": 1}), name="Mine")
+    await run_file(alone, screen, _json(tmp_path, other), (), None, 30, "live")
+    with pytest.raises(ConsentNeeded) as refused:
+        await retry(alone, screen, run_id, wait=False, seconds=1)
+    assert "127.0.0.1:9" in str(refused.value.findings)
+    assert refused.value.consent["url"].startswith("/automations/")
