@@ -192,22 +192,34 @@ class Clash(Problem):
 
 
 class ConsentNeeded(Clash):
-    """A person has to agree first; it carries what to, and where the person answers."""
+    """A person has to agree first; it carries what to, and where the person answers.
+
+    ``command`` is what a person types at a terminal instead.
+    """
 
     title, kind = "A person has to agree first", "consent_needed"
 
     def __init__(
-        self, detail: str, *, consent: Mapping[str, Any] | None = None, **more: Any
-    ) -> None:
+        self, detail: str, *, consent: Mapping[str, Any] | None = None, command: str = "",
+        **more: Any,
+    ) -> None:  # fmt: skip
         super().__init__(detail, **more)
         self.consent = dict(consent or {})
+        self._typed = f", or with `{command}` at a terminal" if command else ""
+        self._otherwise = self.suggestion
+        if command:
+            self._say_where("on the page of the automation")
 
     def locate(self, address: str) -> None:
         """Names the page under the server's own address, as a surface knows it."""
         path = str(self.consent.get("url", ""))
         if path.startswith("/"):
             self.consent["url"] = address.rstrip("/") + path
-            self.suggestion = f"A person answers at {self.consent['url']}. {self.suggestion}"
+            self._say_where(f"at {self.consent['url']}")
+
+    def _say_where(self, where: str) -> None:
+        said = [f"A person reads it and answers {where}{self._typed}.", self._otherwise]
+        self.suggestion = " ".join(filter(None, said))
 
     def as_dict(self) -> dict[str, Any]:
         return {**super().as_dict(), **({"consent": dict(self.consent)} if self.consent else {})}

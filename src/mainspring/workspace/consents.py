@@ -268,8 +268,10 @@ async def consent_needed(
 
 def _needed(
     automation_id: UUID, additions: Sequence[Addition], there: Consent | None,
-    digest: bytes | None = None,
+    digest: bytes | None = None, command: str | None = None,
 ) -> ConsentNeeded:  # fmt: skip
+    asks = f"activate {automation_id}" if there is None else f"consents agree {there.id}"
+    command = command or f"mainspring {asks}"
     findings = [Finding(one.pointer, one.says, f"adds_{one.kind}") for one in additions]
     told = {
         "consent_id": None if there is None else str(there.id),
@@ -283,16 +285,15 @@ def _needed(
             code="consent_refused",
             findings=findings,
             consent=told,
-            suggestion="Bring an earlier version back, or agree after all: "
-            f"`mainspring consents agree {there.id}`.",
+            command=command,
+            suggestion="Or bring an earlier version back.",
         )
-    way = "activate it there" if there is None else f"`mainspring consents agree {there.id}`"
     return ConsentNeeded(
         "A person has to agree first to what this automation would be able to do.",
         code="consent_needed",
         findings=findings,
         consent=told,
-        suggestion=f"Read it and agree on its page, or {'' if there is None else 'with '}{way}.",
+        command=command,
     )
 
 
@@ -385,7 +386,9 @@ async def check_may_repeat(
         asked = None
         if current:
             asked = await consent_needed(tx, workspace_id, automation_id, row["version"])
-        raise asked or _needed(automation_id, found, None)
+        # A person may repeat it, and otherwise the version in force is started.
+        command = f"mainspring retry {run_id}"
+        raise asked or _needed(automation_id, found, None, command=command)
 
 
 async def pause_reason(

@@ -14,14 +14,16 @@ from mainspring.gate.direct import Visitor
 from mainspring.surfaces.cli.acting import INBOX, Here, check_asked
 from mainspring.surfaces.cli.asking import Ask, Terminal, at_terminal
 from mainspring.surfaces.cli.local import local, local_owner
+from mainspring.surfaces.cli.presence import server_address
 from mainspring.surfaces.cli.screen import clean
 from mainspring.surfaces.cli.words import hint
 from mainspring.workspace.consent_rows import latest_consent
-from mainspring.workspace.consents import check_agreed
+from mainspring.workspace.consents import check_agreed, ensure_asked
 
 if TYPE_CHECKING:
     from mainspring.surfaces.cli.screen import Screen
     from mainspring.surfaces.rooms import Rooms
+    from mainspring.workspace.consent_rows import Consent
 
 _YES: Final = frozenset({"y", "yes"})
 
@@ -52,6 +54,20 @@ def addition_lines(additions: Sequence[Mapping[str, Any]]) -> list[str]:
     return [f"  - {clean(one['says'])}" for one in additions]
 
 
+def consent_page(rooms: Rooms, automation_id: UUID) -> str:
+    """The address of the page where a person answers."""
+    return f"{server_address(rooms.settings)}/automations/{automation_id}"
+
+
+def answer_lines(rooms: Rooms, consent: Consent) -> list[str]:
+    """Where a person answers a consent that a command has left waiting."""
+    page = consent_page(rooms, consent.automation_id)
+    return [
+        f"  A person answers at {page},",
+        f"  or at a terminal: {hint('consents', 'agree', str(consent.id))}",
+    ]
+
+
 async def agree_first(
     rooms: Rooms, screen: Screen, automation_id: UUID, version: int, ask: Ask | None = None
 ) -> bool:
@@ -59,14 +75,16 @@ async def agree_first(
 
     A program gets the problem that everybody gets who starts what nobody has agreed to.
     """
-    space = rooms.workspace_id
-    async with local(rooms).acquire() as connection:
-        waiting = await latest_consent(connection, space, automation_id)
-        blocked = waiting is not None and waiting.blocks(version)
-        if not blocked or not has_person(rooms, screen, ask):
+    space, owner = rooms.workspace_id, local_owner(rooms)
+    if not has_person(rooms, screen, ask):
+        async with local(rooms).acquire() as connection:
             await check_agreed(connection, space, automation_id, version)
-            return True
-    assert waiting is not None
+        return True
+    async with local(rooms).transaction() as tx:
+        await ensure_asked(tx, space, automation_id, owner)
+        waiting = await latest_consent(tx, space, automation_id)
+    if waiting is None or not waiting.blocks(version):
+        return True
     return await agree_to(rooms, screen, str(waiting.id), ask)
 
 

@@ -12,7 +12,13 @@ from mainspring.contracts.grant import Grant
 from mainspring.contracts.preflight import Whose
 from mainspring.definition.validate import read_definition
 from mainspring.surfaces.cli import exits
-from mainspring.surfaces.cli.agreeing import addition_lines, confirmed, has_person
+from mainspring.surfaces.cli.agreeing import (
+    addition_lines,
+    answer_lines,
+    confirmed,
+    consent_page,
+    has_person,
+)
 from mainspring.surfaces.cli.asking import Ask
 from mainspring.surfaces.cli.columns import columns, moment, short_id
 from mainspring.surfaces.cli.documents import check_text, read_definition_file
@@ -97,14 +103,17 @@ async def save_file(
         async with local(rooms).acquire() as connection:
             rows = await read_triggers(connection, rooms.workspace_id, saved.automation_id)
             boards = await watched_boards(connection, rooms.workspace_id, rows)
+        asked = consent_told(consent)
+        if asked is not None:
+            asked["url"] = consent_page(rooms, saved.automation_id)
     if screen.for_programs:
-        screen.answer({**_told(report, saved), "consent": consent_told(consent)})
+        screen.answer({**_told(report, saved), "consent": asked})
     else:
         screen.say(*_saved_lines(report, saved, boards, words, screen))
         if consent is not None:
             screen.say("It starts nothing before a person has agreed to what it may do:")
             screen.say(*addition_lines([one.as_dict() for one in consent.additions]))
-            screen.say(f"  {hint('consents', 'agree', str(consent.id))}")
+            screen.say(*answer_lines(rooms, consent))
         screen.say(*_next_lines(report.accepted().name, rows, saved.state))
     return exits.DONE
 

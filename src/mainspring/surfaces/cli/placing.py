@@ -45,20 +45,27 @@ def placed(
 
     @asynccontextmanager
     async def enter(settings: Settings) -> AsyncIterator[Rooms]:
+        from mainspring.contracts.errors import ConsentNeeded
         from mainspring.surfaces.cli.asking import is_terminal
+        from mainspring.surfaces.cli.presence import server_address
 
         async with doors.open(settings) as rooms:
             if settings.token is not None and command not in _BY_TOKEN:
                 typer.echo(UNUSED, err=True)
             wanted = settings.workspace
             by_program = for_programs or settings.token is not None or not is_terminal()
-            yield replace(
+            inside = replace(
                 rooms,
                 by_program=by_program,
                 workspace_id=rooms.workspace_id
                 if wanted is None
                 else await workspace_called(rooms, wanted),
             )
+            try:
+                yield inside
+            except ConsentNeeded as problem:
+                problem.locate(server_address(rooms.settings))
+                raise
 
     return replace(doors, open=enter)
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from mainspring.settings import Settings
 from mainspring.surfaces.cli.standing import take_place
 from tests.integration.surfaces.cli.conftest import Command
-from tests.kit.house import Bench
+from tests.kit.house import Bench, document, step
 
 REMIND = "every Monday at 9 Berlin time remind me to send the invoices"
 USUAL = "http://127.0.0.1:8420"
@@ -57,3 +58,51 @@ async def test_a_public_address_outranks_the_recorded_one(
     assert code == 0, saved
     assert "https://mainspring.example/automations/" in saved
     assert running.listening not in saved
+
+
+PLAN = document(step("get", "http_fetch", {"url": "https://a.example/"}), name="Asked about")
+
+
+async def test_a_command_without_a_terminal_names_the_page_and_the_command_of_a_person(
+    bench: Bench, running: Settings, command: Command, tmp_path: Path
+) -> None:
+    file = tmp_path / "plan.json"
+    file.write_text(json.dumps(PLAN))
+    with take_place(running):
+        saved = await command("save", str(file))
+        asked = await bench.house.database.fetchrow("SELECT id, automation_id FROM consents")
+        page = f"{running.listening}/automations/{asked['automation_id']}"
+        typed = f"mainspring consents agree {asked['id']}"
+        started = [await command(act, "Asked about") for act in ("activate", "fire")]
+        code, told = await command("save", str(file), "--json")
+        assert (code, json.loads(told)["consent"]["url"]) == (0, page)
+        for act in ("activate", "fire"):
+            code, told = await command(act, "Asked about", "--json")
+            problem = json.loads(told)
+            assert (code, problem["code"], problem["consent"]["url"]) == (1, "consent_needed", page)
+            assert typed in problem["suggestion"]
+        # What is printed is what works.
+        code, agreed = await command(*typed.split()[1:], answers=["y"])
+        assert code == 0, agreed
+
+    assert saved[0] == 0
+    assert [code for code, _ in started] == [1, 1]
+    for _, said in (saved, *started):
+        assert page in said
+        assert typed in said
+
+
+async def test_a_person_activates_what_was_never_asked_about(
+    bench: Bench, command: Command
+) -> None:
+    saved = await bench.save(PLAN)
+    await bench.house.database.execute(
+        "UPDATE automations SET agreed_version = NULL, agreed_by = NULL, agreed_via = NULL"
+    )
+    code, told = await command("activate", "Asked about", "--json")
+    typed = f"mainspring activate {saved.automation_id}"
+    assert (code, typed in json.loads(told)["suggestion"]) == (1, True), told
+    code, said = await command(*typed.split()[1:], answers=["y"])
+    assert code == 0, said
+    assert "a.example" in said
+    assert "is active" in said
