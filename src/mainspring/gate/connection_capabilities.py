@@ -188,6 +188,9 @@ class _Counter:
             row = _named(found, entry["name"], f"/tools/{place}/name")
             _check_agreeable(row, entry["hash"], f"/tools/{place}")
             chosen.append(row)
+        found_at = await rows.find(ctx.tx, space, wanted)
+        if found_at.transport == "stdio":
+            _check_person(ctx, "A person agrees to the tools of a program on this machine")
         if any(row.state != "new" for row in chosen) or await _used_by(ctx, wanted):
             _check_person(ctx, "A person agrees to a tool that agreed automations may call")
         consent = Consent(ctx.actor.id, ctx.clock.now())

@@ -15,12 +15,23 @@ from mainspring.surfaces.cli.acting import INBOX, Here, check_asked
 from mainspring.surfaces.cli.asking import Ask, Terminal, at_terminal
 from mainspring.surfaces.cli.local import local, local_owner
 from mainspring.surfaces.cli.presence import server_address
-from mainspring.surfaces.cli.screen import clean
+from mainspring.surfaces.cli.screen import clean, one_line
 from mainspring.surfaces.cli.words import hint
+from mainspring.workspace.automations import FIRST_MEMBER
+from mainspring.workspace.consent_names import with_accounts, with_board_names, with_names
 from mainspring.workspace.consent_rows import latest_consent
-from mainspring.workspace.consents import check_agreed, ensure_asked
+from mainspring.workspace.consents import (
+    NOTHING,
+    additions_to,
+    agreed_authority,
+    check_agreed,
+    ensure_asked,
+)
 
 if TYPE_CHECKING:
+    from mainspring.contracts.grant import Grant
+    from mainspring.definition.model import Definition
+    from mainspring.definition.traits import Traits
     from mainspring.surfaces.cli.screen import Screen
     from mainspring.surfaces.rooms import Rooms
     from mainspring.workspace.consent_rows import Consent
@@ -59,13 +70,38 @@ def consent_page(rooms: Rooms, automation_id: UUID) -> str:
     return f"{server_address(rooms.settings)}/automations/{automation_id}"
 
 
-def answer_lines(rooms: Rooms, consent: Consent) -> list[str]:
-    """Where a person answers a consent that a command has left waiting."""
+def waiting_lines(rooms: Rooms, consent: Consent) -> list[str]:
+    """What a command has left waiting for a person, and where the person answers."""
     page = consent_page(rooms, consent.automation_id)
     return [
+        "It starts nothing before a person has agreed to what it may do:",
+        *addition_lines([one.as_dict() for one in consent.additions]),
         f"  A person answers at {page},",
         f"  or at a terminal: {hint('consents', 'agree', str(consent.id))}",
     ]
+
+
+async def agree_to_version(
+    rooms: Rooms, screen: Screen, automation_id: UUID | None, definition: Definition,
+    grants: Sequence[Grant], traits: Traits, question: str, ask: Ask | None = None,
+) -> bool:  # fmt: skip
+    """Whether a person agrees to what a version adds before it is stored; nothing new: yes."""
+    space = rooms.workspace_id
+    async with local(rooms).acquire() as connection:
+        before = NOTHING
+        if automation_id is not None:
+            before = await agreed_authority(connection, space, automation_id)
+        found = await additions_to(before, definition.as_dict(), grants, traits)
+        if automation_id is not None:
+            shown = await with_names(connection, space, automation_id, found)
+        else:
+            shown = await with_board_names(connection, space, found)
+            shown = await with_accounts(connection, space, FIRST_MEMBER, shown)
+    if not shown:
+        return True
+    lines = addition_lines([one.as_dict() for one in shown])
+    head = f"{one_line(definition.name)} may do this, which nobody has agreed to yet:"
+    return await confirmed(screen, [head, *lines], question, ask)
 
 
 async def agree_first(

@@ -13,11 +13,10 @@ from mainspring.contracts.preflight import Whose
 from mainspring.definition.validate import read_definition
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.agreeing import (
-    addition_lines,
-    answer_lines,
-    confirmed,
+    agree_to_version,
     consent_page,
     has_person,
+    waiting_lines,
 )
 from mainspring.surfaces.cli.asking import Ask
 from mainspring.surfaces.cli.columns import columns, moment, short_id
@@ -33,12 +32,8 @@ from mainspring.surfaces.pricing import price_of
 from mainspring.triggers.changing import change
 from mainspring.workspace.audit import is_idle, tell_saved
 from mainspring.workspace.automations import FIRST_MEMBER, Saved, State, save, update
-from mainspring.workspace.consent_names import with_accounts, with_board_names, with_names
 from mainspring.workspace.consents import (
-    Agreed,
-    additions_to,
     agree_or_ask,
-    agreed_authority,
     change_by,
     consent_told,
 )
@@ -96,7 +91,10 @@ async def save_file(
         there = await find_name(rooms, name) if to is None else await find_in_use(rooms, to)
         own = None if there is None else there["id"]
         report = await _judged(rooms, words, document, own)
-        if has_person(rooms, screen, ask) and not await _agreed(rooms, screen, report, own, ask):
+        if has_person(rooms, screen, ask) and not await agree_to_version(
+            rooms, screen, own, report.accepted(), report.grants, report.traits,
+            "Save it, and agree to this?", ask,
+        ):  # fmt: skip
             screen.say("Nothing was agreed to, and nothing was saved.")
             return exits.FAILED
         saved, consent = await _stored(rooms, report, own)
@@ -111,9 +109,7 @@ async def save_file(
     else:
         screen.say(*_saved_lines(report, saved, boards, words, screen))
         if consent is not None:
-            screen.say("It starts nothing before a person has agreed to what it may do:")
-            screen.say(*addition_lines([one.as_dict() for one in consent.additions]))
-            screen.say(*answer_lines(rooms, consent))
+            screen.say(*waiting_lines(rooms, consent))
         screen.say(*_next_lines(report.accepted().name, rows, saved.state))
     return exits.DONE
 
@@ -129,28 +125,6 @@ async def _judged(rooms: Rooms, words: Vocabulary, document: Any, there: UUID | 
     whose, gate = Whose(rooms.workspace_id, there, FIRST_MEMBER), rooms.gate
     report = await judge_here(document, whose, words, gate.models, rooms.limits, gate.preflight)
     return await built(rooms.workshop, rooms.workspace_id, report)
-
-
-async def _agreed(
-    rooms: Rooms, screen: Screen, report: Report, there: UUID | None, ask: Ask | None
-) -> bool:
-    """Whether a person agrees to what it may do beyond what was agreed to; nothing new: yes."""
-    definition, space = report.accepted(), rooms.workspace_id
-    async with local(rooms).acquire() as connection:
-        before = Agreed(None, None)
-        if there is not None:
-            before = await agreed_authority(connection, space, there)
-        found = await additions_to(before, definition.as_dict(), report.grants, report.traits)
-        if there is not None:
-            shown = await with_names(connection, space, there, found)
-        else:
-            shown = await with_board_names(connection, space, found)
-            shown = await with_accounts(connection, space, FIRST_MEMBER, shown)
-    if not shown:
-        return True
-    lines = addition_lines([one.as_dict() for one in shown])
-    head = f"{one_line(definition.name)} may do this, which nobody has agreed to yet:"
-    return await confirmed(screen, [head, *lines], "Save it, and agree to this?", ask)
 
 
 async def _stored(rooms: Rooms, report: Report, there: UUID | None) -> tuple[Saved, Consent | None]:

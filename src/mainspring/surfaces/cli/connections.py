@@ -6,17 +6,21 @@ this machine can be connected by a command alone.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
-from mainspring.contracts.errors import Invalid, Missing, Upstream
+from mainspring.contracts.errors import Invalid, Missing, PersonNeeded, Upstream
 from mainspring.gate.direct import Visitor
 from mainspring.gate.outside.quoted import quoted
 from mainspring.surfaces.cli import exits
+from mainspring.surfaces.cli.agreeing import confirmed, has_person
+from mainspring.surfaces.cli.asking import Ask
 from mainspring.surfaces.cli.columns import columns, moment
 from mainspring.surfaces.cli.local import Deed, local, local_owner
+from mainspring.surfaces.cli.presence import server_address
 from mainspring.surfaces.cli.screen import Screen, clean, one_line
 from mainspring.surfaces.cli.words import count, hint
 
@@ -67,11 +71,32 @@ async def add(desk: Desk, screen: Screen, given: Mapping[str, Any]) -> int:
 
 
 async def add_program(
-    desk: Desk, screen: Screen, alias: str, command: Sequence[str], *, agree: bool
-) -> int:
-    """Connects a program on this machine, which nobody can do from elsewhere."""
+    desk: Desk, screen: Screen, alias: str, command: Sequence[str], *, agree: bool,
+    ask: Ask | None = None,
+) -> int:  # fmt: skip
+    """Connects a program on this machine, which nobody can do from elsewhere.
+
+    A person at a terminal sees what is started and agrees to its tools. Without one its tools can
+    only be connected so that they wait for a person.
+    """
     async with desk.doors.open(desk.settings()) as rooms:
         owner = local_owner(rooms)
+        if agree:
+            if not has_person(rooms, screen, ask):
+                raise PersonNeeded(
+                    "A person agrees to the tools of a program on this machine; a program cannot.",
+                    suggestion="Give the same command at a terminal, without --json and "
+                    "MAINSPRING_TOKEN. Or add --look-first: its tools then wait for a person at "
+                    f"{server_address(rooms.settings)}/connect.",
+                )
+            lines = [
+                "This program would run on this machine, as the server does:",
+                f"  {clean(shlex.join(command))}",
+                f"Its tools would be callable as {alias}.TOOL, as they are now.",
+            ]
+            if not await confirmed(screen, lines, "Connect it, and agree to its tools?", ask):
+                screen.say("Nothing was agreed to, and nothing was connected.")
+                return exits.FAILED
         made = await rooms.switchboard.connect_program(owner, alias, list(command), agree=agree)
         deed = Deed("connect_program", alias, {"connection_id": str(made.id)})
         async with local(rooms, deed).transaction():

@@ -12,6 +12,13 @@ from uuid import UUID
 from mainspring.contracts.errors import Missing
 from mainspring.contracts.grant import Grant
 from mainspring.surfaces.cli import exits
+from mainspring.surfaces.cli.agreeing import (
+    agree_to_version,
+    consent_page,
+    has_person,
+    waiting_lines,
+)
+from mainspring.surfaces.cli.asking import Ask
 from mainspring.surfaces.cli.automations import widened_lines
 from mainspring.surfaces.cli.columns import columns, moment
 from mainspring.surfaces.cli.finding import find_automation
@@ -21,11 +28,17 @@ from mainspring.surfaces.cli.summary import grant_lines
 from mainspring.surfaces.cli.words import hint
 from mainspring.triggers.changing import change
 from mainspring.workspace.audit import tell_saved
-from mainspring.workspace.automations import FIRST_MEMBER, Saved
-from mainspring.workspace.consents import change_by
+from mainspring.workspace.automations import FIRST_MEMBER, Saved, read_grants
+from mainspring.workspace.consents import change_by, consent_told
 from mainspring.workspace.judging_here import words_for
 from mainspring.workspace.overview import read_automation
-from mainspring.workspace.versions import diff, list_versions, read_version, rollback
+from mainspring.workspace.versions import (
+    bring_back,
+    diff,
+    judge_version,
+    list_versions,
+    read_version,
+)
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -33,6 +46,7 @@ if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
     from mainspring.contracts.registry import Vocabulary
     from mainspring.surfaces.cli.desk import Desk
+    from mainspring.workspace.consent_rows import Consent
 
 _VALUE = 100
 # How much of what is alike is shown before the first difference.
@@ -140,35 +154,52 @@ def _around(text: str, place: int) -> str:
     return f"…{text[start : start + _VALUE - 2]}…"
 
 
-async def go_back(desk: Desk, screen: Screen, text: str, version: int) -> int:
-    """Brings an earlier version back as a new one."""
+async def go_back(
+    desk: Desk, screen: Screen, text: str, version: int, ask: Ask | None = None
+) -> int:
+    """Brings an earlier version back as a new one.
+
+    A person at a terminal sees what it may do beyond what was agreed to, and agrees to that. What
+    a program brings back waits for a person where it may do more.
+    """
     async with desk.doors.open(desk.settings()) as rooms:
         found = await find_automation(rooms, text)
         automation_id: UUID = found["id"]
         async with local(rooms).acquire() as connection:
             then = await read_version(connection, rooms.workspace_id, automation_id, version)
         words = await words_for(rooms.registry, rooms.workspace_id, then["definition"])
+        async with local(rooms).acquire() as connection:
+            content = await judge_version(
+                connection, rooms.workspace_id, automation_id, version, words, rooms.limits
+            )
+        if has_person(rooms, screen, ask) and not await agree_to_version(
+            rooms, screen, automation_id, content.definition, read_grants(content.grants),
+            content.traits, f"Bring version {version} back, and agree to this?", ask,
+        ):  # fmt: skip
+            screen.say("Nothing was agreed to, and nothing was changed.")
+            return exits.FAILED
 
         deed = Deed("roll_back", automation_id)
 
-        async def work(tx: Transaction) -> tuple[Saved, dict[str, Any]]:
-            async def put() -> Saved:
-                return await rollback(
-                    tx, rooms.workspace_id, automation_id, version, FIRST_MEMBER, words,
-                    rooms.limits,
-                )  # fmt: skip
-
+        async def work(tx: Transaction) -> tuple[Saved, dict[str, Any], Consent | None]:
             space, owner = rooms.workspace_id, local_owner(rooms)
-            made, consent = await change_by(tx, space, automation_id, owner, put)
+
+            async def put() -> Saved:
+                return await bring_back(tx, space, automation_id, version, content, FIRST_MEMBER)
+
+            made, consent = await change_by(tx, space, automation_id, owner, put, content.traits)
             made = made if consent is None else replace(made, state="paused")
             now = await read_automation(tx, rooms.workspace_id, automation_id)
             deed.detail = {**tell_saved(made, now["name"]), "rollback_of": version}
-            return made, now
+            return made, now, consent
 
-        saved, now = await change(
+        saved, now, consent = await change(
             local(rooms, deed), rooms.limits, rooms.workspace_id, work,
             automations=[automation_id], names=(),
         )  # fmt: skip
+        asked = consent_told(consent)
+        if asked is not None:
+            asked["url"] = consent_page(rooms, automation_id)
     if screen.for_programs:
         screen.answer(
             {
@@ -179,6 +210,7 @@ async def go_back(desk: Desk, screen: Screen, text: str, version: int) -> int:
                 "state": saved.state,
                 "rollback_of": version,
                 "widened": [grant.as_dict() for grant in saved.widened],
+                "consent": asked,
             }
         )
     elif saved.changed:
@@ -189,4 +221,6 @@ async def go_back(desk: Desk, screen: Screen, text: str, version: int) -> int:
         )
     else:
         screen.say(f"{one_line(now['name'])} says that already, as version {saved.version}.")
+    if consent is not None and not screen.for_programs:
+        screen.say(*waiting_lines(rooms, consent))
     return exits.DONE

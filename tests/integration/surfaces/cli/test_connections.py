@@ -34,10 +34,13 @@ from mainspring.surfaces.cli.desk import Desk
 from mainspring.surfaces.cli.screen import Screen
 from mainspring.surfaces.rooms import Rooms
 from mainspring.wiring import build_registry, rooms_of
+from tests.integration.surfaces.cli.conftest import Command
+from tests.kit import mcp_program
 from tests.kit.mcp_server import McpDouble, Script, mcp_server, tool
-from tests.kit.terminals import answered
+from tests.kit.terminals import answered, yes
 from tests.kit.toolshop import LOOK, opened, settings_for, three
 
+PROGRAM = Path(mcp_program.__file__)
 # A tool that says the most where a hasty look does not come.
 HIDING = tool(
     "find_more",
@@ -143,7 +146,7 @@ async def test_tools_are_refused_judged_and_forgotten(
         with pytest.raises(Invalid) as no_server:
             await add(desk, screen, {"alias": "other", "server_url": "file:///etc/passwd"})
         with pytest.raises(Problem) as no_program:
-            await add_program(desk, screen, "prog", ["/no/such/program"], agree=True)
+            await add_program(desk, screen, "prog", ["/no/such/program"], agree=True, ask=yes)
         await remove(desk, screen, "notes")
         await list_connections(desk, screen)
         after = capsys.readouterr().out
@@ -205,3 +208,39 @@ async def test_only_a_browser_that_comes_back_is_heard() -> None:
 
     assert (early, set(others)) == (404, {404})
     assert brought == {"state": "s", "code": "c"}
+
+
+async def test_a_program_on_this_machine_is_agreed_to_by_a_person_alone(command: Command) -> None:
+    words = [sys.executable, str(PROGRAM)]
+    typed = ["connections", "add-stdio", "local", "--", *words]
+    code, alone = await command(*typed)
+    assert code == 1, alone
+    code, told = await command("--json", *typed)
+    assert (code, json.loads(told)["code"]) == (1, "person_needed")
+    assert "--look-first" in json.loads(told)["suggestion"]
+    code, declined = await command(*typed, answers=["n"])
+    assert (code, str(PROGRAM) in declined) == (1, True)
+    code, listed = await command("connections", "list", "--json")
+    assert json.loads(listed)["connections"] == []
+
+    code, said = await command(*typed, answers=["y"])
+    assert code == 0, said
+    assert str(PROGRAM) in said
+    assert "local.say (send" in said
+
+
+async def test_the_tools_that_a_program_has_connected_wait_for_a_person(command: Command) -> None:
+    words = [sys.executable, str(PROGRAM)]
+    code, added = await command("connections", "add-stdio", "local", "--look-first", "--", *words)
+    assert code == 0, added
+    assert "new local.say" in added
+    agree = ["connections", "agree", "local", "say"]
+    code, alone = await command(*agree, "--yes")
+    assert (code, "a program cannot" in alone) == (1, True), alone
+    code, said = await command(*agree, answers=["y"])
+    assert (code, "1 tool of local can be called now" in said) == (0, True), said
+
+    # What a person has refused is not brought back by a program.
+    await command("connections", "refuse", "local", "say")
+    code, alone = await command(*agree, "--yes")
+    assert code == 1, alone
