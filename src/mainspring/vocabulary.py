@@ -163,8 +163,8 @@ def build_registry(
     events = _events(shelf)
     installs, automations = Installs(shelf, limits), HouseAutomations(limits)
     switchboard = Switchboard()
-    reception = _reception(shelf, given)
     studio = Studio(limits, given.address, Likeness(embedder))
+    reception = _reception(shelf, given, studio)
     known = (
         http_fetch_capability(limits),
         artifacts_capability(blobs or Nowhere(), limits, links),
@@ -182,7 +182,7 @@ def build_registry(
         link_capability(),
         *slack_link_capabilities(given.address),
         *authoring_capabilities(studio),
-        *secret_capabilities(vault),
+        *secret_capabilities(vault, studio.words, given.address),
         *model_capabilities(database, vault, providers),
         *model_administration(database, vault),
         *connection_capabilities(switchboard),
@@ -220,10 +220,10 @@ def _actions(
     yield from chain.from_iterable(entry.actions for entry in shelf)
 
 
-def _reception(shelf: tuple[Integration, ...], settings: Settings) -> Reception:
+def _reception(shelf: tuple[Integration, ...], settings: Settings, studio: Studio) -> Reception:
     """Where members connect; what the operator set up needs no connection of theirs."""
     operated = frozenset({"email"}) if settings.smtp_url else frozenset[str]()
-    return Reception(shelf, operated=operated, changed=forget_places)
+    return Reception(shelf, operated=operated, changed=forget_places, words=studio.words)
 
 
 def _over_connections(

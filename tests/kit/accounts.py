@@ -87,6 +87,15 @@ def _reader(
     )  # fmt: skip
 
 
+def _poster(name: str, integration: str, hosts: frozenset[str], url: str) -> Capability:
+    send = _reader(name, integration, hosts, url, effect=Effect.SEND)
+    return Capability(
+        send.id, send.description, send.input_schema, send.output_schema, send.handler,
+        Write(preview=lambda given: f"Post {given.get('text', '')}", editable=("text",)),
+        send.annotations,
+    )  # fmt: skip
+
+
 async def _named(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
     del ctx
     return {"notes": [given["source"]]}
@@ -103,12 +112,7 @@ PICK = Capability(
 
 def notebook(base: str, pair: str) -> Integration:
     hosts = frozenset({pair})
-    send = _reader("notebook.post", "notebook", hosts, f"{base}/api/post", effect=Effect.SEND)
-    post = Capability(
-        send.id, send.description, send.input_schema, send.output_schema, send.handler,
-        Write(preview=lambda given: f"Post {given.get('text', '')}", editable=("text",)),
-        send.annotations,
-    )  # fmt: skip
+    post = _poster("notebook.post", "notebook", hosts, f"{base}/api/post")
 
     async def account(ctx: CallContext) -> str:
         return str((await ask_api(ctx, f"{base}/api/me"))["account"])
@@ -152,7 +156,10 @@ def keyed(base: str, pair: str) -> Integration:
             "auth": {"kind": "token", "how": "Make a key in its settings.", "fields": fields},
             "hosts": [pair], "capabilities": [],
         },
-        capabilities=(_reader("keyed.read", "keyed", frozenset({pair}), f"{base}/api/notes"),),
+        capabilities=(
+            _reader("keyed.read", "keyed", frozenset({pair}), f"{base}/api/notes"),
+            _poster("keyed.post", "keyed", frozenset({pair}), f"{base}/api/post"),
+        ),
         account=account,
     )  # fmt: skip
 

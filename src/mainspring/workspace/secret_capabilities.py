@@ -14,11 +14,16 @@ from uuid import UUID
 
 from mainspring.contracts.capability import Annotations, Audience, Capability, Effect
 from mainspring.contracts.context import Actor, CallContext
-from mainspring.contracts.errors import Denied, Fault, Finding, Missing
+from mainspring.contracts.errors import Denied, Fault, Finding, Missing, PersonNeeded
 from mainspring.contracts.object_schema import object_schema, plain_object
 from mainspring.contracts.outcome import Unchanged
 from mainspring.contracts.roles import LEAST, Permission
-from mainspring.workspace.publisher_secrets import SLACK_SIGNING_SECRET
+from mainspring.workspace.account_replacing import (
+    Words,
+    check_may_replace,
+    writes_with_secret,
+)
+from mainspring.workspace.publisher_secrets import PREFIX, SLACK_SIGNING_SECRET
 from mainspring.workspace.vault import (
     MAX_DESCRIPTION,
     MAX_NAME,
@@ -82,20 +87,29 @@ _PUBLISHER = _Words(
 )  # fmt: skip
 
 
-def secret_capabilities(vault: Vault | None) -> tuple[Capability, ...]:
-    """All six; without a vault they can be described and not called."""
+def secret_capabilities(
+    vault: Vault | None, vocabulary: Words | None = None, address: str = ""
+) -> tuple[Capability, ...]:
+    """All six; without a vault they can be described and not called.
+
+    ``vocabulary`` tells which steps write; ``address`` is the server's own.
+    """
     return tuple(
-        make(words, vault) for words in (_AUTOMATION, _PUBLISHER) for make in (_set, _list, _delete)
+        one
+        for words in (_AUTOMATION, _PUBLISHER)
+        for one in (_set(words, vault, vocabulary, address), _list(words), _delete(words))
     )
 
 
-def _set(words: _Words, vault: Vault | None) -> Capability:
+def _set(words: _Words, vault: Vault | None, vocabulary: Words | None, address: str) -> Capability:
     async def handler(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
         if vault is None:
             raise Fault("There is no vault here.", code="no_vault", retryable=False)
         if arguments["name"] in _BY_PEOPLE:
             check_sets_address(ctx.actor, _BY_PEOPLE[arguments["name"]])
         drawer = await _drawer(words, ctx, arguments)
+        if vocabulary is not None:
+            await _check_replacing(words, ctx, drawer, arguments["name"], vocabulary, address)
         description = arguments.get("description", "")
         stored = await vault.put(ctx.tx, drawer, arguments["name"], arguments["value"], description)
         return {"id": str(stored.id), **_whose(words, drawer), "name": stored.name}
@@ -142,9 +156,7 @@ def _set(words: _Words, vault: Vault | None) -> Capability:
     )  # fmt: skip
 
 
-def _list(words: _Words, vault: Vault | None) -> Capability:
-    del vault
-
+def _list(words: _Words) -> Capability:
     async def handler(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
         drawer = await _drawer(words, ctx, arguments)
         found = await list_secrets(ctx.tx, drawer)
@@ -192,9 +204,7 @@ def _list(words: _Words, vault: Vault | None) -> Capability:
     )
 
 
-def _delete(words: _Words, vault: Vault | None) -> Capability:
-    del vault
-
+def _delete(words: _Words) -> Capability:
     async def handler(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any] | Unchanged:
         drawer = await _drawer(words, ctx, arguments)
         deleted = int(await delete_secret(ctx.tx, drawer, arguments["name"]))
@@ -219,6 +229,26 @@ def _delete(words: _Words, vault: Vault | None) -> Capability:
         handler=handler,
         annotations=_annotations(Effect.KEEP, words.permission),
     )
+
+
+async def _check_replacing(
+    words: _Words, ctx: CallContext, drawer: Drawer, name: str, vocabulary: Words, address: str
+) -> None:
+    """Refuses a program whose value would give agreed automations another account.
+
+    Also where there is no value yet: a program could forget the one before.
+    """
+    published = words.kind == "publisher"
+    try:
+        await check_may_replace(
+            ctx.tx, ctx.actor, drawer.workspace_id, None if published else drawer.owner_id,
+            vocabulary, writes_with_secret(f"{PREFIX}{name}" if published else name),
+            f"The {words.noun} {name}", page="/secrets",
+            command=f"mainspring secrets set {name}{' --publisher' if published else ''}",
+        )  # fmt: skip
+    except PersonNeeded as problem:
+        problem.locate(address)
+        raise
 
 
 def check_sets_address(actor: Actor, detail: str) -> None:

@@ -12,7 +12,14 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
-from mainspring.contracts.errors import Clash, Fault, Missing, Problem, ReconnectNeeded
+from mainspring.contracts.errors import (
+    Clash,
+    Fault,
+    Missing,
+    PersonNeeded,
+    Problem,
+    ReconnectNeeded,
+)
 from mainspring.contracts.ids import new_id
 from mainspring.contracts.manifest import source_of
 from mainspring.contracts.roles import Permission, check_may
@@ -36,6 +43,7 @@ from mainspring.gate.connected.trial import (
 )
 from mainspring.gate.outside.authority import Authority
 from mainspring.store.walls import Walled
+from mainspring.workspace.account_replacing import Words, check_may_replace, writes_over
 from mainspring.workspace.accounts import rows
 from mainspring.workspace.accounts.rows import AccountRow
 from mainspring.workspace.sealing import Drawer
@@ -60,11 +68,13 @@ class Reception:
 
     def __init__(
         self, shelf: Sequence[Integration], *, operated: Collection[str] = (),
-        changed: Changed = nobody_told,
+        changed: Changed = nobody_told, words: Words | None = None,
     ) -> None:  # fmt: skip
         self.shelf = tuple(shelf)
         self._operated = frozenset(operated)
         self._changed = changed
+        # What tells which automations write over a connection.
+        self._words = words
         self._named = {source_of(one.manifest): one for one in self.shelf}
         self._parts: Parts | None = None
         self._sign_ins: SignIns | None = None
@@ -138,10 +148,31 @@ class Reception:
                 tx, row, label=label, account=account, auth="token", settings=fields.settings
             )
             made = await rows.find(tx, row.workspace_id, row.id)
-            await parts.changed(tx, made, connected_how(row, made))
+            how = connected_how(row, made)
+            if how == "replaced":
+                await self._check_replacing(tx, actor, integration, made)
+            await parts.changed(tx, made, how)
             return made
 
         return await Walled(parts.database, actor.workspace_id).run_retrying(work)
+
+    async def _check_replacing(
+        self, tx: Transaction, actor: Actor, integration: Integration, made: AccountRow
+    ) -> None:
+        """Refuses a program that connects another account than agreed automations write with."""
+        if self._words is None:
+            return
+        # A shared account is written with by the automations of everybody.
+        owner = None if made.shared_at is not None else made.owner_id
+        try:
+            await check_may_replace(
+                tx, actor, made.workspace_id, owner, self._words, writes_over(integration.id),
+                f"The connection to {integration.name}",
+                page=f"/integrations/{source_of(integration.manifest)}",
+            )  # fmt: skip
+        except PersonNeeded as problem:
+            problem.locate(self.parts.address)
+            raise
 
     async def settle(
         self, actor: Actor, integration: Integration, given: Mapping[str, Any]

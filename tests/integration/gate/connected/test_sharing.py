@@ -14,6 +14,7 @@ from mainspring.workspace.accounts import rows
 from mainspring.workspace.automations import FIRST_MEMBER, FIRST_WORKSPACE
 from mainspring.workspace.people.members import remove_member
 from tests.kit.accounts import Accounts
+from tests.kit.doubles.oauth_provider import ACCOUNT
 from tests.kit.house import document, step
 from tests.kit.people import Browser, browser, make_person, member
 
@@ -124,3 +125,36 @@ async def test_an_editor_or_a_program_shares_nothing_and_a_holder_withdraws(
     assert program.json()["code"] == "person_needed"
     assert refused["code"] == "role_too_small"
     assert (withdrawn["shared"], nothing["shared"]) == (False, False)
+
+
+async def test_a_program_connects_no_other_account_than_an_agreed_automation_writes_with(
+    here: Accounts,
+) -> None:
+    header = {"Authorization": f"Bearer {here.api.token}"}
+
+    async def connect(key: str) -> tuple[int, dict[str, Any]]:
+        answer = await here.api.stranger.post(
+            "/api/v1/integrations/keyed/connect", json={"fields": {"token": key}}, headers=header
+        )
+        return answer.status_code, answer.json()
+
+    here.provider.keys = {"key-of-others-01": "others@example.org", "key-9876543210": ACCOUNT}
+    await here.ask("POST", "/integrations/keyed/connect", KEY)
+    made = await here.ask("POST", "/automations", document(step("p", "keyed.post"), name="Posts"))
+    status, problem = await connect("key-of-others-01")
+    assert (status, problem["code"]) == (403, "person_needed")
+    assert "'Posts'" in problem["detail"]
+    assert problem["url"].endswith("/integrations/keyed")
+
+    async def account() -> str | None:
+        row = await rows.usable(here.house.database, FIRST_WORKSPACE, FIRST_MEMBER, "keyed")
+        return None if row is None else row.account
+
+    assert await account() == ACCOUNT
+    # Another key of the same account is no other account.
+    assert (await connect("key-9876543210"))[0] == 200
+
+    await here.ask("POST", "/integrations/keyed/connect", {"fields": {"token": "key-of-others-01"}})
+    assert await account() == "others@example.org"
+    await here.ask("POST", f"/automations/{made['id']}/archive")
+    assert (await connect("key-9876543210"))[0] == 200
