@@ -91,7 +91,7 @@ class _Office:
     vault: Vault | None
 
     async def connect(self, ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
-        wish = Wish(None, given["name"], said_in(given), given.get("key"), ctx.actor.id)
+        wish = Wish(None, given["name"], said_in(given), given.get("key"), ctx.actor.id, ctx.actor)
         async with there(self.database).transaction() as tx:
             made, new = await connect(tx, there(self.vault), wish)
             await tell_installation(

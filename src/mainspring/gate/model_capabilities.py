@@ -134,7 +134,7 @@ class _Counter:
 
     async def connect(self, ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
         space, said = ctx.actor.workspace_id, said_in(given)
-        wish = Wish(space, given["name"], said, given.get("key"), ctx.actor.id)
+        wish = Wish(space, given["name"], said, given.get("key"), ctx.actor.id, ctx.actor)
         made, new = await connect(ctx.tx, there(self.vault), wish)
         if self.desk is not None:
             # What it refuses is undone with the transaction.

@@ -13,14 +13,16 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, Literal
 from uuid import UUID
 
+from mainspring.contracts.agency import AGENT_RUN
 from mainspring.contracts.errors import Clash, Finding, Invalid
 from mainspring.contracts.ids import new_id
+from mainspring.workspace.account_changes import check_changes_account
 from mainspring.workspace.automations import FIRST_WORKSPACE
 from mainspring.workspace.sealing import Drawer, connection_drawer
 from mainspring.workspace.vault import Vault, delete_secret
 
 if TYPE_CHECKING:
-    from mainspring.contracts.context import Transaction
+    from mainspring.contracts.context import Actor, Transaction
     from mainspring.store.asking import Asking
 
 ModelKind = Literal["anthropic", "openai", "groq", "compatible"]
@@ -28,6 +30,8 @@ ModelKind = Literal["anthropic", "openai", "groq", "compatible"]
 KIND, URL, MODELS, USUAL = "kind", "base_url", "models", "usual_model"
 
 API_KEY: Final = "api_key"
+# The capabilities that ask a model.
+_ASKING: Final = ("automation_llm_complete", AGENT_RUN)
 MOST_CONNECTIONS: Final = 50
 HOME_URLS: Final[Mapping[ModelKind, str]] = {
     "anthropic": "https://api.anthropic.com",
@@ -112,6 +116,8 @@ class Wish:
     said: Mapping[str, Any]
     key: str | None
     by: UUID | None
+    # Who asks for it; None: the settings of the installation.
+    actor: Actor | None = None
 
 
 async def reached_by(database: Asking, workspace_id: UUID) -> tuple[ModelConnection, ...]:
@@ -135,6 +141,10 @@ async def connect(tx: Transaction, vault: Vault, wish: Wish) -> tuple[ModelConne
     kind, url, offers, usual = _meant(wish, before)
     _check_usual(usual, offers)
     has_key = _check_key(wish, before, kind, url)
+    was = before and (before.kind, before.base_url, before.offers, before.usual_model)
+    if wish.actor is not None and was != (kind, url, tuple(offers), usual):
+        # Whatever answers decides what is sent; another key alone changes nothing of that.
+        await check_changes_account(tx, wish.actor, None, _ASKING, space=space)
     if before is None:
         row = await tx.fetchrow(
             _ADD, new_id(), space, wish.name, kind, url, list(offers), usual, has_key, wish.by

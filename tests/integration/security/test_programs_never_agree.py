@@ -419,6 +419,57 @@ async def test_a_program_links_no_chat_and_does_not_choose_where_its_member_is_r
     assert status == 200, kept
 
 
+async def test_a_program_changes_no_account_or_model_of_agreed_automations(
+    bench: Bench,
+) -> None:
+    """Not by a secret, a connection or a model, and not by removing the one before first."""
+    token = {"name": "slack_bot_token", "value": "xoxb-0123456789"}
+    connect = {"integration": "discord", "fields": {"bot_token": DISCORD}}
+    model = {"name": "openai", "key": "sk-0123456789", "usual_model": "gpt-5"}
+    posts = {"channel_id": "1100000000000000001", "content": "hi"}
+    plan = document(
+        step("slack", "slack_post", {"channel": "#a", "text": "hi"}, approval="automatic"),
+        step("discord", "discord.post", posts, approval="automatic"),
+        step("ask", "automation_llm_complete", {"prompt": "What is new?"}),
+        name="posts",
+    )
+    async with discord_double() as discord:
+        settings = {
+            "integration_urls": {"discord": discord.url}, "egress_allow": frozenset({discord.pair})
+        }  # fmt: skip
+        async with own_house(bench, **settings) as here, served(here.house, own_app=True) as api:
+
+            async def call(client: Any, capability: str, **given: Any) -> Any:
+                return await client.post(f"{ROOT}/capabilities/{capability}", json=given)
+
+            ways = (
+                ("automation_secret_set", token), ("connect_integration", connect),
+                ("connect_model", model), ("admin_connect_model", model),
+            )  # fmt: skip
+            # As long as nobody has agreed to a use of it, a program sets it up.
+            for name, given in ways:
+                made = await call(api.program, name, **given)
+                assert made.status_code == 200, made.text
+            saved = await api.client.post(f"{ROOT}/automations", json=plan)
+            assert saved.status_code == 201, saved.text
+            await call(api.program, "automation_secret_delete", name="slack_bot_token")
+            await call(api.program, "disconnect_integration", integration="discord")
+            for name, _ in ways[2:]:
+                # Another key for the same address is no other account.
+                renewed = await call(api.program, name, name="openai", key="sk-9876543210")
+                assert renewed.status_code == 200, renewed.text
+                gone = await call(api.program, name.replace("connect", "disconnect"), name="openai")
+                assert gone.json()["disconnected"] is True
+            for name, given in ways:
+                refused = await call(api.program, name, **given)
+                assert (refused.status_code, refused.json()["code"]) == (403, "person_needed")
+                assert "posts" in refused.json()["detail"]
+                made = await call(api.client, name, **given)
+                assert made.status_code == 200, made.text
+            other = await call(api.program, "automation_secret_set", name="other", value="x" * 9)
+            assert other.status_code == 200, other.text
+
+
 @pytest.mark.parametrize(
     ("path", "given", "status"),
     [

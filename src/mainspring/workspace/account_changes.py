@@ -1,0 +1,52 @@
+"""Which accounts and models agreed automations use: a person changes them, a program does not.
+
+An agreement covers the account of what is sent and the model that writes it. Before anybody has
+agreed to an automation that uses one, a program may set it up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Final
+from uuid import UUID
+
+from mainspring.contracts.errors import PersonNeeded
+
+if TYPE_CHECKING:
+    from mainspring.contracts.context import Actor, Transaction
+
+_MOST_NAMED: Final = 5
+_USERS = """
+    SELECT DISTINCT a.name
+    FROM automations a
+    JOIN automation_versions v ON v.workspace_id = a.workspace_id AND v.automation_id = a.id
+        AND v.version = a.version
+    CROSS JOIN LATERAL jsonb_array_elements(v.grants) AS g(entry)
+    WHERE ($1::uuid IS NULL OR a.workspace_id = $1)
+        AND a.state <> 'archived' AND a.agreed_version IS NOT NULL
+        AND ($2::uuid IS NULL OR a.created_by = $2)
+        AND g.entry ->> 'capability' = ANY($3::text[])
+    ORDER BY a.name LIMIT $4
+"""
+
+
+async def check_changes_account(
+    tx: Transaction, actor: Actor, owner_id: UUID | None, capabilities: Iterable[str], *,
+    space: UUID | None,
+) -> None:  # fmt: skip
+    """Refuses a program where agreed automations of a member send over the account.
+
+    ``owner_id`` is the member whose automations use it; None: those of all members. ``space`` is
+    the workspace; None: all of them.
+    """
+    if actor.is_person:
+        return
+    rows = await tx.fetch(_USERS, space, owner_id, list(capabilities), _MOST_NAMED)
+    if rows:
+        names = ", ".join(row["name"] for row in rows)
+        raise PersonNeeded(
+            f"A person changes the account or the model that agreed automations use ({names}); "
+            "a program cannot.",
+            suggestion="Change it on the page, where you are signed in, or with a command at a "
+            "terminal of the server.",
+        )
