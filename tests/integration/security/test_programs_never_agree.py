@@ -21,8 +21,11 @@ from mainspring.contracts.roles import Role
 from mainspring.wiring import build_house
 from mainspring.workspace.automations import FIRST_MEMBER
 from tests.kit.api import Api, served
+from tests.kit.doubles.discord import TOKEN as DISCORD
+from tests.kit.doubles.discord import discord_double
 from tests.kit.house import Bench, document, step
 from tests.kit.outside import local_server
+from tests.kit.own_house import own_house
 from tests.kit.people import ROOT, token_of
 
 SECRET = "s3cr3t-value-42"

@@ -83,8 +83,8 @@ MODULES: Final = (
     webhooks, automations, forecasts, versions, triggers, runs, streams, events, artifacts, inbox,
     questions, boards, page_routes, audit, usage, capabilities, connections, interactions,
     integrations, codex, workflows, secrets, session, terminals, account, push, members,
-    tokens, workspaces, carrying, administration, asked_models, proposals, consents, rehearsals, clients,
-    schemas, halts, health,
+    tokens, workspaces, carrying, administration, asked_models, proposals, consents, rehearsals,
+    clients, schemas, halts, health,
 )  # fmt: skip
 
 Closing = Callable[[], Awaitable[None]]
