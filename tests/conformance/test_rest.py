@@ -150,6 +150,7 @@ def test_a_token_is_asked_for_where_one_is_needed(
         "get /api/v1/health", "get /api/v1/health/live", "get /api/v1/health/ready",
         "get /api/v1/artifacts/{artifact_id}/content",
         "post /api/v1/automations/{automation_id}/hooks/{slug}",
+        "post /api/v1/integrations/slack/interactions/{workspace_id}",
         "post /api/v1/session", "post /api/v1/session/link", "post /api/v1/session/link/look",
         "post /api/v1/session/terminal", "post /api/v1/session/terminal/collect",
     }  # fmt: skip

@@ -369,7 +369,8 @@ async def test_a_text_that_just_fits_is_shown_exactly(world: World) -> None:
 
 async def _question(world: World, config: dict[str, Any]) -> Any:
     """A run that asks; its owner was shown the question in Slack."""
-    plan = document(step("ask", "approval", {"on_decline": "continue", **config}))
+    asking = {"on_decline": "continue", **config}
+    plan = document(step("ask", "approval", asking), name=config["title"])
     made = await world.bench.dispatch(plan)
     await world.bench.until(made.run_id, "waiting")
     assert await world.telling.once() == 1
@@ -402,7 +403,9 @@ async def test_a_question_with_options_has_a_button_for_each(world: World) -> No
         assert (await world.bench.until(run))["output"]["answer"] == {"day": "Tue"}
         await world.settled(lambda: "Tue" in world.slack.text)
 
-        # What has to be written is answered on the page.
+        # What a button cannot show whole, or has to be written, is answered on the page.
+        await _question(world, {"title": "Which?", "form": {"enum": ["&" * 40, "b"]}})
+        assert (world.slack.buttons(), world.slack.text) == ([], "Which?")
         free = {"type": "object", "properties": {"day": {"type": "string", "format": "date"}}}
         await _question(world, {"title": "Which date?", "form": free})
         assert world.slack.buttons() == []
@@ -501,3 +504,15 @@ async def test_the_signing_secret_is_sent_nowhere(world: World) -> None:
     with pytest.raises(Problem) as refused:
         await world.bench.house.vault.lend(world.bench.drawer, ["publisher.SLACK_SIGNING_SECRET"])
     assert refused.value.code == "secret_not_sendable"
+
+
+async def test_a_button_counts_also_where_the_answer_to_its_message_was_lost(world: World) -> None:
+    await world.link()
+    world.slack.loses_answers = True
+    draft = await world.asked("Hello")
+    world.slack.loses_answers = False
+    await world.press("Approve")
+    async with asyncio.timeout(PATIENCE):
+        while await world.status(draft) != "confirmed":
+            await asyncio.sleep(0.01)
+    assert world.posted() == ["Hello"]

@@ -150,7 +150,8 @@ def _due_capability(capability: Capability, asker: Asker) -> str:
 def _was(status: int, text: str) -> str:
     if status == 401:
         return UNKNOWN
-    if status == 403:
+    if status == 403 and '"person_needed"' not in text:
+        # A token is refused what only a person may do, whatever its role allows.
         return REFUSED
     return HIDDEN if status == 404 and "unknown_capability" in text else ALLOWED
 

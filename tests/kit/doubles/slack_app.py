@@ -50,6 +50,8 @@ class SlackApp(SlackWorkspace):
     ephemeral: list[tuple[str, str]] = field(default_factory=list)
     urls: dict[str, ResponseUrl] = field(default_factory=dict)
     secret: str = SIGNING_SECRET
+    # A message is posted, and its sender does not learn of that.
+    loses_answers: bool = False
     _count: int = 0
 
     @property
@@ -172,6 +174,8 @@ class SlackApp(SlackWorkspace):
         self.messages.append(given)
         ts = f"1700000099.{len(self.messages):06}"
         self.shown[ts] = {"text": "", "blocks": [], **given, "ts": ts}
+        if self.loses_answers:
+            return http_answer(502, b"")
         return said({"ok": True, "channel": given["channel"], "ts": ts})
 
     def _updated(self, given: dict[str, Any]) -> bytes:

@@ -15,6 +15,7 @@ from mainspring.contracts.roles import Role
 from mainspring.gate.direct import Visitor
 from mainspring.gate.prompting import rows
 from mainspring.gate.prompting.showing import options_of
+from mainspring.store.outage import logged_problem
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -53,7 +54,9 @@ async def decide(
     try:
         name, given = _call(prompt, place, press, form)
         answer = await gate.direct(Visitor(actor), name, given)
-    except Problem as problem:
+    except Exception as error:
+        # Whatever it was, the person sees that nothing was decided.
+        problem = error if isinstance(error, Problem) else logged_problem(error)
         async with database.acquire() as connection:
             is_open = await rows.is_open(connection, prompt, place.get("hash"))
         return Decision(problem.detail, is_open)

@@ -166,21 +166,23 @@ class InteractionReceiver:
 
     async def _answer(self, provider: Interactions, workspace_id: UUID, found: Interaction) -> None:
         press = read_press(found.data or "")
-        async with self._database.acquire() as connection:
-            prompted = press and await rows.pressed(
-                connection, workspace_id, press.prompt_id, press.secret, SLACK
-            )
-            if press is None or prompted is None:
-                await self._reply(provider, found, Decision(_OUT_OF_DATE, is_open=True))
-                return
-            prompt, place = prompted
-            mine = await is_linked(
-                connection, workspace_id, prompt.member_id, found.team, found.user
-            )
-            role = await rows.role_in(connection, workspace_id, prompt.member_id)
+        prompted, mine, role = None, False, None
+        if press is not None:
+            async with self._database.acquire() as connection:
+                prompted = await rows.pressed(
+                    connection, workspace_id, press.prompt_id, press.secret, SLACK
+                )
+                if prompted is not None:
+                    asked = (workspace_id, prompted[0].member_id)
+                    mine = await is_linked(connection, *asked, found.team, found.user)
+                    role = await rows.role_in(connection, *asked)
+        if press is None or prompted is None:
+            await self._reply(provider, found, Decision(_OUT_OF_DATE, is_open=True))
+            return
         if not mine or role is None:
             await self._reply(provider, found, Decision(_NOT_LINKED, is_open=True))
             return
+        prompt, place = prompted
         decision = await decide(self._database, self._gate, prompt, place, role, press)
         try:
             await self._reply(provider, found, decision)

@@ -90,7 +90,9 @@ _QUESTION = """
         status = 'pending' AND expires_at > now() AS waits
     FROM approvals WHERE workspace_id = $1 AND id = $2
 """
-_BUTTONS = "UPDATE prompts_sent SET secret_hash = $3 WHERE workspace_id = $1 AND id = $2"
+_BUTTONS = """
+    UPDATE prompts_sent SET secret_hash = $3, place = $4 WHERE workspace_id = $1 AND id = $2
+"""
 _SENT = "UPDATE prompts_sent SET state = 'sent', place = $3 WHERE workspace_id = $1 AND id = $2"
 _FAILED = """
     UPDATE prompts_sent SET problem = $3, state = CASE WHEN $4 THEN 'given_up' ELSE state END
@@ -179,9 +181,10 @@ async def shown(
     return Shown(told.text, row["hash"] and row["hash"].hex(), plain, row["waits"])
 
 
-async def keep_secret(tx: Transaction, prompt: Prompt, secret: str) -> None:
-    """What the buttons of a prompt bring back is kept as a hash alone."""
-    await tx.execute(_BUTTONS, prompt.workspace_id, prompt.id, hashed(secret))
+async def keep_secret(tx: Transaction, prompt: Prompt, secret: str, seen: Shown) -> None:
+    """What the buttons of a prompt bring back, as a hash alone, and what its message shows."""
+    place = {"hash": seen.hash}
+    await tx.execute(_BUTTONS, prompt.workspace_id, prompt.id, hashed(secret), place)
 
 
 async def mark_sent(tx: Transaction, prompt: Prompt, place: Mapping[str, Any]) -> None:

@@ -134,7 +134,7 @@ class Telling:
             seen = await rows.shown(tx, prompt, fits)
             if seen is not None and seen.waits and seen.plain:
                 # Before the message is there: whoever presses at once is known.
-                await rows.keep_secret(tx, prompt, secret)
+                await rows.keep_secret(tx, prompt, secret, seen)
         place: Mapping[str, Any] = {}
         if seen is not None and seen.waits:
             place = await self._sent(prompt, seen, secret)

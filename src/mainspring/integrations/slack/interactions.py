@@ -32,6 +32,7 @@ from mainspring.integrations.slack.client import CONNECTED, Slack
 TOLERANCE_SECONDS: Final = 300
 # The text of a section block.
 _LONGEST_TEXT: Final = 3_000
+_LONGEST_LABEL: Final = 75
 _LONGEST_REPLY: Final = 1_900
 _WAITS: Final = "Something waits for your decision in Mainspring."
 _VERSION: Final = "v0"
@@ -172,7 +173,9 @@ def _section(text: str) -> dict[str, Any]:
 
 
 def _actions(message: PromptMessage) -> dict[str, Any]:
-    elements = [_button(number, one) for number, one in enumerate(message.buttons)]
+    # A label that a button cannot show whole is read and answered on the page.
+    whole = all(utf16_length(escaped(one.label)) <= _LONGEST_LABEL for one in message.buttons)
+    elements = [_button(number, one) for number, one in enumerate(message.buttons) if whole]
     label = {"type": "plain_text", "text": "Open in Mainspring", "emoji": False}
     opens = {"type": "button", "action_id": "open", "text": label, "url": message.link}
     return {"type": "actions", "elements": [*elements, opens]}

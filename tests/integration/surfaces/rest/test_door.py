@@ -32,6 +32,8 @@ PUBLIC = {
     # Outside systems have a token or a signature of their own.
     ("POST", "/api/v1/automations/{automation_id}/fire"),
     ("POST", "/api/v1/automations/{automation_id}/hooks/{slug}"),
+    # Slack signs its requests with the workspace's signing secret.
+    ("POST", "/api/v1/integrations/slack/interactions/{workspace_id}"),
     # A signed link is handed on to people without a token.
     ("GET", "/api/v1/artifacts/{artifact_id}/content"),
     # Whoever is about to say who they are, and the pages where they do: files, the same for all.
@@ -190,7 +192,7 @@ async def test_a_public_address_without_its_own_proof_gives_nothing(api: Api) ->
 
     answered = await _statuses(api, own)
 
-    assert len(answered) == 5
+    assert len(answered) == 6
     assert {status for *_, status in answered} <= {401, 404}
 
 

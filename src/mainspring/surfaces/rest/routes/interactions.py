@@ -14,6 +14,7 @@ from uuid import UUID
 from fastapi import APIRouter, FastAPI, Request
 from starlette.responses import Response
 
+from mainspring.contracts.object_schema import plain_object
 from mainspring.gate.prompting.interactions import MOST_BYTES
 from mainspring.surfaces.rest.answers import as_json
 from mainspring.surfaces.rest.bodies import read_bytes
@@ -37,6 +38,19 @@ _EXTRA: Final = {
     ],
 }  # fmt: skip
 
+_ANSWER: Final[dict[int | str, dict[str, Any]]] = {
+    200: {
+        "description": "Accepted; a command is answered with a note for its sender.",
+        "content": {
+            "application/json": {
+                "schema": plain_object(
+                    {"response_type": {"const": "ephemeral"}, "text": {"type": "string"}}
+                )
+            }
+        },
+    }
+}
+
 
 def routes(rooms: Rooms) -> APIRouter:
     made = router("integrations")
@@ -49,7 +63,7 @@ def routes(rooms: Rooms) -> APIRouter:
         "command. Every request is verified by the workspace's signing secret.",
         status_code=200,
         response_model=None,
-        responses=problems(401, 413, 429),
+        responses=_ANSWER | problems(401, 413, 429),
         openapi_extra=_EXTRA,
     )
     @public
