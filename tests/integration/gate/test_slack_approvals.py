@@ -516,3 +516,20 @@ async def test_a_button_counts_also_where_the_answer_to_its_message_was_lost(wor
         while await world.status(draft) != "confirmed":
             await asyncio.sleep(0.01)
     assert world.posted() == ["Hello"]
+
+
+async def test_a_program_sets_no_signing_secret_and_links_no_account(world: World) -> None:
+    for name, given in (
+        ("publisher_secret_set", {"name": "SLACK_SIGNING_SECRET", "value": "known to it"}),
+        ("link_slack", {}),
+    ):
+        answer = await world.api.program.post(f"/api/v1/capabilities/{name}", json=given)
+        assert (answer.status_code, answer.json()["code"]) == (403, "person_needed"), answer.text
+    # What only a token shows is not Slack's signature either.
+    await world.link()
+    draft = await world.asked("Hello")
+    body = world.slack.press("Approve")
+    headers = world.slack.signed(body, secret="known to it")
+    answer = await world.api.program.post(world.url, content=body, headers=headers)
+    assert answer.status_code == 401
+    assert await world.status(draft) == "pending"

@@ -413,7 +413,6 @@ async def test_a_program_links_no_chat_and_does_not_choose_where_its_member_is_r
     for name, given in (
         ("link_telegram", {}),
         ("link_slack", {}),
-        ("publisher_secret_set", {"name": "SLACK_SIGNING_SECRET", "value": "known to it"}),
         ("automation_secret_set", {"name": "telegram_chat_id", "value": "666"}),
     ):
         status, problem = await siege.call(name, **given)

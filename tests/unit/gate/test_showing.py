@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from mainspring.gate.prompting.showing import MOST, draft_message, options_of, question_message
 
 
@@ -55,7 +58,7 @@ def test_what_does_not_fit_is_only_announced() -> None:
 
 
 def test_a_form_with_a_few_fixed_answers_has_options() -> None:
-    def labels(form: dict[str, object] | None) -> list[str]:
+    def labels(form: Mapping[str, Any] | None) -> list[str]:
         return [one.label for one in options_of(form)]
 
     assert labels(None) == []

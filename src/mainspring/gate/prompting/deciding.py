@@ -60,11 +60,11 @@ async def decide(
         async with database.acquire() as connection:
             is_open = await rows.is_open(connection, prompt, place.get("hash"))
         return Decision(problem.detail, is_open)
-    error = answer.get("error") or {}
+    failure = answer.get("error") or {}
     said = _SAID.get((prompt.about, str(answer.get("status"))), "Done.")
     if prompt.about == "approval" and press.option is not None:
         said = f"{options_of(form)[press.option].label}: the run goes on."
-    return Decision(f"{said} {error['detail']}" if error.get("detail") else said)
+    return Decision(f"{said} {failure['detail']}" if failure.get("detail") else said)
 
 
 def _call(
