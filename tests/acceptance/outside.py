@@ -8,9 +8,12 @@ import threading
 from collections import defaultdict
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import TypeVar
 
 from tests.acceptance.commands import PATIENCE
 from tests.kit.mail import Post, mail_server
+
+Made = TypeVar("Made")
 
 
 class Web:
@@ -89,12 +92,11 @@ def web() -> Iterator[Web]:
 
 
 @contextlib.contextmanager
-def mailbox(post: Post) -> Iterator[int]:
-    """A mail server until the block ends, on a loop of its own; answers its port."""
+def on_own_loop(serving: contextlib.AbstractAsyncContextManager[Made]) -> Iterator[Made]:
+    """Something that serves until the block ends, on an event loop and a thread of its own."""
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, daemon=True)
     thread.start()
-    serving = mail_server(post)
     try:
         yield asyncio.run_coroutine_threadsafe(serving.__aenter__(), loop).result()
     finally:
@@ -102,3 +104,10 @@ def mailbox(post: Post) -> Iterator[int]:
         loop.call_soon_threadsafe(loop.stop)
         thread.join()
         loop.close()
+
+
+@contextlib.contextmanager
+def mailbox(post: Post) -> Iterator[int]:
+    """A mail server until the block ends; answers its port."""
+    with on_own_loop(mail_server(post)) as port:
+        yield port

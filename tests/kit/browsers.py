@@ -18,10 +18,11 @@ from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, s
 
 from scripts.test_services import chromium
 from tests.acceptance.commands import Mainspring, open_folder
-from tests.acceptance.outside import Web, mailbox, web
+from tests.acceptance.outside import Web, mailbox, on_own_loop, web
 from tests.acceptance.server import OVER, PREFIX, SOON, Started, started
 from tests.kit.mail import Post
 from tests.kit.processes import wait_until
+from tests.kit.push_service import PushServiceDouble, push_service
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 AXE: Final = ROOT / "web" / "node_modules" / "axe-core" / "axe.min.js"
@@ -46,6 +47,7 @@ class Street:
     browser: Browser
     post: Post
     web: Web
+    push: PushServiceDouble
     # Who is signed in: the browser's cookies as the first of the contexts had them.
     state: Any
 
@@ -58,16 +60,17 @@ def opened_street() -> Iterator[Street]:
         folder = stack.enter_context(open_folder())
         outside = stack.enter_context(web())
         port = stack.enter_context(mailbox(post))
+        push = stack.enter_context(on_own_loop(push_service()))
         settings = {
             "smtp_url": f"smtp://127.0.0.1:{port}",
-            "egress_allow": f"{outside.pair},127.0.0.1:{port}",
+            "egress_allow": f"{outside.pair},127.0.0.1:{port},{push.pair}",
             "mail_from": "house@example.org",
         }
         server = stack.enter_context(started(Mainspring(folder / "home"), settings))
         playwright = stack.enter_context(sync_playwright())
         browser = playwright.chromium.launch(executable_path=chromium(), args=list(_FLAGS))
         stack.callback(browser.close)
-        yield Street(server, browser, post, outside, signed_in(server, browser))
+        yield Street(server, browser, post, outside, push, signed_in(server, browser))
 
 
 def signed_in(server: Started, browser: Browser) -> Any:

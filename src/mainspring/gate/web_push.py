@@ -81,6 +81,7 @@ _UNENCODED: Final = re.compile(r"[A-Za-z0-9_-]+={0,2}")
 _TITLES: Final = {
     "draft": "A message waits for your approval",
     "question": "A question waits for your answer",
+    "consent": "An automation waits for your consent",
     "failure": "An automation failed",
     "pause": "An automation was paused after failures",
 }
@@ -242,13 +243,19 @@ class PushDelivery:
 def notification_of(message: PushMessage) -> Notification:
     """What is shown of a message, and the page that it leads to."""
     # An id has no character that an address could read otherwise.
-    if message.about in {"draft", "question"}:
-        link = f"/inbox?item={message.about_id}&workspace={message.workspace_id}"
-    else:
-        link = f"/runs/{message.run_id}?workspace={message.workspace_id}"
+    match message.about:
+        case "draft" | "question":
+            page = f"/inbox?item={message.about_id}&"
+        case "consent":
+            page = f"/automations/{message.automation_id}?"
+        case _:
+            page = f"/runs/{message.run_id}?"
     name = "".join(sign if sign.isprintable() else " " for sign in message.automation or "")
     return Notification(
-        _TITLES[message.about], name[:_LONGEST_NAME], link, f"{message.about}-{message.about_id}"
+        _TITLES[message.about],
+        name[:_LONGEST_NAME],
+        f"{page}workspace={message.workspace_id}",
+        f"{message.about}-{message.about_id}",
     )
 
 

@@ -92,6 +92,23 @@ _QUEUE_QUESTIONS = f"""
           WHERE p.subscription_id = s.id AND p.about_id = q.id)
     ON CONFLICT DO NOTHING
 """
+# A person who asks for more on the page is asked there.
+_QUEUE_CONSENTS = f"""
+    INSERT INTO push_messages (workspace_id, id, subscription_id, about, about_id, automation_id,
+        expires_at)
+    SELECT c.workspace_id, uuidv7(), s.id, 'consent', c.id, c.automation_id,
+        c.created_at + interval '7 days'
+    FROM consents c
+    JOIN automations a ON a.workspace_id = c.workspace_id AND a.id = c.automation_id
+    JOIN push_subscriptions s ON s.user_id = a.created_by
+    WHERE c.status = 'waiting' AND c.created_at >= s.since
+      AND c.created_at > now() - interval '7 days'
+      AND NOT (c.asked_kind = 'member' AND c.asked_by = s.user_id)
+      AND 'questions' = ANY(s.kinds) AND {_DELIVERABLE.format(space="c.workspace_id")}
+      AND NOT EXISTS (SELECT FROM push_messages p
+          WHERE p.subscription_id = s.id AND p.about_id = c.id)
+    ON CONFLICT DO NOTHING
+"""
 _QUEUE_FAILURE = f"""
     INSERT INTO push_messages (workspace_id, id, subscription_id, about, about_id, automation_id,
         run_id, expires_at)
@@ -123,6 +140,9 @@ _TAKE = f"""
             WHEN 'question' THEN 'questions' = ANY(s.kinds) AND EXISTS (SELECT FROM approvals q
                 WHERE q.workspace_id = p.workspace_id AND q.id = p.about_id
                   AND q.status = 'pending' AND q.expires_at > now())
+            WHEN 'consent' THEN 'questions' = ANY(s.kinds) AND EXISTS (SELECT FROM consents c
+                WHERE c.workspace_id = p.workspace_id AND c.id = p.about_id
+                  AND c.status = 'waiting')
             ELSE 'failures' = ANY(s.kinds) END AS wanted
 """
 _SENT = "UPDATE push_messages SET state = 'sent' WHERE workspace_id = $1 AND id = $2"
@@ -175,6 +195,7 @@ class PushMessage:
     id: UUID
     about: str
     about_id: UUID
+    automation_id: UUID | None
     run_id: UUID | None
     automation: str | None
     tries: int
@@ -256,11 +277,12 @@ async def move_pushes(tx: Transaction, user_id: UUID, before: UUID, after: UUID)
 
 
 async def queue_waiting(tx: Transaction) -> None:
-    """Queues a message about every draft and question that waits and has none yet."""
+    """Queues a message about every draft, question and consent that waits and has none yet."""
     there = await tx.fetchrow(_ANY)
     if there["there"]:
         await tx.execute(_QUEUE_DRAFTS)
         await tx.execute(_QUEUE_QUESTIONS)
+        await tx.execute(_QUEUE_CONSENTS)
 
 
 async def queue_failure(
@@ -326,8 +348,8 @@ def _subscription(row: Any) -> Subscription:
 def _message(row: Any) -> PushMessage:
     target = Target(row["subscription_id"], row["endpoint"], row["p256dh"], row["auth"])
     return PushMessage(
-        row["workspace_id"], row["id"], row["about"], row["about_id"], row["run_id"],
-        row["automation"], row["tries"], row["seconds_left"], row["wanted"], target,
+        row["workspace_id"], row["id"], row["about"], row["about_id"], row["automation_id"],
+        row["run_id"], row["automation"], row["tries"], row["seconds_left"], row["wanted"], target,
     )  # fmt: skip
 
 

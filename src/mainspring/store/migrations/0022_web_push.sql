@@ -28,7 +28,8 @@ CREATE TABLE push_messages (
     workspace_id    uuid NOT NULL REFERENCES workspaces,
     id              uuid NOT NULL,
     subscription_id uuid NOT NULL REFERENCES push_subscriptions ON DELETE CASCADE,
-    about           text NOT NULL CHECK (about IN ('draft', 'question', 'failure', 'pause')),
+    about           text NOT NULL
+        CHECK (about IN ('draft', 'question', 'consent', 'failure', 'pause')),
     about_id        uuid NOT NULL,
     automation_id   uuid,
     run_id          uuid,

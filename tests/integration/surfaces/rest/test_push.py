@@ -287,11 +287,27 @@ async def test_what_a_run_waits_for_is_shown_with_the_automation_and_nothing_els
     assert (question["title"], question["body"]) == (
         "A question waits for your answer", "Pay the bill",
     )  # fmt: skip
-    waiting = (await world.at.ask("GET", "/approvals")).json()
-    assert f"/inbox?item={waiting['items'][0]['id']}&" in question["link"], waiting
+    asked = await world.api.house.database.fetchval("SELECT id FROM approvals")
+    space = world.api.house.workspace_id
+    assert question["link"] == f"/inbox?item={asked}&workspace={space}"
     assert PRIVATE not in json.dumps(made.shown)
     # The push service saw neither.
     assert not any(b"Daily digest" in one or b"inbox" in one for one in world.service.requests)
+
+
+async def test_an_automation_that_a_program_made_asks_for_consent(world: World) -> None:
+    made, _ = await world.subscribe(kinds=["questions"])
+    plan = document(step("one", "test.mail", {"mark": PRIVATE}), name="Made by a program")
+    saved = await world.api.program.post(f"{ROOT}/automations", json=plan)
+    assert saved.status_code == 201, saved.text
+    await world.deliver()
+    await world.deliver()
+    (shown,) = made.shown
+    assert (shown["title"], shown["body"]) == (
+        "An automation waits for your consent", "Made by a program",
+    )  # fmt: skip
+    space = world.api.house.workspace_id
+    assert shown["link"] == f"/automations/{saved.json()['id']}?workspace={space}"
 
 
 async def test_only_what_was_chosen_and_came_since_is_sent(world: World) -> None:

@@ -36,8 +36,42 @@ async def test_the_document_runs_files_of_this_server_and_nothing_else(api: Api)
     assert len(set(nonces)) == 2
     assert first.text.replace(nonces[0], "") == second.text.replace(nonces[1], "")
     for path in re.findall(r'(?:src|href)="([^"]+)"', first.text):
-        assert path.startswith("/assets/")
+        assert path.startswith("/assets/") or path == "/manifest.webmanifest"
         assert (await api.stranger.get(path)).status_code == 200
+
+
+async def test_the_page_can_be_installed_on_a_phone(api: Api) -> None:
+    found = await api.stranger.get("/manifest.webmanifest")
+    assert found.headers["Content-Type"] == "application/manifest+json"
+    assert found.headers["Cache-Control"] == "no-cache"
+    manifest = found.json()
+    assert (manifest["start_url"], manifest["scope"], manifest["display"]) == (
+        "/", "/", "standalone",
+    )  # fmt: skip
+    sizes = {(one["sizes"], one.get("purpose", "any")) for one in manifest["icons"]}
+    assert sizes >= {("192x192", "any"), ("512x512", "any"), ("512x512", "maskable")}
+    for one in manifest["icons"]:
+        icon = await api.stranger.get(one["src"])
+        assert icon.headers["Content-Type"] == "image/png"
+        # An icon of another version may be served under its name.
+        assert icon.headers["Cache-Control"] == "no-cache"
+        # The size of a PNG is in its first chunk.
+        width, height = (int.from_bytes(icon.content[at : at + 4], "big") for at in (16, 20))
+        assert one["sizes"] == f"{width}x{height}"
+    assert manifest["shortcuts"][0]["url"] in SCREENS
+
+
+async def test_the_service_worker_works_for_the_whole_page_and_asks_for_nothing(api: Api) -> None:
+    found = await api.stranger.get("/service-worker.js")
+    assert found.headers["Content-Type"] == "text/javascript; charset=utf-8"
+    assert found.headers["Cache-Control"] == "no-cache"
+    policy = found.headers["Content-Security-Policy"]
+    assert policy == "default-src 'none'; img-src 'self'; frame-ancestors 'none'"
+    assert '"fetch"' not in found.text
+    assert "caches" not in found.text
+    document = (await api.stranger.get("/")).headers["Content-Security-Policy"]
+    assert "manifest-src 'self'" in document
+    assert "worker-src 'self'" in document
 
 
 async def test_a_file_may_be_kept_and_comes_squeezed_to_whoever_takes_it(api: Api) -> None:

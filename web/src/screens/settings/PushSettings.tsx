@@ -29,7 +29,11 @@ const KINDS: { value: Kind; label: string; words: string }[] = [
     label: "Drafts",
     words: "A message of an automation waits for your approval.",
   },
-  { value: "questions", label: "Questions", words: "An automation waits for your answer." },
+  {
+    value: "questions",
+    label: "Questions",
+    words: "An automation waits for your answer or consent.",
+  },
   {
     value: "failures",
     label: "Failures",
@@ -112,15 +116,19 @@ function Off({ publicKey, onChange }: { publicKey: string; onChange: () => Promi
 
 function On({ device, onChange }: { device: Device; onChange: () => Promise<void> }) {
   const { busy, act } = useAct();
+  const [kinds, setKinds] = useState<string[]>(device.kinds);
   const params = { path: { subscription_id: device.id } };
-  const choose = (kinds: string[]) =>
-    act(async () => {
+  const choose = async (now: string[]) => {
+    setKinds(now);
+    const done = await act(async () => {
       await client.PATCH("/api/v1/me/push/subscriptions/{subscription_id}", {
         params,
-        body: { kinds: kinds as Kind[] },
+        body: { kinds: now as Kind[] },
       });
       await refresh(PATH);
     });
+    if (!done) setKinds(kinds);
+  };
   const test = () =>
     act(async () => {
       try {
@@ -144,7 +152,7 @@ function On({ device, onChange }: { device: Device; onChange: () => Promise<void
       {device.problem ? <Text size="sm" c="red" role="alert">{device.problem}</Text> : null}
       <Checkbox.Group
         label="Notify me of"
-        value={device.kinds}
+        value={kinds}
         onChange={(now) => void choose(now)}
       >
         <Stack gap="xs" mt="xs">

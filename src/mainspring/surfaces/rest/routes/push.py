@@ -32,8 +32,9 @@ Kinds = Annotated[
     list[Kind],
     Field(
         max_length=len(rows.KINDS),
-        description="drafts: writes that wait for approval; questions: those of approval steps; "
-        "failures: runs that failed unattended, and automations that were paused for it.",
+        description="drafts: writes that wait for approval; questions: those of approval steps, "
+        "and automations that wait for consent; failures: runs that failed unattended, and "
+        "automations that were paused for it.",
     ),
 ]
 
