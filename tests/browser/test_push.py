@@ -252,9 +252,6 @@ def test_another_device_is_listed_and_removed(phone: House) -> None:
     others = page.get_by_role("list", name="Other devices that get notifications")
     expect(others.get_by_role("listitem")).to_have_count(1)
     expect(page.get_by_role("button", name="Turn on notifications")).to_be_visible()
-    page.get_by_role("region", name="Notifications on this device").screenshot(
-        path="/tmp/push/other.png"
-    )
     others.get_by_role("button", name=re.compile("^Remove")).click()
     expect(others).to_have_count(0)
     assert phone.ask("GET", "/me/push")["subscriptions"] == []

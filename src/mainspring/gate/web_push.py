@@ -122,8 +122,9 @@ class PushSender:
     async def read_subscription(self, endpoint: str, p256dh: str, auth: str) -> Target:
         """Validates what a browser says of its subscription, before anything is sent to it."""
         keys = _read_keys(p256dh, auth)
-        if len(endpoint) > _LONGEST_ENDPOINT:
-            raise _invalid("endpoint", f"It is longer than {_LONGEST_ENDPOINT} characters.")
+        if len(endpoint) > _LONGEST_ENDPOINT or not endpoint.isascii():
+            sentence = f"It is not an address of at most {_LONGEST_ENDPOINT} ASCII characters."
+            raise _invalid("endpoint", sentence)
         try:
             target = parse_url(endpoint)
             await self._egress.check_address(target)

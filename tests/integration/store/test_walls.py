@@ -292,6 +292,8 @@ async def test_what_lets_somebody_in_cannot_be_read(two: Two) -> None:
         "SELECT * FROM sign_in_links",
         "SELECT * FROM terminal_sign_ins",
         "SELECT * FROM email_verifications",
+        "SELECT * FROM push_subscriptions",
+        "SELECT * FROM push_messages",
         "SELECT * FROM buckets",
     ):
         with pytest.raises(REFUSED):

@@ -7,11 +7,13 @@ CREATE TABLE push_subscriptions (
     -- session that only ran out leaves it, so that no failure is missed after some quiet days.
     session_id uuid NOT NULL,
     label      text NOT NULL DEFAULT '',
-    -- Who knows the address can have the push service try to deliver: it is never shown.
+    -- A capability URL of the browser's push service: it is never shown.
     endpoint   text NOT NULL UNIQUE,
-    p256dh     bytea NOT NULL CHECK (octet_length(p256dh) = 65),
-    auth       bytea NOT NULL CHECK (octet_length(auth) = 16),
-    kinds      text[] NOT NULL CHECK (kinds <@ '{drafts,questions,failures}'),
+    -- The browser's public key and shared secret, which messages to it are encrypted with.
+    p256dh     bytea NOT NULL,
+    auth       bytea NOT NULL,
+    -- Of: drafts, questions, failures.
+    kinds      text[] NOT NULL,
     created_at timestamptz NOT NULL DEFAULT now(),
     -- What is older than its last change of kinds is not sent.
     since      timestamptz NOT NULL DEFAULT now(),

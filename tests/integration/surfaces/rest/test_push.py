@@ -182,6 +182,7 @@ async def test_only_a_signed_in_browser_subscribes(world: World) -> None:
         ("http://93.184.216.34/push", "bad_subscription"),
         ("https://me:pass@93.184.216.34/push", "bad_url"),
         ("file:///etc/passwd", "bad_url"),
+        ("https://93.184.216.34/" + "ü" * 1_900, "bad_subscription"),
     ],
 )
 async def test_an_endpoint_that_may_not_be_called_is_refused(
