@@ -61,6 +61,7 @@ _MEANT: Final[Mapping[str, tuple[str, str]]] = {
 # Places that look as if they held something of a workspace, and do not.
 NOBODYS: Final[Mapping[str, str]] = {
     "capability_id": "capabilities are the same for everybody",
+    "keys": "the keys of a browser's push subscription belong to no workspace",
     "ref": "what an adapter reads stands outside of every workspace",
 }
 # Bodies that reach far enough to be judged by what they name; the rest get what the

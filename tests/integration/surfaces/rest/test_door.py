@@ -45,6 +45,8 @@ PUBLIC = {
     ("POST", "/api/v1/session/terminal/collect"),
     *(("GET", path) for path in SCREENS),
     ("GET", "/assets/{name}"),
+    ("GET", "/manifest.webmanifest"),
+    ("GET", "/service-worker.js"),
     # Whoever comes back from signing in elsewhere: it works once, for the member who left.
     ("GET", "/api/v1/connections/{connection_id}/sign-in/callback"),
     ("GET", "/api/v1/integrations/callback/{provider}"),
