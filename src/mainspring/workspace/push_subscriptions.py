@@ -37,8 +37,8 @@ _TARGET = """
 """
 _HOLD = "SELECT pg_advisory_xact_lock(hashtextextended('push ' || $1, 0))"
 _COUNT = "SELECT count(*) AS number FROM push_subscriptions WHERE user_id = $1 AND endpoint <> $2"
-# The same address with the same keys is the same browser, whoever uses it now. With other keys
-# it is somebody who has learned the address of another's browser.
+# The same address with the same keys is the same browser, even if another person uses it now.
+# With other keys it is somebody who has learned the address of another's browser.
 _SAVE = f"""
     INSERT INTO push_subscriptions AS s
         (id, user_id, session_id, label, endpoint, p256dh, auth, kinds)

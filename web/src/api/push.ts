@@ -7,7 +7,7 @@ export type Support = "ready" | "blocked" | "insecure" | "install" | "none";
 
 const WORKER = "/service-worker.js";
 
-/** What stands in the way of notifications here, if anything does. */
+/** Whether this browser can show notifications, or what prevents it. */
 export function support(): Support {
   if (!isSecureContext) return "insecure";
   if ("serviceWorker" in navigator && "PushManager" in globalThis && "Notification" in globalThis) {
