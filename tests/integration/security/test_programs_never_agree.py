@@ -26,7 +26,7 @@ from tests.kit.doubles.discord import discord_double
 from tests.kit.house import Bench, document, step
 from tests.kit.outside import local_server
 from tests.kit.own_house import own_house
-from tests.kit.people import ROOT, token_of
+from tests.kit.people import ROOT, make_person, token_of
 
 SECRET = "s3cr3t-value-42"
 DAILY = {"id": "daily", "type": "schedule", "config": {"cron": "0 9 * * *", "timezone": "UTC"}}
@@ -489,3 +489,17 @@ async def test_a_program_gets_no_link_that_signs_it_in_as_a_person(
     assert (answer.status_code, answer.json()["code"]) == (403, "person_needed")
     assert "link" not in answer.json()
     assert (await siege.person("POST", path, given))[0] == status
+
+
+async def test_a_program_gives_nobody_a_role_in_which_they_could_agree(siege: Siege) -> None:
+    database, space = siege.api.house.database, siege.api.house.workspace_id
+    ada = await make_person(database, "ada@example.org", workspace_id=space, role=Role.VIEWER)
+    place = f"{ROOT}/members/{ada.id}"
+    refused = await siege.api.program.patch(place, json={"role": "owner"})
+    assert (refused.status_code, refused.json()["code"]) == (403, "person_needed")
+    _, shown = await siege.person("GET", "/members")
+    assert {one["email"]: one["role"] for one in shown["members"]}["ada@example.org"] == "viewer"
+    assert (await siege.person("PATCH", f"/members/{ada.id}", {"role": "editor"}))[0] == 200
+    # Taking away needs nobody.
+    lowered = await siege.api.program.patch(place, json={"role": "viewer"})
+    assert lowered.status_code == 200, lowered.text

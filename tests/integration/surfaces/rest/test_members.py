@@ -234,7 +234,7 @@ async def test_only_an_owner_names_changes_or_removes_owners_and_admins(people: 
         )
         for role in Role
     }
-    headers = {role: await token_of(database, FIRST_WORKSPACE, made[role].id) for role in Role}
+    headers = {role: await _session(people, FIRST_WORKSPACE, made[role].id) for role in Role}
     other = await make_person(
         database, "other@example.org", workspace_id=FIRST_WORKSPACE, role=Role.VIEWER
     )

@@ -69,6 +69,9 @@ def _add_members(made: APIRouter) -> None:
         _check_lasting(caller, asked.role)
         async with caller.database.transaction() as tx:
             before = await change_role(tx, caller.actor, member_id, asked.role)
+            if asked.role.rank > before.rank:
+                # They may decide more from here on, so it is not a program that says so.
+                _check_person(caller, "A person gives a member a larger role")
             caller.detail |= {"from": before.value, "to": asked.role.value}
             members = await list_members(tx, caller.workspace_id)
         return Answer(next(entry for entry in members if entry["id"] == member_id))
@@ -131,13 +134,13 @@ def _check_lasting(caller: SignedIn, role: Role) -> None:
         )
 
 
-def _check_person(caller: SignedIn) -> None:
-    """Who is invited can sign in as a person, and so could the program that holds the link."""
+def _check_person(caller: SignedIn, detail: str) -> None:
+    """Refuses a program: it would decide who agrees, or hold a link that signs in as a person."""
     if not caller.actor.is_person:
         raise Denied(
-            "A person invites members; a program cannot.",
+            f"{detail}; a program cannot.",
             code="person_needed",
-            suggestion="Invite them on the page Settings, where you are signed in.",
+            suggestion="Do it on the page Settings, where you are signed in.",
         )
 
 
@@ -154,7 +157,7 @@ def _add_invitations(made: APIRouter, rooms: Rooms) -> None:
     async def invite_member(request: Request, caller: SignedIn) -> Answer:
         asked = await read_body(request, InvitedMember)
         _check_lasting(caller, asked.role)
-        _check_person(caller)
+        _check_person(caller, "A person invites members")
         again = await is_unsettled(rooms.database, caller.workspace_id, asked.email)
         async with caller.database.transaction() as tx:
             invitation, plain = await invite(tx, caller.actor, asked.email, asked.role, again=again)
