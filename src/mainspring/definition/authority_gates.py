@@ -18,6 +18,8 @@ _ASK, _AUTOMATIC, _WAIT = "ask", "automatic", "wait"
 # The words of the language itself that change nothing. They are all that is known of a step where
 # no vocabulary was at hand to say which steps are pure.
 _LANGUAGE: Final = frozenset({_ASKS, "for_each", "transform_data", "delay"})
+# What a person reads before they answer.
+_QUESTION: Final = ("title", "message", "form")
 _DAY: Final = 86_400
 _SHORTEST: Final = 60
 
@@ -75,6 +77,8 @@ def _disarmed(was: Placed, gate: Placed) -> Iterator[tuple[str, str]]:
         yield "/when", f"It asks a person at {name} only under another condition now."
     if gate.around != was.around:
         yield "", f"It asks a person at {name} only where the steps around it lead there now."
+    if any(was.config.get(key) != gate.config.get(key) for key in _QUESTION):
+        yield "/config", f"It asks a person another question at {name} now."
     if _answers_itself(was, gate):
         says = f"Without an answer at {name} it now goes on by itself after {_time(gate)} seconds."
         yield "/config/default", says

@@ -171,3 +171,14 @@ def test_a_safe_write_that_does_not_ask_any_more_is_an_addition() -> None:
     after = document(step("tell", "telegram_push", push), execution=policy)
     assert [one.kind for one in _added(before, after)] == ["approval"]
     assert _added(after, before) == ()
+
+
+@pytest.mark.parametrize("changed", [{"title": "Water the plants?"}, {"message": "All is well."}])
+def test_another_question_before_something_is_sent_is_asked_about(changed: Plan) -> None:
+    before, after = (
+        document(step("ask", "approval", config), _post())
+        for config in ({"title": "Post it?"}, {"title": "Post it?"} | changed)
+    )
+    (one,) = _added(before, after)
+    assert one.says == "It asks a person another question at the step ask now."
+    assert (one.kind, one.pointer) == ("approval", "/plan/0/config")
