@@ -479,7 +479,7 @@ ALIKE: Final[list[tuple[Authority, Authority]]] = [
     (may(plan=(fetch(STRIPE),)), may(plan=(fetch("https://api.stripe.com/v2/other"),))),
     (may(triggers=(on("webhook"),)), may(triggers=(on("webhook", input_mapping={"a": "$.b"}),))),
     (may(plan=(step(text="one"),)), may(plan=(step(text="two"),))),
-    # Behind a question, and where it asks in other words.
+    # Behind a question.
     (may(plan=(ask(), send())), may(plan=(ask(), send("b"), send()))),
     (may(plan=(ask(),)), may()),
     (may(plan=(ask(), send())), may(plan=(send("x", action="transform_data"), ask(), send()))),
