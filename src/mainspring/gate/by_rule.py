@@ -93,7 +93,8 @@ async def take_agreed(
         return None
     held = await hold(tx, ask, capability, arguments, now, lifetimes, passage.connection)
     await tx.execute(_BEGIN, space, held.draft_id, call_id, rule_id)
-    return Going(call_id, Agreed(held.draft_id, passage.hosts, held.hash))
+    agreed = Agreed(held.draft_id, passage.hosts, held.hash, passage.connection)
+    return Going(call_id, agreed)
 
 
 def _in_doubt() -> Upstream:

@@ -202,3 +202,13 @@ async def test_a_draft_goes_over_the_connection_of_whoever_made_the_automation(
     assert run["outcome"] == "drafts_waiting"
     assert (sent["outcome"], sent["result"]["who"]) == ("sent", ACCOUNT)
     assert [path for path, _ in here.provider.calls[before:]] == ["/api/post"]
+
+
+async def test_an_automatic_write_is_sent_over_the_connection(here: Accounts) -> None:
+    await connected(here)
+    post = step("post", "notebook.post", {"text": "hello"}, approval="automatic")
+    before = len(here.provider.calls)
+    run = await here.run(document(post, name="posts by itself"))
+
+    assert (run["status"], run["outcome"]) == ("succeeded", "effects"), run["error"]
+    assert [path for path, _ in here.provider.calls[before:]] == ["/api/post"]
