@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import BrowserContext, Page, expect
 
 from tests.acceptance.commands import warm
-from tests.kit.browsers import PATIENCE_MS, House, Street, opened_house, opened_street
+from tests.kit.browsers import DESK, PATIENCE_MS, House, Street, opened_house, opened_street
 
 
 @pytest.fixture(scope="session")
@@ -32,3 +32,15 @@ def house(street: Street) -> Iterator[House]:
 def page(house: House) -> Page:
     """A tab of that house's browser, at its first screen."""
     return house.open("/")
+
+
+@pytest.fixture
+def strangers(street: Street) -> Iterator[BrowserContext]:
+    """A browser that nobody has signed in with."""
+    context = street.browser.new_context(
+        base_url=street.server.address,
+        viewport={"width": DESK["width"], "height": DESK["height"]},
+    )
+    context.set_default_timeout(PATIENCE_MS)
+    yield context
+    context.close()

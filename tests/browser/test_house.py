@@ -3,31 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
-import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
 from tests.acceptance.commands import definition, step
-from tests.kit.browsers import DESK, PATIENCE_MS, House, Street, violations
+from tests.kit.browsers import House, violations
 
 _PASSWORD = "a few words in a row"
 _MARK = (
     '[[llm_usage]]{"model": "tiny-1", "input_tokens": 1200, "output_tokens": 300, '
     '"cost_usd": 0.25}[[/llm_usage]]'
 )
-
-
-@pytest.fixture
-def strangers(street: Street) -> Iterator[BrowserContext]:
-    """A browser that nobody has signed in with."""
-    context = street.browser.new_context(
-        base_url=street.server.address,
-        viewport={"width": DESK["width"], "height": DESK["height"]},
-    )
-    context.set_default_timeout(PATIENCE_MS)
-    yield context
-    context.close()
 
 
 def _signed_out_and_in_again(guest: Page, strangers: BrowserContext) -> None:

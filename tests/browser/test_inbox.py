@@ -104,7 +104,7 @@ def test_a_draft_is_seen_as_an_email_edited_taken_back_and_delivered(house: Hous
     _read(page)
     page.keyboard.press("a")
     waiting = page.get_by_role("navigation", name="What waits")
-    expect(waiting.get_by_text("leaves in")).to_be_visible()
+    expect(waiting.get_by_text("sent in")).to_be_visible()
     page.keyboard.press("u")
     expect(page.get_by_text("Taken back. Nothing was sent; it waits on.")).to_be_visible()
     assert _draft(house, draft)["status"] == "pending"

@@ -4,27 +4,13 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterator
 
-import pytest
 from playwright.sync_api import BrowserContext, expect
 
-from tests.kit.browsers import DESK, PATIENCE_MS, House, Street, violations
+from tests.kit.browsers import PATIENCE_MS, House, Street, violations
 
 EMAIL = "verify.me@example.org"
 LINK = re.compile(r"/settings/you#verify=[A-Z0-9-]+")
-
-
-@pytest.fixture
-def strangers(street: Street) -> Iterator[BrowserContext]:
-    """A browser that nobody has signed in with."""
-    context = street.browser.new_context(
-        base_url=street.server.address,
-        viewport={"width": DESK["width"], "height": DESK["height"]},
-    )
-    context.set_default_timeout(PATIENCE_MS)
-    yield context
-    context.close()
 
 
 def _newest_link(street: Street) -> str:

@@ -20,7 +20,7 @@ def test_words_become_an_automation_that_a_person_has_read(house: House) -> None
     page = house.open("/new")
     _proposed(page, _PLAIN)
     expect(page.get_by_text("Every weekday at 09:00 (Europe/Berlin)").first).to_be_visible()
-    expect(page.get_by_text("None: nothing leaves the house.")).to_be_visible()
+    expect(page.get_by_text("None: nothing is sent outside.")).to_be_visible()
     assert house.ask("GET", "/automations")["items"] == []
 
     # What is written in the form survives a reload, and is reviewed before it can be saved.

@@ -14,18 +14,28 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, sync_playwright
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    ConsoleMessage,
+    Page,
+    expect,
+    sync_playwright,
+)
 
 from scripts.test_services import chromium
 from tests.acceptance.commands import Mainspring, open_folder
 from tests.acceptance.outside import Web, mailbox, on_own_loop, web
 from tests.acceptance.server import OVER, PREFIX, SOON, Started, started
+from tests.kit.doubles.discord import TOKEN as DISCORD_TOKEN
+from tests.kit.doubles.discord import DiscordDouble, discord_double
 from tests.kit.mail import Post
 from tests.kit.processes import wait_until
 from tests.kit.push_service import PushServiceDouble, push_service
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 AXE: Final = ROOT / "web" / "node_modules" / "axe-core" / "axe.min.js"
+PASSWORD: Final = "a few words in a row"
 PHONE: Final = {"width": 390, "height": 844}
 DESK: Final = {"width": 1360, "height": 900}
 # A page that waits for the server is patient; a fact that is there ends the wait at once.
@@ -48,6 +58,7 @@ class Street:
     post: Post
     web: Web
     push: PushServiceDouble
+    discord: DiscordDouble
     # Who is signed in: the browser's cookies as the first of the contexts had them.
     state: Any
 
@@ -61,16 +72,19 @@ def opened_street() -> Iterator[Street]:
         outside = stack.enter_context(web())
         port = stack.enter_context(mailbox(post))
         push = stack.enter_context(on_own_loop(push_service()))
+        chat = stack.enter_context(on_own_loop(discord_double()))
         settings = {
             "smtp_url": f"smtp://127.0.0.1:{port}",
-            "egress_allow": f"{outside.pair},127.0.0.1:{port},{push.pair}",
+            "egress_allow": f"{outside.pair},127.0.0.1:{port},{push.pair},{chat.pair}",
+            "integration_urls": f"discord={chat.url}",
             "mail_from": "house@example.org",
         }
         server = stack.enter_context(started(Mainspring(folder / "home"), settings))
         playwright = stack.enter_context(sync_playwright())
         browser = playwright.chromium.launch(executable_path=chromium(), args=list(_FLAGS))
         stack.callback(browser.close)
-        yield Street(server, browser, post, outside, push, signed_in(server, browser))
+        state = signed_in(server, browser)
+        yield Street(server, browser, post, outside, push, chat, state)
 
 
 def signed_in(server: Started, browser: Browser) -> Any:
@@ -165,6 +179,29 @@ def opened_house(street: Street, **looks: Any) -> Iterator[House]:
         house.ask("POST", "/session/workspace", {"workspace_id": made["id"]})
         yield house
         assert house.complaints == [], house.complaints
+
+
+def state_of(house: House, made: str) -> str:
+    """Whether an automation is active, paused or archived."""
+    return str(house.ask("GET", f"/automations/{made}")["state"])
+
+
+def connect_discord(house: House) -> None:
+    """Connects the bot of the Discord double; its account is called spring."""
+    house.ask("POST", "/integrations/discord/connect", {"fields": {"bot_token": DISCORD_TOKEN}})
+
+
+def joined(house: House, strangers: BrowserContext, email: str) -> Page:
+    """A new editor of this workspace, signed in with a password."""
+    invited = house.ask("POST", "/invitations", {"email": email, "role": "editor"})
+    guest = strangers.new_page()
+    guest.goto("/sign-in#" + str(invited["link"]).partition("#")[2])
+    guest.get_by_role("button", name=re.compile("^Join")).click()
+    guest.get_by_role("textbox", name="Your name").fill(email.partition("@")[0].capitalize())
+    guest.get_by_label(re.compile("^Password")).fill(PASSWORD)
+    guest.get_by_role("button", name="Save and go on").click()
+    expect(guest.get_by_role("link", name="Home")).to_be_visible()
+    return guest
 
 
 def settle(page: Page, path: str) -> None:

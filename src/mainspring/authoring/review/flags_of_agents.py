@@ -121,7 +121,7 @@ def _patterns(view: View, sending: list[Ask]) -> Iterator[Flag]:
             told += 1
             many = len(matched(name, view.words))
             sends = sum(1 for ask in sending if ask.pattern == name and ask.step is step)
-            of = f", {sends} of which leave the house" if sends else ""
+            of = f", {sends} of which send something outside" if sends else ""
             yield Flag(
                 under(step.pointer, "config", "tools", place),
                 "wide_tools",

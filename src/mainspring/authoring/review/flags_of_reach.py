@@ -41,7 +41,7 @@ def _unused(view: View) -> Iterator[Flag]:
         yield Flag(
             under("/grants", place),
             "unused_grant",
-            f"It may call {plain(known.id, 80)}, which leaves the house, and no step does.",
+            f"It may call {plain(known.id, 80)}, which sends something outside, and no step does.",
             suggestion="Remove the grant.",
         )
 
@@ -58,8 +58,8 @@ def _unasked(view: View) -> Iterator[Flag]:
         yield Flag(
             ask.pointer,
             "write_without_need",
-            f"It uses {plain(ask.capability, 80)}, which leaves the house, and {by} does not speak "
-            "of that.",
+            f"It uses {plain(ask.capability, 80)}, which sends something outside, and {by} does "
+            "not speak of that.",
             suggestion="Take it out, or make sure that it is wanted.",
         )
 

@@ -1,0 +1,154 @@
+"""People around consent: shared connections, what a member left, terminals, tokens that approve."""
+
+from __future__ import annotations
+
+import re
+from concurrent.futures import ThreadPoolExecutor
+from queue import Queue
+from typing import Any
+
+from playwright.sync_api import BrowserContext, Page, expect
+
+from tests.acceptance.commands import definition, step
+from tests.acceptance.server import SOON
+from tests.kit.browsers import PHONE, House, connect_discord, joined, state_of, violations
+
+CODE = re.compile(r"^\s+([A-Z]{4}-[A-Z]{4})\s*$")
+
+
+def test_a_connection_is_shared_with_the_workspace_and_withdrawn(
+    house: House, strangers: BrowserContext
+) -> None:
+    connect_discord(house)
+    guest = joined(house, strangers, "jack@example.org")
+    guest.goto("/integrations/discord")
+    expect(guest.get_by_role("button", name="Share with the workspace")).to_have_count(0)
+    page = house.open("/integrations/discord")
+    page.get_by_role("button", name="Share with the workspace").click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog).to_contain_text("Automations of every member may use spring")
+    assert violations(page) == []
+    dialog.get_by_role("button", name="Share", exact=True).click()
+    expect(page.get_by_text("It belongs to the workspace now.")).to_be_visible()
+    # Another member sees whose it is, and that they use it too.
+    guest.goto("/integrations/discord")
+    expect(guest.get_by_text("spring", exact=True)).to_be_visible()
+    expect(guest.get_by_text("every member's automations may use it")).to_be_visible()
+    expect(guest.get_by_role("button", name="Share with the workspace")).to_have_count(0)
+    page.get_by_role("button", name="Withdraw from the workspace").click()
+    dialog.get_by_role("button", name="Withdraw", exact=True).click()
+    expect(page.get_by_text("It is not shared any more.")).to_be_visible()
+    expect(page.get_by_role("button", name="Share with the workspace")).to_be_visible()
+
+
+def test_what_a_removed_member_left_is_read_and_taken_over(
+    house: House, strangers: BrowserContext
+) -> None:
+    guest = joined(house, strangers, "kate@example.org")
+    plan = [step("tell", "send_email", to=["ada@example.org"], subject="Hello", text="x")]
+    csrf = guest.evaluate("async () => (await (await fetch('/api/v1/session')).json()).csrf_token")
+    answer = guest.request.post(
+        "/api/v1/automations",
+        data=definition("Kate's letter", plan),
+        headers={"X-CSRF-Token": csrf},
+    )
+    assert answer.ok, answer.text()
+    made = str(answer.json()["id"])
+    answer = guest.request.post(
+        f"/api/v1/automations/{made}/activate", headers={"X-CSRF-Token": csrf}
+    )
+    assert answer.ok, answer.text()
+    page = house.open("/settings/members")
+    page.get_by_role("button", name="Remove Kate").click()
+    page.get_by_role("dialog").get_by_role("button", name="Remove").click()
+    expect(page.get_by_role("list", name="Members")).not_to_contain_text("Kate")
+    assert state_of(house, made) == "paused"
+    # The automation says why it stopped, and the way on.
+    page.goto(f"/automations/{made}")
+    expect(page.get_by_role("alert", name="Its owner left")).to_contain_text("It starts nothing.")
+    page.goto("/settings/members")
+    page.get_by_role("button", name="Take over from Kate").click()
+    dialog = page.get_by_role("dialog", name="Take over from Kate")
+    may = dialog.get_by_role("list", name="What Kate's letter may do")
+    expect(may).to_contain_text("It may mail ada@example.org, and asks each time.")
+    assert violations(page) == []
+    dialog.get_by_role("button", name="Take over", exact=True).click()
+    expect(page.get_by_text("It is yours now.")).to_be_visible()
+    expect(page.get_by_role("button", name="Take over from Kate")).to_have_count(0)
+    taken = house.ask("GET", f"/automations/{made}")
+    # Agreed to with that: nobody asks once more.
+    assert (taken["state"], taken["paused_reason"]) == ("active", None)
+
+
+def _login(house: House, codes: Queue[str]) -> str:
+    """``mainspring login`` until it ends; its code is handed on as soon as it is printed."""
+    server = house.street.server
+    said = []
+    with server.mainspring.started("login", server.address) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            said.append(line)
+            found = CODE.search(line)
+            if found is not None:
+                codes.put(found[1])
+        process.wait(SOON)
+    return "".join(said)
+
+
+def _sign_terminal_in(page: Page, code: str, answer: str) -> None:
+    page.goto("/terminal")
+    field = page.get_by_role("textbox", name="The code on the terminal")
+    field.fill(code)
+    page.get_by_role("button", name="Next").click()
+    expect(page.get_by_text("asked from 127.0.0.1")).to_be_visible()
+    assert violations(page) == []
+    page.get_by_role("button", name=answer).click()
+
+
+def test_a_terminal_is_signed_in_or_declined_by_its_code(house: House) -> None:
+    page = house.open("/terminal", viewport=PHONE)
+    page.get_by_role("textbox", name="The code on the terminal").fill("BCDF-GHJK")
+    page.get_by_role("button", name="Next").click()
+    expect(page.get_by_role("alert")).to_be_visible()
+    for answer, shown, told in (
+        ("Decline", "The terminal was declined. It has no access.", "declined"),
+        ("Sign this terminal in", "The terminal is signed in.", "You are signed in to"),
+    ):
+        codes: Queue[str] = Queue()
+        with ThreadPoolExecutor(1) as pool:
+            login = pool.submit(_login, house, codes)
+            _sign_terminal_in(page, codes.get(timeout=SOON), answer)
+            expect(page.get_by_text(shown)).to_be_visible()
+            assert told in login.result(SOON)
+    page.get_by_role("link", name="in the settings").click()
+    expect(page.get_by_text(re.compile("terminal")).first).to_be_visible()
+
+
+def test_a_token_that_approves_warns_expires_and_names_its_automations(house: House) -> None:
+    plan: list[Any] = [step("wind", "transform_data", output=1)]
+    made = house.saved(definition("Wind the clock", plan))
+    house.saved(definition("Another clock", plan))
+    page = house.open("/settings/tokens")
+    page.get_by_role("textbox", name="What it is for").fill("headless team")
+    expect(page.get_by_text("This token agrees without a person")).to_have_count(0)
+    page.get_by_role("switch", name="Permission approve: agree without a person").check()
+    expect(page.get_by_role("alert", name="This token agrees without a person")).to_be_visible()
+    assert violations(page) == []
+    # None is named yet, and it would never expire: both are refused at their fields.
+    page.get_by_role("combobox", name="It may approve these and nothing else").click()
+    page.get_by_role("option", name="Wind the clock").click()
+    page.keyboard.press("Escape")
+    page.get_by_role("combobox", name="It ends").click()
+    page.get_by_role("option", name="When it is revoked").click()
+    page.get_by_role("button", name="Make token").click()
+    expect(page.get_by_role("combobox", name="It ends")).to_have_attribute("aria-invalid", "true")
+    assert house.ask("GET", "/tokens")["tokens"] == []
+    page.get_by_role("combobox", name="It ends").click()
+    page.get_by_role("option", name="In 30 days").click()
+    page.get_by_role("button", name="Make token").click()
+    expect(page.get_by_label("The new token")).to_be_visible()
+    row = page.get_by_role("list", name="Tokens")
+    expect(row).to_contain_text("approves 1 automation without a person")
+    (token,) = house.ask("GET", "/tokens")["tokens"]
+    assert token["approves"] == [made]
+    assert token["expires_at"] is not None
