@@ -184,6 +184,31 @@ def test_automatic_is_chosen_beside_destination_account_and_text(
     expect(page.get_by_text("is sent outside without asking").first).to_be_visible()
 
 
+def test_a_program_that_makes_a_write_automatic_asks_with_destination_account_and_text(
+    house: House, channel: list[Any]
+) -> None:
+    connect_discord(house)
+    made = house.saved(digest(), active=True)
+    with program(house) as client:
+        change = client.put(f"/automations/{made}", json=digest(approval="automatic"))
+        assert change.status_code == 200, change.text
+    assert state_of(house, made) == "paused"
+    page = house.open("/inbox")
+    page.get_by_role("link", name="Morning digest wants to do more").click()
+    pane = chosen(page)
+    says = (
+        f"It now posts to the Discord channel {CHANNEL} as spring without asking: "
+        "“Good morning. The clock says {{ inputs.hour }}.”."
+    )
+    expect(pane.get_by_text(says)).to_be_visible()
+    expect(pane.get_by_role("link", name="See the difference")).to_be_visible()
+    pane.get_by_role("button", name="Agree and activate").click()
+    expect(page.get_by_text("Nothing waits for you")).to_be_visible()
+    assert state_of(house, made) == "active"
+    ended = house.ended(house.started_run(made))
+    assert (ended["status"], len(channel)) == ("succeeded", 1), ended["error"]
+
+
 def test_a_program_copies_a_link_where_only_a_person_approves(house: House) -> None:
     plan = [step("tell", "send_email", to=["ada@example.org"], subject="Hello", text="x")]
     run = house.ended(house.started_run(house.saved(dict(definition("Write to Ada", plan)))))

@@ -109,7 +109,7 @@ export function Origin({ draft }: { draft: Draft }) {
       value: text(
         <>
           <span className="mono">{draft.action}</span>
-          {draft.account ? ` over ${visible(draft.account)}` : ""}
+          {draft.account ? ` as ${visible(draft.account)}` : ""}
         </>,
       ),
     },

@@ -21,7 +21,7 @@ export default function Integrations() {
     <>
       <PageHead
         title="Integrations"
-        sub="Accounts outside, each with a connection of your own. What leaves by one waits for a yes."
+        sub="Accounts outside, each with a connection of your own. What is sent with one asks first, unless you agreed to send it automatically."
         right={
           <CopyAs
             operations={[{

@@ -14,7 +14,7 @@ import { type Edited, replayOf } from "./replaying";
 
 const MODES = [
   { value: "live", label: "For real" },
-  { value: "verify", label: "Verify mode: nothing leaves the house" },
+  { value: "verify", label: "Verify mode: nothing is sent outside" },
   { value: "dry_run", label: "Dry run: nothing is changed" },
 ];
 

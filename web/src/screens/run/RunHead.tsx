@@ -31,7 +31,7 @@ import { tookOf } from "./rows";
 import { Trouble } from "./Trouble";
 
 const STARTED: Record<string, string> = {
-  manual: "started by hand",
+  manual: "started manually",
   schedule: "started by its schedule",
   webhook: "started by its webhook",
   event: "started by an event",
