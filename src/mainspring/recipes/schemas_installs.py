@@ -37,7 +37,10 @@ _PLACES: Final[Schema] = {"type": "array", "items": _PLACE}
 _ASKS: Final[Schema] = {
     "description": "What a person will be asked to agree to; until then it is paused.",
     "type": "array",
-    "items": thing({"kind": TEXT, "pointer": TEXT, "says": TEXT}, ["kind", "pointer", "says"]),
+    "items": thing(
+        {"kind": TEXT, "pointer": TEXT, "says": TEXT, "capability": TEXT},
+        ["kind", "pointer", "says"],
+    ),
 }
 _NAMES: Final[Schema] = {"type": "array", "items": TEXT}
 
