@@ -76,7 +76,7 @@ def test_what_only_a_person_knows_is_asked_and_others_are_not_overwritten(house:
     page.get_by_role("button", name="Answer", exact=True).click()
     expect(save).to_be_enabled()
     grants = page.get_by_role("region", name="What it may do")
-    expect(grants.get_by_text("waits in the inbox for a yes")).to_be_visible()
+    expect(grants.get_by_text("asks each time, in the inbox")).to_be_visible()
 
     # Somebody else goes on with it: what was written here is put aside, and both are offered.
     page.get_by_role("textbox", name="Name", exact=True).fill("Greeting")
