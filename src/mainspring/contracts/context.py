@@ -217,6 +217,8 @@ class ClientWait:
     # Set: the client was asked to open the page where a person answers, so the call may wait for
     # that answer. True: the client does not open it.
     dismissed: Callable[[], bool] | None = None
+    # Whether the client can open a page for its person.
+    opens_pages: bool = False
 
 
 class CallContext(Protocol):

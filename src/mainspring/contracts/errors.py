@@ -143,6 +143,13 @@ class Denied(Problem):
     status, title, kind = 403, "Not allowed", "denied"
 
 
+def in_workspace(url: str, workspace: tuple[Any, str] | None) -> str:
+    """The address of a page, with the workspace that it is shown in."""
+    if workspace is None:
+        return url
+    return f"{url}{'&' if '?' in url else '?'}workspace={workspace[0]}"
+
+
 class PersonNeeded(Denied):
     """Only a person can do this; ``url`` is the page where they do it, or a command does."""
 
@@ -159,6 +166,12 @@ class PersonNeeded(Denied):
         """Makes the path of the page an address under that of the server."""
         if self.url.startswith("/"):
             self._set_url(address.rstrip("/") + self.url)
+
+    def name_workspace(self, workspace: tuple[Any, str] | None) -> None:
+        """Says in which workspace, its id and name, a person of several has to answer."""
+        if workspace is not None and self.url and "workspace=" not in self.url:
+            self.detail = f"In the workspace {workspace[1][:60]!r}: {self.detail}"
+            self._set_url(in_workspace(self.url, workspace))
 
     def _set_url(self, url: str) -> None:
         self.url = url

@@ -6,6 +6,7 @@ A run may confirm in one case only, which is decided where the draft is sent.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from functools import partial
 from typing import Any
@@ -20,6 +21,7 @@ from mainspring.definition.pointers import under
 from mainspring.gate import draft_schemas as shapes
 from mainspring.gate.context import Confirm, GateContext
 from mainspring.gate.draft_again import draft_again
+from mainspring.gate.draft_person import persons_needed
 from mainspring.gate.drafting.waking import NoRuns, Resumer
 from mainspring.gate.drafts import Lifetimes, discard, drafts_of, hold_all, one_draft
 from mainspring.gate.sending import CONFIRM_ACTION, CONFIRM_ACTIONS, EDIT_ACTION
@@ -51,9 +53,7 @@ def _confirm(address: str) -> Capability:
         except PersonNeeded as problem:
             problem.locate(address)
             raise
-        if isinstance(answer, Unchanged) and answer.value["status"] == "pending":
-            return Unchanged({**answer.value, "url": address.rstrip("/") + answer.value["url"]})
-        return answer
+        return _located(answer, address)
 
     return Capability(
         id=CONFIRM_ACTION,
@@ -74,6 +74,13 @@ def _confirm(address: str) -> Capability:
             effect=Effect.SEND, seconds=2.0, permission=Permission.DECIDE, stub=_pretended
         ),
     )
+
+
+def _located(answer: Any, address: str) -> Any:
+    """The answer with the whole address of the page where a person still has to answer."""
+    if isinstance(answer, Unchanged) and answer.value["status"] == "pending":
+        return Unchanged({**answer.value, "url": address.rstrip("/") + answer.value["url"]})
+    return answer
 
 
 def _way(ctx: CallContext) -> Confirm:
@@ -101,8 +108,10 @@ def _confirm_all(address: str) -> Capability:
         id=CONFIRM_ACTIONS,
         description="Confirm several drafts\n\n"
         "One after the other, each as confirm_action does it; one that fails does not stop those "
-        "after it. For people, after they have seen each preview; a program sends none of them. A "
-        "draft that was edited needs its hash in hashes.",
+        "after it. For people, after they have seen each preview; a program sends none of them: a "
+        "client that can open pages (URL elicitation) waits for what a person answers there, and "
+        "any other program gets person_needed with the link for each. A draft that was edited "
+        "needs its hash in hashes.",
         input_schema=shapes.CONFIRM_ALL_INPUT,
         output_schema=shapes.CONFIRM_ALL_OUTPUT,
         handler=confirmed,
@@ -137,19 +146,28 @@ def _read_id(text: str) -> UUID | None:
 async def _confirmed_all(
     ctx: CallContext, arguments: Mapping[str, Any], address: str
 ) -> dict[str, Any]:
-    confirm, results = _way(ctx), []
+    confirm, wait = _way(ctx), ctx.client_wait
     hashes = {UUID(named): seen for named, seen in arguments.get("hashes", {}).items()}
-    for draft in arguments["draft_ids"]:
+    people: list[PersonNeeded] = []
+
+    async def one(draft: str) -> dict[str, Any]:
         try:
             answer = await confirm(UUID(draft), seen=hashes.get(UUID(draft)), noted=True)
         except Problem as problem:
             if isinstance(problem, PersonNeeded):
                 problem.locate(address)
-            results.append({"draft_id": draft, "status": "failed", "error": problem.as_dict()})
-        else:
-            # What was sent before is told again, and is no news.
-            told = answer.value if isinstance(answer, Unchanged) else answer
-            results.append(dict(told))
+                people.append(problem)
+            return {"draft_id": draft, "status": "failed", "error": problem.as_dict()}
+        # What was sent before is told again, and is no news.
+        told = _located(answer, address)
+        return dict(told.value if isinstance(told, Unchanged) else told)
+
+    if wait is not None and wait.dismissed is not None:
+        # One page is open for all of them: their answers are waited for at the same time.
+        return {"results": await asyncio.gather(*map(one, arguments["draft_ids"]))}
+    results = [await one(draft) for draft in arguments["draft_ids"]]
+    if people and wait is not None and wait.opens_pages:
+        raise persons_needed(people)
     return {"results": results}
 
 

@@ -7,8 +7,9 @@ what would be sent. A client that opens that page for its person can wait for th
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from mainspring.contracts.context import ClientWait
 from mainspring.contracts.errors import PersonNeeded
@@ -23,6 +24,8 @@ _FIRST_PAUSE: Final = 0.1
 _LONGEST_PAUSE: Final = 1.0
 _REPORT_SECONDS: Final = 5.0
 _MOST_PREVIEW: Final = 300
+_NEEDED: Final = "A person has to confirm this draft; a program cannot."
+_MOST_PREVIEWS: Final = 2_000
 # While it is sent, its result is still to come.
 _OPEN: Final = frozenset({"pending", "sending"})
 _READ = f"""
@@ -42,9 +45,29 @@ def person_needed(row: Mapping[str, Any]) -> PersonNeeded:
     if len(preview) > _MOST_PREVIEW:
         preview = f"{preview[:_MOST_PREVIEW]}…"
     return PersonNeeded(
-        f"A person has to confirm this draft; a program cannot. {preview}",
+        f"{_NEEDED} {preview}",
         url=page_of(row["id"]),
         command=f"mainspring drafts confirm {row['id']}",
+    )
+
+
+def persons_needed(problems: Sequence[PersonNeeded]) -> PersonNeeded:
+    """The same for several drafts: one page shows all of them."""
+    if len(problems) == 1:
+        return problems[0]
+    previews = " ".join(
+        f"({number}) {one.detail.partition(_NEEDED)[2].strip()}"
+        for number, one in enumerate(problems, 1)
+    )
+    where = problems[0].detail.partition(_NEEDED)[0]
+    if len(previews) > _MOST_PREVIEWS:
+        previews = f"{previews[:_MOST_PREVIEWS]}…"
+    page = urlsplit(problems[0].url)
+    query = urlencode([one for one in parse_qsl(page.query) if one[0] != "draft"])
+    return PersonNeeded(
+        f"{where}A person has to confirm {len(problems)} drafts; a program cannot. {previews}",
+        url=urlunsplit(page._replace(query=query)),
+        command="mainspring drafts",
     )
 
 

@@ -20,10 +20,12 @@ from mainspring.contracts.errors import (
     Denied,
     Exhausted,
     Finding,
+    PersonNeeded,
     Problem,
     ReconnectNeeded,
     TimedOut,
     Upstream,
+    in_workspace,
 )
 from mainspring.contracts.grant import Grant
 from mainspring.contracts.ids import new_id
@@ -67,6 +69,7 @@ from mainspring.store.walls import Walled
 from mainspring.workspace.approval_policy import ApprovalPolicy, approval_policy
 from mainspring.workspace.consents import may_agree
 from mainspring.workspace.halts import check_not_halted
+from mainspring.workspace.people.workspaces import name_if_several
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
@@ -216,7 +219,7 @@ class Sending:
             lambda tx: self._taken(tx, ask, draft_id, call_id, words, wish)
         )
         if isinstance(taken, _PersonAsked):
-            return await _answer_of_person(inside, ask, taken.row)
+            return await self._answered_by_person(inside, ask, taken.row)
         if not isinstance(taken, _Taken):
             return taken
         ends: list[_End] = []
@@ -228,6 +231,20 @@ class Sending:
         await finished(work())
         answer = _told(taken.row, ends[0])
         return Unchanged(answer) if ends[0].outcome == "not_sent" else answer
+
+    async def _answered_by_person(
+        self, inside: Walled, ask: Ask, row: Mapping[str, Any]
+    ) -> Unchanged:
+        """What a person answered, or the page where they answer, in the workspace of the draft."""
+        try:
+            answer = await _answer_of_person(inside, ask, row)
+        except PersonNeeded as problem:
+            problem.name_workspace(await name_if_several(self.database, ask.actor))
+            raise
+        if "url" in answer.value:
+            named = await name_if_several(self.database, ask.actor)
+            answer.value["url"] = in_workspace(answer.value["url"], named)
+        return answer
 
     async def _words(self, inside: Walled, workspace_id: UUID, draft_id: UUID) -> Vocabulary:
         """What the draft's workspace can say, as far as that draft asks for it."""

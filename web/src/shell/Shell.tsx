@@ -26,7 +26,7 @@ import { ProblemNote } from "../kit/Asked";
 import { keepFor } from "../kit/keeping";
 import { Mark } from "./Mark";
 import { SideMenu } from "./Menu";
-import { isElsewhere } from "./moving";
+import { followLink, isElsewhere, workspaceOfLink } from "./moving";
 import { openPalette, Palette } from "./Palette";
 import { Person } from "./Person";
 import { Reconnecting } from "./Reconnecting";
@@ -48,6 +48,12 @@ export function Shell() {
   useEffect(() => {
     if (unknown && who) setLost(true);
   }, [unknown, who]);
+  const elsewhere = who ? workspaceOfLink(who.workspace.id, location.href) : null;
+  useEffect(() => {
+    if (who && elsewhere) void followLink(elsewhere, who).catch(() => undefined);
+  }, [elsewhere]);
+  // Nothing is shown of a workspace that the link does not mean.
+  if (elsewhere) return null;
   if (session.data && session.data.user.id !== who?.user.id) {
     // Somebody else signed in beside this tab: nothing of the one before is left in it.
     return null;

@@ -72,7 +72,7 @@ def ask_by_request(send: Send, complete: Complete) -> AskPerson:
         finally:
             asking.cancel()
             await asyncio.gather(asking, return_exceptions=True)
-        if not isinstance(value, Mapping) or value.get("status") != "pending":
+        if not _is_pending(value):
             await complete(elicitation_id)
         return value
 
@@ -103,6 +103,16 @@ def _response(params: Mapping[str, Any]) -> str | None:
     responses = params.get("inputResponses")
     found = responses.get(_KEY) if isinstance(responses, Mapping) else None
     return str(found.get("action")) if isinstance(found, Mapping) else None
+
+
+def _is_pending(value: Any) -> bool:
+    """Whether the person has not answered yet; of several drafts: all of them."""
+    if not isinstance(value, Mapping):
+        return False
+    results = value.get("results")
+    if isinstance(results, list):
+        return any(map(_is_pending, results))
+    return value.get("status") == "pending"
 
 
 def _params(problem: PersonNeeded) -> dict[str, Any]:

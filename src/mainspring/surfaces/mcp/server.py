@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Final
 
@@ -39,6 +40,7 @@ from mainspring.surfaces.mcp.elicitation import (
     has_opened,
 )
 from mainspring.surfaces.mcp.toolbox import Toolbox
+from mainspring.workspace.people.workspaces import name_if_several
 
 if TYPE_CHECKING:
     from mainspring.contracts.limits import Limits
@@ -77,7 +79,9 @@ class Tools:
 
     def __init__(self, rooms: Rooms, has_page: Callable[[], bool] = lambda: True) -> None:
         self._has_page = has_page
-        self._toolbox = Toolbox(rooms.gate, _spelled, rooms.settings.address)
+        self._toolbox = Toolbox(
+            rooms.gate, _spelled, rooms.settings.address, partial(name_if_several, rooms.database)
+        )
         self._stamp = {SERVER_INFO_META_KEY: {"name": NAME, "title": TITLE, "version": __version__}}
 
     async def answer(

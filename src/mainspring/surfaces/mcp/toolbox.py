@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import binascii
 from bisect import bisect_right
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -27,8 +27,10 @@ from mainspring.surfaces.mcp.tool import PAGE, describe, wraps
 
 if TYPE_CHECKING:
     import asyncio
+    from uuid import UUID
 
     from mainspring.contracts.capability import Capability
+    from mainspring.contracts.context import Actor
     from mainspring.gate.call import Gate
     from mainspring.gate.direct import Visitor
     from mainspring.gate.pinned import Offer
@@ -36,13 +38,19 @@ if TYPE_CHECKING:
 
 # Brings a tool into the form of one version of the protocol.
 Spelling = Callable[[str, dict[str, Any]], dict[str, Any]]
+# The id and the name of the workspace of a caller who is in several.
+NameWorkspace = Callable[["Actor"], Awaitable["tuple[UUID, str] | None"]]
 
 
 class Toolbox:
     """Lists and calls, for any caller and any version of the protocol."""
 
-    def __init__(self, gate: Gate, spell: Spelling, address: str = "") -> None:
+    def __init__(
+        self, gate: Gate, spell: Spelling, address: str = "",
+        workspace: NameWorkspace | None = None,
+    ) -> None:  # fmt: skip
         self._address = address
+        self._workspace = workspace
         self._gate = gate
         self._spell = spell
         self._made: dict[tuple[str, str], tuple[Capability, dict[str, Any]]] = {}
@@ -96,10 +104,15 @@ class Toolbox:
         self, visitor: Visitor, capability: str, arguments: Mapping[str, Any],
         ask_person: AskPerson | None,
     ) -> Any:  # fmt: skip
+        wait = visitor.client_wait
+        if wait is not None:
+            wait = replace(wait, opens_pages=ask_person is not None)
+            visitor = replace(visitor, client_wait=wait)
         try:
             return await self._gate.serve(visitor, capability, arguments)
         except PersonNeeded as problem:
-            wait = visitor.client_wait
+            if self._workspace is not None:
+                problem.name_workspace(await self._workspace(visitor.actor))
             if ask_person is None or wait is None:
                 raise
 

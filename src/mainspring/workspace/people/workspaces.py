@@ -14,7 +14,7 @@ from mainspring.contracts.roles import Role
 from mainspring.workspace.automations import ensure_workspace
 
 if TYPE_CHECKING:
-    from mainspring.contracts.context import Transaction
+    from mainspring.contracts.context import Actor, Transaction
 
 _JOIN = """
     INSERT INTO members (workspace_id, user_id, role) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING
@@ -67,6 +67,13 @@ async def join_workspace(tx: Transaction, workspace_id: UUID, user_id: UUID, rol
 async def workspaces_of(tx: Transaction, user_id: UUID) -> list[dict[str, Any]]:
     """Every workspace that somebody is in, with what they are there."""
     return [dict(row) for row in await tx.fetch(_MINE, user_id)]
+
+
+async def name_if_several(tx: Transaction, actor: Actor) -> tuple[UUID, str] | None:
+    """The id and the name of the workspace, for a member who is in several of them."""
+    found = await workspaces_of(tx, actor.id)
+    here = [(one["id"], str(one["name"])) for one in found if one["id"] == actor.workspace_id]
+    return here[0] if here and len(found) > 1 else None
 
 
 async def home_of(tx: Transaction, user_id: UUID) -> UUID:

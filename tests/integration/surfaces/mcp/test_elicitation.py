@@ -24,6 +24,7 @@ from mainspring.surfaces.mcp import server
 from mainspring.surfaces.mcp.server import Context, Tools, build_server
 from mainspring.wiring import rooms_of
 from mainspring.workspace.automations import FIRST_MEMBER
+from mainspring.workspace.people.workspaces import add_workspace, rename_workspace
 from tests.kit.api import Api, served
 from tests.kit.drafts import Office, office
 from tests.kit.house import Bench
@@ -319,3 +320,76 @@ async def test_no_client_is_asked_to_open_a_page_that_no_server_shows(
     assert f"mainspring drafts confirm {draft}" in told["suggestion"]
     assert opened.asked == []
     assert place.sent == []
+
+
+@pytest.mark.parametrize("over", OVER)
+async def test_several_drafts_are_answered_by_a_person_on_one_page(place: Place, over: str) -> None:
+    drafts: list[str] = []
+
+    async def answer(params: Any) -> None:
+        await place.office.confirm(drafts[0])
+        await place.office.ask("discard_action", {"draft_id": drafts[1]})
+
+    opened = Opened(then=answer)
+    async with _client(place.api, over, opened) as client:
+        drafts += [await place.draft(client, text) for text in ("the first", "the second")]
+        told: Any = (
+            await client.call_tool("confirm_actions", {"draft_ids": drafts})
+        ).structured_content
+
+    assert [one["status"] for one in told["results"]] == ["confirmed", "declined"]
+    assert [one["draft_id"] for one in told["results"]] == drafts
+    assert place.sent == ["the first"]
+    (asked,) = opened.asked
+    assert isinstance(asked, ElicitRequestURLParams)
+    assert asked.url.endswith("/inbox")
+    assert "2 drafts" in asked.message
+    assert "the first" in asked.message
+    assert "the second" in asked.message
+
+
+@pytest.mark.parametrize("over", ["legacy", "auto"])
+async def test_a_client_that_accepts_everything_gets_none_of_several_sent(
+    place: Place, over: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _patience(monkeypatch, 0.5)
+    async with _client(place.api, over, Opened()) as client:
+        drafts = [await place.draft(client, text) for text in ("one", "two")]
+        told: Any = (
+            await client.call_tool("confirm_actions", {"draft_ids": drafts})
+        ).structured_content
+    async with _client(place.api, over, None) as client:
+        plain: Any = (
+            await client.call_tool("confirm_actions", {"draft_ids": drafts})
+        ).structured_content
+
+    for draft, one in zip(drafts, told["results"], strict=True):
+        assert (one["status"], one["outcome"]) == ("pending", "not_sent")
+        assert one["url"].startswith("http")
+        assert one["url"].endswith(f"/inbox?draft={draft}")
+    assert [one["error"]["code"] for one in plain["results"]] == ["person_needed"] * 2
+    assert place.sent == []
+
+
+async def test_the_page_is_that_of_the_workspace_for_a_person_of_several(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _patience(monkeypatch, 0.5)
+    house = place.api.house
+    async with house.database.transaction() as tx:
+        await add_workspace(tx, FIRST_MEMBER, "Another", Role.OWNER)
+        await rename_workspace(tx, house.workspace_id, "The team")
+    opened = Opened()
+    async with _client(place.api, "legacy", opened) as client:
+        draft = await place.draft(client)
+        answer: Any = await client.call_tool("confirm_action", {"draft_id": draft})
+        given = {"approval_id": AN_ID, "decision": "approved"}
+        await client.call_tool("answer_approval", given)
+
+    named = f"workspace={house.workspace_id}"
+    assert [one.url.partition("/inbox?")[2] for one in opened.asked] == [
+        f"draft={draft}&{named}",
+        f"item={AN_ID}&{named}",
+    ]
+    assert all(one.message.startswith("In the workspace 'The team': ") for one in opened.asked)
+    assert answer.structured_content["url"] == opened.asked[0].url
