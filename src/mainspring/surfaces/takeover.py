@@ -8,13 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
 from mainspring.contracts.errors import Finding, Missing, Problem
 from mainspring.contracts.preflight import Whose
+from mainspring.runs.replay import replay
 from mainspring.store.database import is_lost_connection
 from mainspring.triggers.changing import change
+from mainspring.triggers.missed_runs import runs_to_make_up_for
 from mainspring.workspace.automations import read_grants
 from mainspring.workspace.judging_here import doubts_here, words_for
 from mainspring.workspace.leavers import list_leavers
@@ -69,9 +72,12 @@ async def show_estate(
 
 async def take(
     rooms: Rooms, database: Access, actor: Actor, member_id: UUID, digest: str,
-    wanted: Collection[UUID] | None = None,
+    wanted: Collection[UUID] | None = None, *, replays: bool = False,
 ) -> dict[str, Any]:  # fmt: skip
-    """Takes over what was shown, and activates what was active before."""
+    """Takes over what was shown, and activates what was active before.
+
+    ``replays`` also starts the missed runs that the triggers make up for.
+    """
     async with database.acquire() as connection:
         estate = await estate_of(connection, actor, member_id)
     prepared = await _prepare(rooms, database, actor, estate)
@@ -87,7 +93,46 @@ async def take(
         }
 
     held = {one.id for one in estate.automations} | {one.automation_id for one in estate.webhooks}
-    return await change(database, rooms.limits, actor.workspace_id, work, automations=sorted(held))
+    taken = await change(database, rooms.limits, actor.workspace_id, work, automations=sorted(held))
+    for one in taken["automations"]:
+        missed = await _to_make_up_for(rooms, database, actor.workspace_id, one)
+        one["replayable"], one["replayed"] = len(missed), 0
+    return await replay_missed(rooms, database, actor, taken) if replays else taken
+
+
+async def replay_missed(
+    rooms: Rooms, database: Access, actor: Actor, taken: dict[str, Any]
+) -> dict[str, Any]:
+    """Starts the missed runs of what was taken over, as the policies of its triggers say.
+
+    What cannot start is told as the problem of its automation; the rest stays to be replayed.
+    """
+    for one in taken["automations"]:
+        missed = await _to_make_up_for(rooms, database, actor.workspace_id, one)
+        for run_id in missed:
+            try:
+                await replay(
+                    database, rooms.dispatcher, rooms.limits, actor.workspace_id, run_id,
+                    version="active", by=actor,
+                )  # fmt: skip
+            except Problem as problem:
+                if is_lost_connection(problem):
+                    raise
+                one["problem"] = problem.as_dict()
+                break
+            one["replayed"] += 1
+    return taken
+
+
+async def _to_make_up_for(
+    rooms: Rooms, database: Access, workspace_id: UUID, one: Mapping[str, Any]
+) -> list[UUID]:
+    """The missed runs of one automation; what is not active makes up for nothing yet."""
+    if one["state"] != "active" or not one["missed"]:
+        return []
+    async with database.acquire() as connection:
+        now = datetime.now(UTC)
+        return await runs_to_make_up_for(connection, workspace_id, one["id"], now)
 
 
 async def _prepare(

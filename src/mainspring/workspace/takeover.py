@@ -32,6 +32,8 @@ _AUTOMATIONS = f"""
         (SELECT count(*) FROM (
             SELECT FROM runs r WHERE r.workspace_id = a.workspace_id AND r.automation_id = a.id
                 AND r.status = 'skipped' AND r.reason = '{OWNER_LEFT}'
+                AND NOT EXISTS (SELECT FROM runs x WHERE x.workspace_id = r.workspace_id
+                    AND x.automation_id = r.automation_id AND x.replay_of = r.id)
             LIMIT {MOST_COUNTED + 1}) AS counted) AS missed
     FROM automations a
     JOIN automation_versions v ON v.workspace_id = a.workspace_id

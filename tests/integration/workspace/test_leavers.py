@@ -283,3 +283,46 @@ async def test_what_somebody_left_before_the_upgrade_goes_on_and_is_listed(
         (taken,) = (await _take(page, ada))["automations"]
     assert (taken["stopped"], taken["state"]) == (False, "active")
     assert (await called.fire({"a": 1})).status_code == 202
+
+
+async def test_missed_runs_are_replayed_with_a_takeover_by_the_policy_of_each_trigger(
+    bench: Bench, api: Api
+) -> None:
+    ada = await _ada(bench)
+    called = await _hook_of(bench, api, ada, webhook(), schedule())
+    await _remove(bench, ada)
+    for number in (1, 2):
+        assert (await called.fire({"a": number})).status_code == 409
+    due = await due_of(bench)
+    for moment in (due, due + MINUTE):
+        await scheduler_of(bench).once(moment)
+    missed = await bench.house.database.fetch("SELECT id, trigger_type FROM runs ORDER BY id")
+    assert [one["trigger_type"] for one in missed] == ["webhook"] * 2 + ["schedule"] * 2
+
+    async with browser(api, FIRST_MEMBER) as page:
+        told = await _take(page, ada, replay_missed=True)
+    (one,) = told["automations"]
+    # Of the schedule the latest moment alone: its policy is fire_once.
+    assert (one["missed"], one["replayable"], one["replayed"]) == (4, 3, 3)
+    made = await bench.house.database.fetch(
+        "SELECT replay_of, status, payload FROM runs WHERE replay_of IS NOT NULL ORDER BY id"
+    )
+    wanted = [missed[0]["id"], missed[1]["id"], missed[3]["id"]]
+    assert [(row["replay_of"], row["status"]) for row in made] == [
+        (run_id, "pending") for run_id in wanted
+    ]
+    assert [row["payload"] for row in made][:2] == [{"a": 1}, {"a": 2}]
+
+
+async def test_a_takeover_without_that_starts_nothing_and_keeps_what_was_missed(
+    bench: Bench, api: Api
+) -> None:
+    ada = await _ada(bench)
+    called = await _hook_of(bench, api, ada)
+    await _remove(bench, ada)
+    await called.fire({"a": 1})
+    async with browser(api, FIRST_MEMBER) as page:
+        (one,) = (await _take(page, ada))["automations"]
+    assert (one["missed"], one["replayable"], one["replayed"]) == (1, 1, 0)
+    rows = await bench.house.database.fetch("SELECT status, reason FROM runs")
+    assert [tuple(row) for row in rows] == [("skipped", "owner_left")]

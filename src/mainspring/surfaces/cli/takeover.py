@@ -8,12 +8,13 @@ from uuid import UUID
 
 from mainspring.contracts.errors import Invalid, Missing
 from mainspring.surfaces.cli import exits
+from mainspring.surfaces.cli.agreeing import confirmed
 from mainspring.surfaces.cli.asking import Ask, Terminal, at_terminal
 from mainspring.surfaces.cli.local import Deed, local, local_owner
 from mainspring.surfaces.cli.screen import Screen, one_line
 from mainspring.surfaces.cli.whom import member_called
 from mainspring.surfaces.cli.words import count, hint
-from mainspring.surfaces.takeover import show_estate, take
+from mainspring.surfaces.takeover import replay_missed, show_estate, take
 from mainspring.workspace.leavers import list_leavers
 
 if TYPE_CHECKING:
@@ -41,11 +42,29 @@ async def take_over(
         ids = None if wanted is None else [str(one) for one in wanted]
         deed = Deed("take_over_from_member", leaver["id"], {"automations": ids})
         taken = await take(rooms, local(rooms, deed), actor, leaver["id"], estate["digest"], wanted)
+        taken = await _offer_replay(rooms, screen, taken, leaver["id"], ask)
     if screen.for_programs:
         screen.answer(taken)
     else:
         _tell(screen, taken)
     return exits.DONE
+
+
+async def _offer_replay(
+    rooms: Rooms, screen: Screen, taken: dict[str, Any], member_id: UUID, ask: Ask | None
+) -> dict[str, Any]:
+    """Asks whether the missed runs are started again; a no leaves them to be replayed later."""
+    missed = sum(one["replayable"] for one in taken["automations"])
+    said = (
+        f"{count(missed, 'missed run')} can be started again now: every webhook call and event, "
+        "and what the schedules make up for."
+    )
+    if not missed or not await confirmed(screen, [said], "Start them?", ask):
+        return taken
+    done = await replay_missed(rooms, local(rooms), local_owner(rooms), taken)
+    started = sum(one["replayed"] for one in done["automations"])
+    await local(rooms, Deed("replay_missed_runs", member_id, {"replayed": started})).note()
+    return done
 
 
 async def _leaver(rooms: Rooms, email: str) -> Mapping[str, Any]:
@@ -134,7 +153,11 @@ def _tell(screen: Screen, taken: Mapping[str, Any]) -> None:
             ]
             screen.say(*(f"  missing: {one_line(lack, 300)}" for lack in lacks))
             screen.say(f"  {hint('activate', one['name'])}")
-        if one["missed"]:
-            screen.say(f"  {count(one['missed'], 'missed run')} can be replayed.")
+        if one["replayed"]:
+            screen.say(f"  {count(one['replayed'], 'missed run')} started again.")
+        left = one["missed"] - one["replayed"]
+        if left:
+            screen.say(f"  {count(left, 'missed run')} can be replayed one by one:")
+            screen.say(f"  {hint('runs', '--status', 'skipped')}, {hint('replay', 'RUN')}")
     if taken["webhooks"]:
         screen.say(f"{count(taken['webhooks'], 'webhook token')} taken over.")

@@ -342,14 +342,22 @@ class Takeover(Body):
     automations: list[UUID] | None = Field(
         None, max_length=10_000, description="Only these; left out: everything that was shown."
     )
+    replay_missed: bool = Field(
+        False,
+        description="Also start the missed runs that their triggers make up for: each webhook call "
+        "and event, and of a schedule what its misfire policy says.",
+    )
 
 
 class TakenAutomationShape(LeftAutomationShape):
     """An automation that has a new owner."""
 
     problem: dict[str, Any] | None = Field(
-        description="Why it is not active again; null: it is, or was not before."
+        description="Why it is not active again, or why a missed run did not start; null: it is, "
+        "or was not before."
     )
+    replayable: int = Field(description="Missed runs that its triggers make up for.")
+    replayed: int = Field(description="How many of them were started again.")
 
 
 class TakenShape(_Shape):

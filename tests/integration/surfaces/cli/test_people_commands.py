@@ -12,6 +12,7 @@ import pytest
 from mainspring.contracts.errors import Clash, Invalid, Missing
 from mainspring.contracts.roles import Role
 from mainspring.definition.validate import validate
+from mainspring.runs.arrivals import Request
 from mainspring.surfaces.cli import people, tokens
 from mainspring.surfaces.cli.audit import show_audit
 from mainspring.surfaces.cli.desk import Desk
@@ -241,10 +242,20 @@ async def test_what_a_member_left_is_taken_over_after_a_yes(
     async def yes(question: str) -> str:
         return "yes"
 
+    made = await rooms.database.fetchval("SELECT id FROM automations")
+    event = Request(FIRST_WORKSPACE, made, trigger_type="event", payload={"n": 1})
+    await rooms.dispatcher.dispatch(event)
     await take_over(desk, shown, "ada@example.org", ask=no)
     assert "Nothing was taken over" in capsys.readouterr().out
     await take_over(desk, shown, "ada@example.org", names=["Digest"], ask=yes)
-    assert "Digest is yours now, and active." in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "Digest is yours now, and active." in said
+    assert "1 missed run can be started again now" in said
+    assert "1 missed run started again." in said
+    replayed = await rooms.database.fetch(
+        "SELECT r.payload, r.status FROM runs r WHERE r.replay_of IS NOT NULL"
+    )
+    assert [tuple(one) for one in replayed] == [({"n": 1}, "pending")]
     row = await rooms.database.fetchrow("SELECT created_by, state FROM automations")
     assert row is not None
     assert tuple(row) == (FIRST_MEMBER, "active")

@@ -1,6 +1,6 @@
 // What a member left behind: shown with what it may do and what it lacks, then taken over.
 
-import { Alert, Button, Group, List, Modal, Stack, Text } from "@mantine/core";
+import { Alert, Button, Checkbox, Group, List, Modal, Stack, Text } from "@mantine/core";
 import { useState } from "react";
 import { api, client, refresh, type Schemas } from "../../api/client";
 import { Asked } from "../../kit/Asked";
@@ -38,12 +38,13 @@ function Automation({ one }: { one: Left }) {
 
 function Body({ estate, only, close }: { estate: Estate; only?: string; close: () => void }) {
   const { busy, act } = useAct();
+  const [replay, setReplay] = useState(false);
   const shown = only ? estate.automations.filter((one) => one.id === only) : estate.automations;
   const take = () =>
     act(async () => {
       await client.POST("/api/v1/members/{member_id}/takeover", {
         params: { path: { member_id: estate.member.id } },
-        body: { digest: estate.digest, automations: only ? [only] : null },
+        body: { digest: estate.digest, automations: only ? [only] : null, replay_missed: replay },
       });
       close();
       await refresh("/api/v1/members", "/api/v1/automations");
@@ -62,6 +63,16 @@ function Body({ estate, only, close }: { estate: Estate; only?: string; close: (
             The webhook token of {one.automation} ({one.slug})
           </Text>
         ))}
+      {shown.some((one) => one.missed)
+        ? (
+          <Checkbox
+            label="Start what was missed again"
+            description="Every webhook call and event, and of a schedule what its policy for missed moments says."
+            checked={replay}
+            onChange={(event) => setReplay(event.currentTarget.checked)}
+          />
+        )
+        : null}
       <Group justify="flex-end" gap="xs">
         <Button variant="default" onClick={close}>Cancel</Button>
         <Button loading={busy} onClick={() => void take()}>Take over</Button>

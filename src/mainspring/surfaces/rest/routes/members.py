@@ -116,11 +116,12 @@ def _add_takeovers(made: APIRouter, rooms: Rooms) -> None:
         caller.detail["automations"] = (
             None if asked.automations is None else [str(one) for one in asked.automations]
         )
-        return Answer(
-            await take(
-                rooms, caller.database, caller.actor, member_id, asked.digest, asked.automations
-            )
-        )
+        caller.detail["replay_missed"] = asked.replay_missed
+        taken = await take(
+            rooms, caller.database, caller.actor, member_id, asked.digest, asked.automations,
+            replays=asked.replay_missed,
+        )  # fmt: skip
+        return Answer(taken)
 
 
 def _check_lasting(caller: SignedIn, role: Role) -> None:
