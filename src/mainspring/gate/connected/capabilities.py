@@ -56,7 +56,8 @@ def integration_capabilities(reception: Reception) -> tuple[Capability, ...]:
             "Connect an account of yours",
             "With the fields that the integration asks for it is tried, and kept if it works. "
             "Where people sign in instead, the address to open is answered; fields are for "
-            "afterwards, and say what to follow there.",
+            "afterwards, and say what to follow there. With share, an admin without a connection "
+            "of their own connects that of the workspace again, and holds it from then on.",
             schemas.CONNECT, schemas.CONNECTED, counter.connect,
             replace(_OWN, hidden_arguments=frozenset({"fields"}),
                     hidden_results=frozenset({"sign_in_url"})),
@@ -72,7 +73,8 @@ def integration_capabilities(reception: Reception) -> tuple[Capability, ...]:
         capability_of(
             "test_integration_connection",
             "Test a connection of yours",
-            "The other side is asked who you are there. One that is let in again is ready again.",
+            "The other side is asked who you are there. One that is let in again is ready again. "
+            "Without a connection of your own it tests that of the workspace, for admins.",
             schemas.ONE, schemas.TESTED, counter.test, _OWN,
         ),
         *_sharing(counter),
@@ -132,7 +134,7 @@ class _Counter:
             fields = given.get("fields")
             if fields and await self.reception.settle(ctx.actor, integration, fields):
                 return await self._told(ctx, integration)
-            link = await self.reception.begin_sign_in(ctx.actor, integration)
+            link = await self.reception.begin_sign_in(ctx.actor, integration, share=share)
             if share:
                 await self.reception.share(ctx.actor, integration)
             told = await self._told(ctx, integration, link)
@@ -140,7 +142,8 @@ class _Counter:
         if kind == "token":
             label = given.get("label") or integration.name
             check_plain_name(label, "/label")
-            await self.reception.connect(ctx.actor, integration, given.get("fields", {}), label)
+            fields = given.get("fields", {})
+            await self.reception.connect(ctx.actor, integration, fields, label, share=share)
             if share:
                 await self.reception.share(ctx.actor, integration)
             return await self._told(ctx, integration)

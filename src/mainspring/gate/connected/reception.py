@@ -131,15 +131,21 @@ class Reception:
         )
 
     async def connect(
-        self, actor: Actor, integration: Integration, given: Mapping[str, Any], label: str
-    ) -> AccountRow:
-        """A connection by fields: tried first, and kept only if it works."""
+        self, actor: Actor, integration: Integration, given: Mapping[str, Any], label: str, *,
+        share: bool = False,
+    ) -> AccountRow:  # fmt: skip
+        """A connection by fields: tried first, and kept only if it works.
+
+        ``share``: the connection of the workspace is connected again, where others hold it.
+        """
         fields = read_fields(integration, given)
         account = await self._tried(actor, integration, fields)
         parts = self.parts
 
         async def work(tx: Transaction) -> AccountRow:
-            row = await rows.begin(tx, actor.workspace_id, actor.id, integration.id, label, "token")
+            at = (actor.workspace_id, actor.id, integration.id)
+            row = await rows.to_reconnect(tx, *at) if share else None
+            row = row or await rows.begin(tx, *at, label, "token")
             row = await rows.hold(tx, row.workspace_id, row.id)
             await rows.forget_secrets(tx, row)
             for name, value in fields.secrets.items():
@@ -147,6 +153,8 @@ class Reception:
             await rows.mark_connected(
                 tx, row, label=label, account=account, auth="token", settings=fields.settings
             )
+            if row.owner_id != actor.id:
+                await rows.hand_to(tx, row, actor.id)
             made = await rows.find(tx, row.workspace_id, row.id)
             how = connected_how(row, made)
             if how == "replaced":
@@ -191,8 +199,10 @@ class Reception:
             await rows.keep_settings(tx, row, {**others, **fields.settings})
         return True
 
-    async def begin_sign_in(self, actor: Actor, integration: Integration) -> str:
-        """The address at which a member signs in."""
+    async def begin_sign_in(
+        self, actor: Actor, integration: Integration, *, share: bool = False
+    ) -> str:
+        """The address at which a member signs in; ``share`` is that of ``connect``."""
         auth = integration.manifest["auth"]
         if auth["kind"] != "oauth":
             raise Clash(
@@ -201,7 +211,8 @@ class Reception:
                 suggestion=str(auth["how"]),
             )
         signing = await self._signing()
-        return await signing.begin(actor, integration, self.callback(auth["provider"]))
+        back = self.callback(auth["provider"])
+        return await signing.begin(actor, integration, back, share=share)
 
     async def finish_sign_in(
         self, actor: Actor, provider: str, *, state: str, code: str | None, error: str | None
@@ -238,6 +249,9 @@ class Reception:
 
         async def work(tx: Transaction) -> bool:
             row = await rows.of_member(tx, space, actor.id, integration.id)
+            if row is None and await rows.to_reconnect(tx, space, actor.id, integration.id):
+                # It signs in to the connection that is shared already.
+                return False
             if row is None:
                 raise not_connected(integration, own=True)
             row = await rows.hold(tx, space, row.id)
@@ -311,8 +325,13 @@ class Reception:
     async def _row(self, actor: Actor, integration: Integration) -> AccountRow:
         async with Walled(self.parts.database, actor.workspace_id).acquire() as tx:
             row = await rows.of_member(tx, actor.workspace_id, actor.id, integration.id)
-        if row is None or row.state == "sign_in":
+            if row is None or row.state == "sign_in":
+                row = await rows.shared_in(tx, actor.workspace_id, integration.id)
+        if row is None:
             raise not_connected(integration, own=True)
+        if row.owner_id != actor.id:
+            # The account of the workspace is looked after by those who may connect it.
+            check_may(actor.role, Permission.CONNECT)
         return row
 
     async def _signing(self) -> SignIns:

@@ -22,6 +22,7 @@ from authlib.oauth2.rfc6749.parameters import (
 from authlib.oauth2.rfc7636 import create_s256_code_challenge
 
 from mainspring.contracts.errors import Denied, Problem, ReconnectNeeded, Upstream
+from mainspring.contracts.roles import Permission, check_may
 from mainspring.gate.connected.parts import Parts, connected_how
 from mainspring.gate.connected.problems import no_client
 from mainspring.gate.connected.token_answers import (
@@ -72,7 +73,9 @@ class SignIns:
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
 
-    async def begin(self, actor: Actor, integration: Integration, redirect_uri: str) -> str:
+    async def begin(
+        self, actor: Actor, integration: Integration, redirect_uri: str, *, share: bool = False
+    ) -> str:
         """The address at which the member signs in."""
         auth = integration.manifest["auth"]
         parts = self._parts
@@ -90,10 +93,10 @@ class SignIns:
         inside = Walled(parts.database, actor.workspace_id)
 
         async def work(tx: Any) -> str:
-            row = await rows.begin(
-                tx, actor.workspace_id, actor.id, integration.id, integration.name, "oauth"
-            )
-            return await sign_ins.leave(tx, parts.vault, row, kept)
+            at = (actor.workspace_id, actor.id, integration.id)
+            row = await rows.to_reconnect(tx, *at) if share else None
+            row = row or await rows.begin(tx, *at, integration.name, "oauth")
+            return await sign_ins.leave(tx, parts.vault, row, kept, actor.id)
 
         state = await inside.run_retrying(work)
         return _address(auth, client, state, verifier, redirect_uri)
@@ -107,8 +110,12 @@ class SignIns:
         async with parts.database.acquire() as tx:
             back = await sign_ins.come_back(tx, parts.vault, space, actor.id, state)
             row = await rows.find(tx, space, back.connection_id)
-        if back.kept["provider"] != provider or row.owner_id != actor.id:
+            found = await rows.to_reconnect(tx, space, actor.id, row.integration)
+            shared = found is not None and found.id == row.id
+        if back.kept["provider"] != provider or not (row.owner_id == actor.id or shared):
             raise never_left()
+        if shared:
+            check_may(actor.role, Permission.CONNECT)
         integration = parts.lines.named(row.integration)
         client = await clients.find(parts.database, UUID(back.kept["client"]))
         if client is None:
@@ -123,6 +130,8 @@ class SignIns:
         async with parts.database.transaction() as tx:
             await rows.name_account(tx, made, account)
             await rows.mark_ok(tx, made)
+            if shared:
+                await rows.hand_to(tx, made, actor.id)
             made = await rows.find(tx, space, made.id)
             await parts.changed(tx, made, connected_how(row, made))
         return SignedIn(integration, made, _note(integration, granted))

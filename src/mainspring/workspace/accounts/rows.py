@@ -65,6 +65,10 @@ _SHARE = """
     SET shared_at = CASE WHEN $3 THEN coalesce(shared_at, now()) END, updated_at = now()
     WHERE workspace_id = $1 AND id = $2
 """
+_HAND = """
+    UPDATE integration_connections SET owner_id = $3, updated_at = now()
+    WHERE workspace_id = $1 AND id = $2
+"""
 _READY = """
     SELECT integration FROM integration_connections
     WHERE workspace_id = $1 AND owner_id = $2 AND state = 'ready'
@@ -235,6 +239,30 @@ async def shared_in(tx: Transaction, workspace_id: UUID, integration: str) -> Ac
 async def set_shared(tx: Transaction, row: AccountRow, *, shared: bool) -> None:
     """Shares a connection with the workspace, or withdraws it."""
     await tx.execute(_SHARE, row.workspace_id, row.id, shared)
+
+
+async def to_reconnect(
+    tx: Transaction, workspace_id: UUID, member_id: UUID, integration: str
+) -> AccountRow | None:
+    """The connection of the workspace, for a member who has none and may connect it again.
+
+    None: the member has a connection of their own, or the workspace has none of others. A sign-in
+    that the member never finished is forgotten.
+    """
+    there = await shared_in(tx, workspace_id, integration)
+    if there is None or there.owner_id == member_id:
+        return None
+    own = await of_member(tx, workspace_id, member_id, integration)
+    if own is not None and own.state != "sign_in":
+        return None
+    if own is not None:
+        await remove(tx, own)
+    return there
+
+
+async def hand_to(tx: Transaction, row: AccountRow, member_id: UUID) -> None:
+    """Makes the member who connected the workspace's account again its holder."""
+    await tx.execute(_HAND, row.workspace_id, row.id, member_id)
 
 
 async def connected_to(tx: Transaction, workspace_id: UUID, owner_id: UUID) -> frozenset[str]:

@@ -58,12 +58,19 @@ class Back:
     kept: Mapping[str, Any]
 
 
-async def leave(tx: Transaction, vault: Vault, row: AccountRow, kept: Mapping[str, Any]) -> str:
-    """Remembers that a member left to sign in; answers the state that brings them back."""
-    left = await seal_leaving(vault, row.workspace_id, row.owner_id, kept)
-    await tx.execute(_TIDY, row.workspace_id, row.id, row.owner_id)
+async def leave(
+    tx: Transaction, vault: Vault, row: AccountRow, kept: Mapping[str, Any],
+    member_id: UUID | None = None,
+) -> str:  # fmt: skip
+    """Remembers that a member left to sign in; answers the state that brings them back.
+
+    Left out, the member is the holder of the connection.
+    """
+    member = member_id or row.owner_id
+    left = await seal_leaving(vault, row.workspace_id, member, kept)
+    await tx.execute(_TIDY, row.workspace_id, row.id, member)
     await tx.execute(
-        _ADD, row.workspace_id, left.hashed, row.id, row.owner_id, left.nonce, left.sealed,
+        _ADD, row.workspace_id, left.hashed, row.id, member, left.nonce, left.sealed,
         left.key_id, LIFETIME,
     )  # fmt: skip
     return left.state

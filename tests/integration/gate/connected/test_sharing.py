@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
+from urllib.parse import urlsplit
 from uuid import UUID
 
+import httpx2
 import pytest
 
 from mainspring.contracts.roles import Role
@@ -158,3 +160,60 @@ async def test_a_program_connects_no_other_account_than_an_agreed_automation_wri
     assert await account() == "others@example.org"
     await here.ask("POST", f"/automations/{made['id']}/archive")
     assert (await connect("key-9876543210"))[0] == 200
+
+
+async def test_an_admin_tests_and_reconnects_what_somebody_else_shared(here: Accounts) -> None:
+    async with (
+        _person(here, "fay", Role.ADMIN) as (fay, page),
+        _person(here, "gus", Role.EDITOR) as (_, editor),
+    ):
+        made = await _ask(page, "POST", "/connect", {**KEY, "share": True})
+        shared_id = made["integration"]["connection"]["id"]
+        tested = await here.ask("POST", "/integrations/keyed/test")
+        refused = await _ask(editor, "POST", "/test")
+
+        here.provider.keys = {"key-9876543210": ACCOUNT}
+        again = {"fields": {"token": "key-9876543210"}, "share": True}
+        denied = await _ask(editor, "POST", "/connect", again)
+        async with browser(here.api, FIRST_MEMBER) as mine:
+            done = await _ask(mine, "POST", "/connect", again)
+            # Who held it before does not get the key of the new holder for themselves.
+            await _ask(page, "DELETE", "/share")
+            before = await rows.of_member(here.house.database, FIRST_WORKSPACE, fay, "keyed")
+            own = await rows.of_member(here.house.database, FIRST_WORKSPACE, FIRST_MEMBER, "keyed")
+
+    assert tested["works"] is True
+    assert tested["integration"]["connection"]["held_by"] == str(fay)
+    assert refused["status"] == denied["status"] == 403
+    connection = done["integration"]["connection"]
+    assert (connection["id"], connection["owner"]) == (shared_id, "workspace")
+    assert connection["held_by"] == str(FIRST_MEMBER)
+    assert before is None
+    assert own is not None
+    assert (str(own.id), own.shared_at) == (shared_id, None)
+
+
+async def test_an_admin_signs_in_again_to_what_somebody_else_shared(here: Accounts) -> None:
+    async def sign_in(person: Browser, body: dict[str, Any]) -> dict[str, Any]:
+        begun = (await person.ask("POST", "/integrations/notebook/connect", json=body)).json()
+        async with httpx2.AsyncClient(verify=False) as away:
+            left = await away.get(begun["sign_in_url"])
+        back = urlsplit(left.headers["location"])
+        path = back.path.removeprefix("/api/v1")
+        answer = await person.ask("GET", f"{path}?{back.query}")
+        assert answer.status_code < 400, answer.text
+        found = (await person.ask("GET", "/integrations")).json()["integrations"]
+        told: dict[str, Any] = next(one for one in found if one["name"] == "notebook")
+        return told
+
+    async with (
+        _person(here, "hal", Role.ADMIN) as (hal, page),
+        browser(here.api, FIRST_MEMBER) as mine,
+    ):
+        first = await sign_in(page, {"share": True})
+        second = await sign_in(mine, {"share": True})
+
+    assert first["connection"]["held_by"] == str(hal)
+    assert second["connection"]["id"] == first["connection"]["id"]
+    assert (second["state"], second["connection"]["owner"]) == ("ready", "workspace")
+    assert second["connection"]["held_by"] == str(FIRST_MEMBER)
