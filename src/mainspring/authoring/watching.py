@@ -16,6 +16,7 @@ from mainspring.contracts.capability import Annotations, Audience, Capability, E
 from mainspring.contracts.errors import Invalid
 from mainspring.contracts.outcome import Unchanged
 from mainspring.contracts.plain_names import plain_name
+from mainspring.contracts.preflight import Whose
 from mainspring.contracts.roles import Permission
 from mainspring.gate.connected.problems import not_connected
 from mainspring.gate.ingestion.sources import Reachable, Reachables
@@ -118,8 +119,11 @@ def _watch(studio: Studio, reachable: Reachables) -> CapabilityHandler:
             # What was paused is set going by a person; a program leaves it as it is.
             starts = consent is None and (agreed is None or saved.state == "active")
         if starts:
-            words = await studio.words(space, definition.as_dict())
-            await activate(tx, space, saved.automation_id, words, studio.limits)
+            document = definition.as_dict()
+            words = await studio.words(space, document)
+            # A new automation is not to be seen outside of this transaction yet.
+            missing = await studio.lacking(document, Whose(space, known, ctx.actor.id), words)
+            await activate(tx, space, saved.automation_id, words, studio.limits, missing)
         if account is not None:
             await remember_watcher(tx, space, account.id, saved.automation_id)
         return {

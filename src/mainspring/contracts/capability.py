@@ -55,6 +55,8 @@ class Route:
     owner_id: UUID | None = None
     # Where a connection is only used: the owner's secrets that do as well without one.
     secrets: frozenset[str] = frozenset()
+    # Scopes of a sign-in without which no such call succeeds.
+    scopes: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,7 @@ WOULD_FAIL: Final = frozenset(
         "owner_mail_missing",
         "not_connected",
         "reconnect",
+        "scope_missing",
         "secret_missing",
         *REFUSED,
     }

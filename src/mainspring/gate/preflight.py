@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from mainspring.contracts.errors import Finding, Problem
+from mainspring.contracts.manifest import source_of
 from mainspring.contracts.preflight import REFUSED, Whose
 from mainspring.definition.hosts import listed_site, literal_site
 from mainspring.definition.pointers import under
@@ -21,6 +22,7 @@ from mainspring.definition.tool_patterns import fixed_params, tool_name
 from mainspring.gate.connected.token_answers import missing_scopes
 from mainspring.gate.egress.dial import judge_literal, not_public
 from mainspring.gate.egress.url import parse_url
+from mainspring.gate.ingestion.sources import route_to
 from mainspring.store.walls import Walled
 from mainspring.workspace.accounts import rows
 from mainspring.workspace.people.addresses import Reached, reach_maker, reach_member
@@ -28,7 +30,7 @@ from mainspring.workspace.people.addresses import Reached, reach_maker, reach_me
 if TYPE_CHECKING:
     from uuid import UUID
 
-    from mainspring.contracts.capability import Route
+    from mainspring.contracts.capability import Capability, Route
     from mainspring.contracts.context import Transaction
     from mainspring.contracts.integration import Integration
     from mainspring.contracts.registry import Vocabulary
@@ -166,7 +168,11 @@ class InstallationPreflight:
         """The integration that a call goes over with a connection; None where it needs none."""
         known = words.capabilities.get(name)
         route = None if known is None else known.annotations.route
-        if known is None or route is None or route.connection == "none" or self._lines is None:
+        if known is None or self._lines is None:
+            return None
+        if route is None:
+            return self._read(known, at, config)
+        if route.connection == "none":
             return None
         if known.annotations.secret_arguments & config.keys():
             # The step names the secret that it authenticates with.
@@ -175,6 +181,17 @@ class InstallationPreflight:
         if integration is None or integration.manifest["auth"]["kind"] == "none":
             return None
         return _Need(at, route, integration)
+
+    def _read(self, known: Capability, at: str, config: Mapping[str, Any]) -> _Need | None:
+        """The integration that a call names as its source, such as one that is read again."""
+        assert self._lines is not None
+        named = {config.get(argument) for argument in known.annotations.connected}
+        for integration in self._lines.shelf.values():
+            sources = {source_of(integration.manifest), *(one.name for one in integration.sources)}
+            route = route_to(integration)
+            if named & sources and route.connection != "none":
+                return _Need(at, route, integration)
+        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,15 +218,22 @@ def _unconnected(need: _Need, row: rows.AccountRow | None, kept: set[str]) -> Fi
 
 
 def _without_scopes(need: _Need, row: rows.AccountRow) -> Finding | None:
-    """A sign-in that lacks scopes which the integration asks for today."""
+    """A sign-in that lacks scopes which the integration asks for today.
+
+    Without one that the call itself needs it fails; without another it may succeed.
+    """
     asked = frozenset(need.integration.manifest["auth"].get("scopes", ()))
     lacking = missing_scopes(asked, row.scopes) if row.auth == "oauth" else frozenset()
     if not lacking:
         return None
-    name = need.integration.name
-    detail = f"The connection to {name} lacks a permission ({', '.join(sorted(lacking))})."
+    name, needed = need.integration.name, lacking & need.route.scopes
     way = f"Connect {name} again and agree to every permission. {_connect(need.integration.id)}"
-    return Finding(need.at, detail, "scope_missing", way)
+    if needed:
+        said = ", ".join(sorted(needed))
+        detail = f"The connection to {name} lacks a permission that this step needs ({said})."
+        return Finding(need.at, detail, "scope_missing", way)
+    detail = f"The connection to {name} lacks a permission ({', '.join(sorted(lacking))})."
+    return Finding(need.at, detail, "scope_outdated", way)
 
 
 def _connect(integration: str, secrets: frozenset[str] = frozenset()) -> str:

@@ -37,7 +37,7 @@ from mainspring.definition.credential_literals import CODE as CREDENTIAL_LITERAL
 MOST_OF_ONE: Final = 8
 MORE_FLAGS: Final = "more_flags"
 # Shown as warnings: a step would fail, or a credential is stored in plain text.
-_WARNED: Final = WOULD_FAIL | {"scope_missing", CREDENTIAL_LITERAL}
+_WARNED: Final = WOULD_FAIL | {"scope_outdated", CREDENTIAL_LITERAL}
 # So many of one family are compared and counted.
 _MOST_COUNTED: Final = 2_000
 _FAMILIES: Final[tuple[Callable[[View], Iterator[Flag]], ...]] = (

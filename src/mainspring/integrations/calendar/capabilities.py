@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 EDITABLE: Final = (
     "summary", "description", "location", "start", "end", "attendees", "send_updates",
 )  # fmt: skip
+_EVENTS_SCOPE: Final = "https://www.googleapis.com/auth/calendar.events"
 _TEXTS: Final = ("summary", "description", "location", "recurrence")
 _CHANGES: Final = frozenset({*EDITABLE, "recurrence"}) - {"send_updates"}
 _TOLD: Final = {
@@ -134,7 +135,7 @@ def _write(
             effect=Effect.SEND,
             seconds=2.0,
             hosts=calendar.hosts,
-            route=Route("calendar", calendar.hosts),
+            route=Route("calendar", calendar.hosts, scopes=frozenset({_EVENTS_SCOPE})),
             judge=judge,
         ),
     )

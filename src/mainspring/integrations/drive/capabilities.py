@@ -15,6 +15,7 @@ from mainspring.integrations.drive.client import Drive
 if TYPE_CHECKING:
     from mainspring.contracts.context import CallContext
 
+_FILE_SCOPE: Final = "https://www.googleapis.com/auth/drive.file"
 _CONTENT_BYTES: Final = 900_000
 _GOOGLE: Final = "application/vnd.google-apps."
 # What a document of Google is made from.
@@ -69,7 +70,7 @@ def create_file(drive: Drive) -> Capability:
             effect=Effect.SEND,
             seconds=3.0,
             hosts=drive.hosts,
-            route=Route("drive", drive.hosts),
+            route=Route("drive", drive.hosts, scopes=frozenset({_FILE_SCOPE})),
             judge=findings,
         ),
     )

@@ -127,5 +127,5 @@ def _sends(github: GitHub) -> Annotations:
         effect=Effect.SEND,
         seconds=2.0,
         hosts=github.hosts,
-        route=Route("github", github.hosts, "needed"),
+        route=Route("github", github.hosts, "needed", scopes=frozenset({"repo"})),
     )

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from mainspring.contracts.context import CallContext
 
 EDITABLE: Final = ("to", "cc", "bcc", "subject", "body")
+_SEND_SCOPE: Final = "https://www.googleapis.com/auth/gmail.send"
 _SHOWN_RECIPIENTS: Final = 3
 _SHOWN_TEXT: Final = 200
 # Five files of ten megabytes as base64, and the mail around them.
@@ -77,7 +78,7 @@ def send_email(gmail: Gmail) -> Capability:
             effect=Effect.SEND,
             seconds=3.0,
             hosts=gmail.hosts,
-            route=Route("gmail", gmail.hosts),
+            route=Route("gmail", gmail.hosts, scopes=frozenset({_SEND_SCOPE})),
             arguments_bytes=_ARGUMENTS_BYTES,
             judge=findings,
         ),

@@ -70,7 +70,7 @@ def create_issue(linear: Linear) -> Capability:
             effect=Effect.SEND,
             seconds=3.0,
             hosts=linear.hosts,
-            route=Route("linear", linear.hosts, "needed"),
+            route=Route("linear", linear.hosts, "needed", scopes=frozenset({"issues:create"})),
         ),
     )
 

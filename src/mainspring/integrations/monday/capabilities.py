@@ -47,7 +47,7 @@ def post_update(monday: Monday) -> Capability:
             effect=Effect.SEND,
             seconds=2.0,
             hosts=monday.hosts,
-            route=Route("monday", monday.hosts, "needed"),
+            route=Route("monday", monday.hosts, "needed", scopes=frozenset({"updates:write"})),
         ),
     )
 

@@ -54,7 +54,13 @@ def slack_post(slack: Slack) -> Capability:
             secret_arguments=frozenset({"token"}),
             only_secrets=frozenset({"token"}),
             hosts=slack.hosts,
-            route=Route("slack", slack.hosts, connection="used", secrets=frozenset(BOT.names)),
+            route=Route(
+                "slack",
+                slack.hosts,
+                connection="used",
+                secrets=frozenset(BOT.names),
+                scopes=frozenset({"chat:write"}),
+            ),
             # Only a run has secrets to name; others act on the integration.
             audience=Audience.RUNS,
         ),

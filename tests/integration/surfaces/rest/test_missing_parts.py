@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from typing import Any
+from uuid import UUID
 
+from mainspring.contracts.ids import new_id
 from mainspring.workspace.automations import FIRST_MEMBER
 from tests.kit.api import Api
 from tests.kit.house import document, step
@@ -73,3 +75,54 @@ async def test_an_answer_that_also_activates_is_refused_with_the_missing_part(ap
         # Nothing was answered.
         shown = await at.ask("GET", f"/consents/{consent['consent_id']}")
         assert shown.json()["status"] == "waiting"
+
+
+async def _connect(api: Api, integration: str, state: str, *scopes: str) -> UUID:
+    made = new_id()
+    await api.house.database.execute(
+        """
+        INSERT INTO integration_connections
+            (workspace_id, id, owner_id, integration, label, auth, state, scopes)
+        VALUES ($1, $2, $3, $4, $4, 'oauth', $5, $6)
+        """,
+        api.house.workspace_id, made, FIRST_MEMBER, integration, state, list(scopes),
+    )  # fmt: skip
+    return made
+
+
+async def test_a_scope_that_the_step_needs_blocks_activation_and_another_one_warns(
+    api: Api,
+) -> None:
+    post = step("post", "slack_post", {"channel": "#a", "text": "hello"})
+    made, _ = await _codes(api, "automations", document(post))
+    connection = await _connect(api, "slack", "ready", "channels:read")
+    answer = await api.client.post(f"{V1}/automations/{made}/activate")
+    assert (answer.status_code, answer.json()["code"]) == (409, "parts_missing"), answer.text
+    (lacks,) = answer.json()["errors"]
+    assert (lacks["pointer"], lacks["code"]) == ("/plan/0", "scope_missing")
+    assert "(chat:write)" in lacks["detail"]
+
+    # Posting needs no permission to read; the connection is only older than the integration.
+    await api.house.database.execute(
+        "UPDATE integration_connections SET scopes = '{chat:write}' WHERE id = $1", connection
+    )
+    answer = await api.client.post(f"{V1}/automations/{made}/activate")
+    assert answer.status_code == 200, answer.text
+    assert [one["code"] for one in answer.json()["warnings"]] == ["scope_outdated"]
+
+
+async def test_what_is_read_again_and_again_is_not_activated_over_an_ended_connection(
+    api: Api,
+) -> None:
+    connection = await _connect(api, "gmail", "reconnect")
+    answer = await api.client.post(f"{V1}/capabilities/watch_integration", json={"source": "gmail"})
+    assert (answer.status_code, answer.json()["code"]) == (409, "parts_missing"), answer.text
+    (lacks,) = answer.json()["errors"]
+    assert (lacks["pointer"], lacks["code"]) == ("/plan/0", "reconnect")
+    assert await api.house.database.fetchval("SELECT count(*) FROM automations") == 0
+
+    await api.house.database.execute(
+        "UPDATE integration_connections SET state = 'ready' WHERE id = $1", connection
+    )
+    answer = await api.client.post(f"{V1}/capabilities/watch_integration", json={"source": "gmail"})
+    assert answer.json()["state"] == "active", answer.text
