@@ -76,8 +76,12 @@ _PERSON: Final[Mapping[Operation, Outcome]] = {
 # exist for that credential.
 ROWS: Final[Mapping[str, Mapping[Operation, Outcome]]] = {
     "page session": _PERSON,
-    # A prompt that the local owner answers, or somebody under a `mainspring login` session.
+    # A prompt that the local owner answers.
     "terminal": _PERSON,
+    # A prompt of `consents` or `approvals --server`; the other commands work on local data alone.
+    "terminal after `mainspring login`": {"answer_approval": "works", "agree": "works"},
+    # The session itself, in requests that no prompt was answered for.
+    "`mainspring login` without a prompt": _PROGRAM,
     "command without a terminal": _PROGRAM,
     "token": _PROGRAM,
     # For the automations that a person named when they made the token.

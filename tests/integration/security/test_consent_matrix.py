@@ -25,9 +25,11 @@ from mainspring.definition.validate import validate
 from mainspring.runs.arrivals import Request
 from mainspring.settings import Settings
 from mainspring.surfaces.cli import Doors, build_app, run_cli
+from mainspring.surfaces.cli.logins import Login, keep_login, read_address
 from mainspring.surfaces.mcp import server
 from mainspring.surfaces.rooms import Rooms
 from mainspring.wiring import build_registry, open_house, rooms_of
+from mainspring.workspace.automations import FIRST_MEMBER
 from mainspring.workspace.triggers import list_triggers
 from scripts.consent_matrix import PAGE, ROWS, Operation, Outcome, written
 from tests.kit.agents import Minds, agents_bench, calls, ends, thinking
@@ -38,7 +40,7 @@ from tests.kit.consenting import agree_to_all
 from tests.kit.drafts import Office, office
 from tests.kit.house import Bench, document, step
 from tests.kit.mcp import connected, problem_of
-from tests.kit.people import ROOT
+from tests.kit.people import ROOT, browser
 from tests.kit.terminals import answered
 
 DAILY = {"id": "daily", "type": "schedule", "config": {"cron": "0 9 * * *", "timezone": "UTC"}}
@@ -354,6 +356,37 @@ class Commands(Trial):
         return self._sent("works" if done else "refused")
 
 
+async def _logged_in(api: Api) -> str:
+    """The session of `mainspring login`, which a person has confirmed in a browser."""
+    place = f"{ROOT}/session/terminal"
+    begun = (await api.stranger.post(place, json={"label": "a terminal"})).json()
+    async with browser(api, FIRST_MEMBER) as page:
+        given = {"code": begun["code"], "confirm": True}
+        answer = await page.ask("POST", "/session/terminal/answer", json=given)
+        assert answer.status_code == 200, answer.text
+    collected = {"device_code": begun["device_code"]}
+    session: str = (await api.stranger.post(f"{place}/collect", json=collected)).json()["session"]
+    return session
+
+
+@asynccontextmanager
+async def _after_login(name: str, api: Api, here: Office, folder: Path) -> AsyncIterator[Trial]:
+    """A session of `mainspring login`: by commands that ask, or by itself."""
+    session = await _logged_in(api)
+    header = {"Authorization": f"Bearer {session}"}
+    async with httpx2.AsyncClient(base_url=api.address, headers=header, timeout=30) as client:
+        if name == "`mainspring login` without a prompt":
+            yield Trial(api, here, over_rest(client))
+            return
+        address = read_address(api.address)
+        keep_login(Login(address, session))
+        asked = _commands(here, ["y"])
+        yield Commands(
+            api, here, over_rest(client), is_person=True, run=partial(asked, "--server", address),
+            folder=folder,
+        )  # fmt: skip
+
+
 def _other(code: str | None) -> Outcome:
     return "works" if code is None else "refused"
 
@@ -421,6 +454,9 @@ async def _holder(name: str, api: Api, here: Office, folder: Path) -> AsyncItera
             yield Commands(
                 api, here, over_rest(api.program), is_person=person, run=run, folder=folder
             )
+        case "terminal after `mainspring login`" | "`mainspring login` without a prompt":
+            async with _after_login(name, api, here, folder) as trial:
+                yield trial
         case "token":
             yield Trial(api, here, over_rest(api.program))
         case "token with approve":
@@ -455,6 +491,7 @@ async def test_a_credential_can_do_what_its_row_says(
     # A client that opens a page and has no answer is not waited for.
     monkeypatch.setattr(server, "CLIENT_SECONDS", 0.5)
     monkeypatch.setenv("MAINSPRING_HOME", str(here.bench.house.settings.home))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     async with (
         served(here.bench.house) as api, here.bench.worker(),
         _holder(name, api, here, tmp_path) as trial,
