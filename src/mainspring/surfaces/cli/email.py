@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
-from mainspring.contracts.errors import Clash, Denied
+from mainspring.contracts.errors import Denied
 from mainspring.store.audit import append_audit, entry_by
+from mainspring.surfaces import email_verification as verification
 from mainspring.surfaces.cli import exits
-from mainspring.surfaces.cli.asking import at_terminal
+from mainspring.surfaces.cli.agreeing import has_person
 from mainspring.surfaces.cli.local import local_owner
 from mainspring.surfaces.cli.presence import server_address
 from mainspring.surfaces.cli.screen import Screen, one_line
@@ -18,17 +21,13 @@ from mainspring.workspace.people.users import read_user
 from mainspring.workspace.people.verification import (
     Code,
     count_code,
-    count_try,
-    mail_change,
     mail_code,
     pending_email,
     request_change,
-    request_code,
-    verify,
 )
 
 if TYPE_CHECKING:
-    from mainspring.contracts.context import Mailer
+    from mainspring.store.database import Connection
     from mainspring.surfaces.cli.desk import Desk
     from mainspring.surfaces.rooms import Rooms
 
@@ -65,19 +64,17 @@ async def show_email(desk: Desk, screen: Screen) -> int:
 
 async def set_email(desk: Desk, screen: Screen, email: str) -> int:
     """Sets the owner's address, and mails a code to it where mail can be sent."""
-    _check_person(screen)
     async with desk.doors.open(desk.settings()) as rooms:
+        _check_person(rooms, screen)
         has_mail = rooms.mailer is not None
         if has_mail:
             await count_code(rooms.database, FIRST_MEMBER)
         async with rooms.database.transaction() as tx:
             code = await request_change(tx, FIRST_MEMBER, email, has_mail=has_mail)
-            deed = entry_by(
-                local_owner(rooms), "change_person", FIRST_MEMBER, {"changed": ["email"]}
-            )
-            await append_audit(tx, [deed])
+            await _note(tx, rooms, "change_person", {"changed": ["email"]})
         if code is not None:
-            await _mail(rooms, code)
+            address = server_address(rooms.settings)
+            await mail_code(verification.mailer_of(rooms), address, code)
     if code is not None:
         _say_mailed(screen, code)
     elif has_mail:
@@ -92,47 +89,31 @@ async def set_email(desk: Desk, screen: Screen, email: str) -> int:
 
 async def send_code(desk: Desk, screen: Screen) -> int:
     """Mails a new code to the address that is not verified yet."""
-    _check_person(screen)
     async with desk.doors.open(desk.settings()) as rooms:
-        _mailer(rooms)
-        await count_code(rooms.database, FIRST_MEMBER)
-        async with rooms.database.transaction() as tx:
-            code = await request_code(tx, FIRST_MEMBER)
-            deed = entry_by(local_owner(rooms), "send_email_code", FIRST_MEMBER, {})
-            await append_audit(tx, [deed])
-        await _mail(rooms, code)
+        _check_person(rooms, screen)
+        note = partial(_note, rooms=rooms, action="send_email_code")
+        # The server may be up at another address than the settings say.
+        address = server_address(rooms.settings)
+        code, _ = await verification.send_code(rooms, FIRST_MEMBER, address, note)
     _say_mailed(screen, code)
     return exits.DONE
 
 
 async def verify_email(desk: Desk, screen: Screen, code: str) -> int:
     """Takes the code that was mailed."""
-    _check_person(screen)
     async with desk.doors.open(desk.settings()) as rooms:
-        await count_try(rooms.database, FIRST_MEMBER)
-        async with rooms.database.transaction() as tx:
-            done = await verify(tx, FIRST_MEMBER, code)
-            deed = entry_by(local_owner(rooms), "verify_email", FIRST_MEMBER, {})
-            await append_audit(tx, [deed])
-        if rooms.mailer is not None:
-            await mail_change(rooms.mailer, done)
+        _check_person(rooms, screen)
+        note = partial(_note, rooms=rooms, action="verify_email")
+        done = await verification.verify_code(rooms, FIRST_MEMBER, code, note)
     screen.say(f"{one_line(done.user.email)} is verified; mail to you goes there.")
     return exits.DONE
 
 
-async def _mail(rooms: Rooms, code: Code) -> None:
-    # The server may be up at another address than the settings say.
-    await mail_code(_mailer(rooms), server_address(rooms.settings), code)
-
-
-def _mailer(rooms: Rooms) -> Mailer:
-    if rooms.mailer is None:
-        raise Clash(
-            "Mail is not set up here, so no address can be verified.",
-            code="mail_not_set_up",
-            suggestion="Set MAINSPRING_SMTP_URL to smtp://user:password@host:587.",
-        )
-    return rooms.mailer
+async def _note(
+    tx: Connection, rooms: Rooms, action: str, detail: Mapping[str, Any] | None = None
+) -> None:
+    entry = entry_by(local_owner(rooms), action, FIRST_MEMBER, dict(detail or {}))
+    await append_audit(tx, [entry])
 
 
 def _say_mailed(screen: Screen, code: Code) -> None:
@@ -142,11 +123,12 @@ def _say_mailed(screen: Screen, code: Code) -> None:
     )
 
 
-def _check_person(screen: Screen) -> None:
+def _check_person(rooms: Rooms, screen: Screen) -> None:
     """A program that set the address could aim the owner's mail at somebody else."""
-    if not at_terminal(screen):
+    if not has_person(rooms, screen):
         raise Denied(
             "A person sets and verifies an address; a program cannot.",
             code="person_needed",
-            suggestion="Use a terminal, without --json, or the page under Settings.",
+            suggestion="Use a terminal, without --json and MAINSPRING_TOKEN, or the page under "
+            "Settings.",
         )

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mainspring.surfaces.cli.desk import Desk
+from mainspring.surfaces.cli.desk import Desk, finish
 
 if TYPE_CHECKING:
     from mainspring.surfaces.cli.screen import Screen
@@ -60,6 +61,14 @@ def at_desk(ctx: typer.Context, for_programs: bool) -> tuple[Desk, Screen]:
     """The desk of a command, and the screen it answers on."""
     desk = desk_of(ctx)
     return desk, desk.screen(for_programs=wants_json(ctx, for_programs))
+
+
+def run_at_desk(
+    ctx: typer.Context, for_programs: bool, work: Callable[..., Coroutine[Any, Any, int]],
+    *given: Any,
+) -> int:  # fmt: skip
+    """Runs the work of a command that takes a desk, a screen and what the person gave."""
+    return finish(work(*at_desk(ctx, for_programs), *given))
 
 
 def wants_json(ctx: typer.Context, given: bool) -> bool:

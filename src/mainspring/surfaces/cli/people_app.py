@@ -8,7 +8,7 @@ import typer
 
 from mainspring.contracts.roles import Role
 from mainspring.surfaces.cli.desk import finish
-from mainspring.surfaces.cli.options import Json, desk_of, help_alone, make_group
+from mainspring.surfaces.cli.options import Json, desk_of, help_alone, make_group, run_at_desk
 
 Email = Annotated[str, typer.Argument(metavar="EMAIL", help="Whom it is about.")]
 GivenRole = Annotated[Role, typer.Argument(metavar="ROLE", help="viewer, operator, editor, …")]
@@ -135,8 +135,7 @@ def _show_email(ctx: typer.Context, for_programs: Json = False) -> int:
     """Show where mail to the local owner goes."""
     from mainspring.surfaces.cli.email import show_email
 
-    desk = desk_of(ctx)
-    return finish(show_email(desk, desk.screen(for_programs=for_programs)))
+    return run_at_desk(ctx, for_programs, show_email)
 
 
 def _set_email(
@@ -147,16 +146,14 @@ def _set_email(
     """Set your address; a code is mailed to it, and the old one stays in force until then."""
     from mainspring.surfaces.cli.email import set_email
 
-    desk = desk_of(ctx)
-    return finish(set_email(desk, desk.screen(for_programs=for_programs), email))
+    return run_at_desk(ctx, for_programs, set_email, email)
 
 
 def _send_code(ctx: typer.Context, for_programs: Json = False) -> int:
     """Mail a new code to the address that is not verified yet."""
     from mainspring.surfaces.cli.email import send_code
 
-    desk = desk_of(ctx)
-    return finish(send_code(desk, desk.screen(for_programs=for_programs)))
+    return run_at_desk(ctx, for_programs, send_code)
 
 
 def _verify_email(
@@ -167,16 +164,14 @@ def _verify_email(
     """Verify your address with the code that was mailed to it."""
     from mainspring.surfaces.cli.email import verify_email
 
-    desk = desk_of(ctx)
-    return finish(verify_email(desk, desk.screen(for_programs=for_programs), code))
+    return run_at_desk(ctx, for_programs, verify_email, code)
 
 
 def _list_members(ctx: typer.Context, for_programs: Json = False) -> int:
     """List members, and who was asked in."""
     from mainspring.surfaces.cli.people import show_members
 
-    desk = desk_of(ctx)
-    return finish(show_members(desk, desk.screen(for_programs=for_programs)))
+    return run_at_desk(ctx, for_programs, show_members)
 
 
 def _invite(
@@ -226,8 +221,7 @@ def _remove(ctx: typer.Context, email: Email, for_programs: Json = False) -> int
     """Remove a member; their tokens end, and their automations stop until they are taken over."""
     from mainspring.surfaces.cli.people import drop_member
 
-    desk = desk_of(ctx)
-    return finish(drop_member(desk, desk.screen(for_programs=for_programs), email))
+    return run_at_desk(ctx, for_programs, drop_member, email)
 
 
 def _list_workspaces(ctx: typer.Context, for_programs: Json = False) -> int:

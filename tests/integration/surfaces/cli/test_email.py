@@ -16,6 +16,7 @@ from mainspring.surfaces.cli.desk import Desk
 from mainspring.surfaces.cli.screen import Screen
 from mainspring.surfaces.rooms import Rooms
 from mainspring.wiring import build_registry, rooms_of
+from tests.integration.surfaces.cli.conftest import Command
 from tests.kit.gate import Market, gate_bench
 from tests.kit.house import Bench
 from tests.kit.mail import Post, mail_server
@@ -91,3 +92,11 @@ async def test_without_a_mail_server_the_way_out_is_named(
     with pytest.raises(Clash) as refused:
         await email.send_code(desk, Screen())
     assert refused.value.code == "mail_not_set_up"
+
+
+async def test_a_token_at_a_terminal_is_a_program_too(
+    command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MAINSPRING_TOKEN", "msp_" + "a" * 43)
+    code, said = await command("email", "set", "eve@example.com", answers=[])
+    assert (code, "a program cannot" in said) == (1, True), said

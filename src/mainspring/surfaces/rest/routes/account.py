@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
-from mainspring.contracts.context import Mailer
-from mainspring.contracts.errors import Clash, Denied, Finding, Problem
+from mainspring.contracts.errors import Denied, Finding, Problem
 from mainspring.contracts.roles import Permission
+from mainspring.surfaces.email_verification import mailer_of, send_code, verify_code
 from mainspring.surfaces.rest.answers import Answer
 from mainspring.surfaces.rest.bodies import read_body, takes
 from mainspring.surfaces.rest.door import SignedIn
@@ -24,17 +26,13 @@ from mainspring.surfaces.rest.routes.session import own_session, person, tell
 from mainspring.surfaces.rooms import Rooms
 from mainspring.workspace.people.fresh_start import start_afresh
 from mainspring.workspace.people.signing_in import check_own_password
-from mainspring.workspace.people.users import describe_user, read_user
+from mainspring.workspace.people.users import describe_user
 from mainspring.workspace.people.verification import (
     Code,
     count_code,
-    count_try,
-    mail_change,
     mail_code,
     pending_email,
     request_change,
-    request_code,
-    verify,
 )
 from mainspring.workspace.people.workspaces import role_in
 from mainspring.workspace.tokens import owner_token_hash
@@ -114,13 +112,9 @@ def _add_verifying(made: APIRouter, rooms: Rooms) -> None:
     @needs(Permission.ACCOUNT)
     async def send_email_code(caller: SignedIn) -> Answer:
         own_session(caller)
-        mailer = _mailer(rooms)
-        await count_code(rooms.database, caller.member_id)
-        async with rooms.database.transaction() as tx:
-            code = await request_code(tx, caller.member_id)
-            user = await read_user(tx, caller.member_id)
-            await tell(tx, caller, "send_email_code", caller.member_id)
-        await mail_code(mailer, rooms.settings.address, code)
+        note = partial(tell, caller=caller, action="send_email_code", subject=caller.member_id)
+        address = rooms.settings.address
+        code, user = await send_code(rooms, caller.member_id, address, note)
         return Answer(person(user, code.email))
 
     @made.post(
@@ -134,12 +128,8 @@ def _add_verifying(made: APIRouter, rooms: Rooms) -> None:
     async def verify_email(request: Request, caller: SignedIn) -> Answer:
         asked = await read_body(request, EmailCode)
         own_session(caller)
-        await count_try(rooms.database, caller.member_id)
-        async with rooms.database.transaction() as tx:
-            done = await verify(tx, caller.member_id, asked.code)
-            await tell(tx, caller, "verify_email", caller.member_id)
-        if rooms.mailer is not None:
-            await mail_change(rooms.mailer, done)
+        note = partial(tell, caller=caller, action="verify_email", subject=caller.member_id)
+        done = await verify_code(rooms, caller.member_id, asked.code, note)
         return Answer(person(done.user))
 
 
@@ -156,17 +146,7 @@ async def _not_mailed(rooms: Rooms, caller: SignedIn, code: Code) -> str | None:
     """Mails a code; why not, where that fails: the email was set all the same."""
     try:
         await count_code(rooms.database, caller.member_id)
-        await mail_code(_mailer(rooms), rooms.settings.address, code)
+        await mail_code(mailer_of(rooms), rooms.settings.address, code)
     except Problem as problem:
         return f"The code could not be mailed: {problem.detail} Ask for a new one later."
     return None
-
-
-def _mailer(rooms: Rooms) -> Mailer:
-    if rooms.mailer is None:
-        raise Clash(
-            "Mail is not set up here, so no address can be verified.",
-            code="mail_not_set_up",
-            suggestion="An operator sets MAINSPRING_SMTP_URL.",
-        )
-    return rooms.mailer

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 from fastapi import APIRouter, Request
 
 from mainspring.contracts.roles import Permission
 from mainspring.surfaces.rest.answers import Answer
-from mainspring.surfaces.rest.bodies import read_body, takes
+from mainspring.surfaces.rest.bodies import Body, read_body, takes
 from mainspring.surfaces.rest.browser import Browsers, foreign
 from mainspring.surfaces.rest.door import SignedIn
 from mainspring.surfaces.rest.ground import router
@@ -31,6 +33,7 @@ from mainspring.workspace.people.users import read_user
 from mainspring.workspace.people.workspaces import read_workspace
 
 PAGE = "/terminal"
+Given = TypeVar("Given", bound=Body)
 
 
 def routes(rooms: Rooms) -> APIRouter:
@@ -111,9 +114,7 @@ def _add_answering(made: APIRouter, rooms: Rooms) -> None:
     @needs(Permission.ACCOUNT)
     @anywhere
     async def look_at_terminal(request: Request, caller: SignedIn) -> Answer:
-        own_session(caller)
-        given = await read_body(request, TerminalCode)
-        await terminals.count_code(rooms.database, caller.member_id)
+        given = await _read_code(rooms, request, caller, TerminalCode)
         return Answer(await terminals.look(rooms.database, given.code))
 
     @made.post(
@@ -126,9 +127,7 @@ def _add_answering(made: APIRouter, rooms: Rooms) -> None:
     @needs(Permission.ACCOUNT)
     @anywhere
     async def answer_terminal(request: Request, caller: SignedIn) -> Answer:
-        own_session(caller)
-        given = await read_body(request, TerminalAnswer)
-        await terminals.count_code(rooms.database, caller.member_id)
+        given = await _read_code(rooms, request, caller, TerminalAnswer)
         async with rooms.database.transaction() as tx:
             await terminals.answer(
                 tx, caller.member_id, caller.workspace_id, given.code, confirm=given.confirm
@@ -136,3 +135,11 @@ def _add_answering(made: APIRouter, rooms: Rooms) -> None:
             caller.detail["confirm"] = given.confirm
             await tell(tx, caller, "answer_terminal")
         return Answer({"code": given.code, "confirm": given.confirm})
+
+
+async def _read_code(rooms: Rooms, request: Request, caller: SignedIn, shape: type[Given]) -> Given:
+    """The code that a person typed in their browser; codes are counted, so nobody guesses one."""
+    own_session(caller)
+    given = await read_body(request, shape)
+    await terminals.count_code(rooms.database, caller.member_id)
+    return given
