@@ -33,6 +33,8 @@ WHOLE = {
     "rest/routes/tokens.py": "asks whether the session of whoever makes a token still stands",
     "cli/people.py": "a person's own row",
     "cli/email.py": "a person's own row, and the code that waits for them",
+    "email_verification.py": "a person's own row, and the code that waits for them",
+    "mcp/server.py": "the workspaces that a person is in, to name the one of a link",
     "cli/placing.py": "the workspaces that the local owner is in",
     # The state of the installation is the same for everybody.
     "rest/routes/health.py": "asks whether the house works",

@@ -259,7 +259,7 @@ async def test_a_run_of_a_file_is_retried_without_a_terminal_as_it_was_started(
     # A replay is a new run: it waits for the answer to the question that is open.
     with pytest.raises(ConsentNeeded) as refused:
         await replay_run(alone, screen, run_id, None, version="same", wait=False, seconds=1)
-    consent = await bench.house.database.fetchrow("SELECT id, digest FROM consents")
+    (consent,) = await bench.house.database.fetch("SELECT id, digest FROM consents")
     assert refused.value.consent["consent_id"] == str(consent["id"])
     assert refused.value.consent["digest"] == consent["digest"].hex()
 

@@ -70,7 +70,7 @@ async def test_a_command_without_a_terminal_names_the_page_and_the_command_of_a_
     file.write_text(json.dumps(PLAN))
     with take_place(running):
         saved = await command("save", str(file))
-        asked = await bench.house.database.fetchrow("SELECT id, automation_id FROM consents")
+        (asked,) = await bench.house.database.fetch("SELECT id, automation_id FROM consents")
         page = f"{running.listening}/automations/{asked['automation_id']}"
         typed = f"mainspring consents agree {asked['id']}"
         started = [await command(act, "Asked about") for act in ("activate", "fire")]
