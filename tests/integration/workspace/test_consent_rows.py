@@ -67,8 +67,8 @@ async def _put(tx: Connection, *versions: Version, agreed: int | None = None, **
     if agreed is not None:
         more |= {"agreed_version": agreed, "agreed_by": BEN, "agreed_via": "page"}
     beside = {"agreed_version": 7, "agreed_by": BEN, "agreed_via": "upgrade", "state": "active"}
-    await put_automation(tx, HERE, OTHER, version("c.example"), **beside)
-    await put_automation(tx, THERE, ONE, version("d.example"), **beside)
+    await put_automation(tx, HERE, OTHER, version("c.example", goal="Other."), **beside)
+    await put_automation(tx, THERE, ONE, version("d.example", goal="Theirs."), **beside)
     await put_automation(tx, HERE, ONE, *versions, **more)
 
 
@@ -117,6 +117,11 @@ async def _messages(tx: Connection) -> list[tuple[str, str, str]]:
         HERE, ONE,
     )  # fmt: skip
     return [tuple(row) for row in found]
+
+
+async def _unread(tx: Connection) -> int:
+    query = "SELECT count(*) FROM notifications WHERE automation_id = $1 AND read_at IS NULL"
+    return int(await tx.fetchval(f"{query} AND workspace_id = $2", ONE, HERE))
 
 
 async def _problem(tx: Connection, about: int = 1) -> ConsentNeeded:
@@ -314,6 +319,9 @@ async def test_the_origin_of_an_answered_question_is_not_that_of_the_next(rows: 
         assert (second.origin, second.agreed_version, second.agreed_triggers) == (
             "edit", None, None,
         )  # fmt: skip
+        assert (await find_consent(tx, HERE, first.id)).status == "agreed"
+        # Only what came from elsewhere stays what it was.
+        assert (await _asked(tx, origin="upgrade")).origin == "upgrade"
 
 
 async def test_what_is_archived_stays_archived_when_it_is_asked_about(rows: Database) -> None:
@@ -327,6 +335,10 @@ async def test_what_is_archived_stays_archived_when_it_is_asked_about(rows: Data
         with pytest.raises(Clash) as refused:
             await consents.answer(tx, HERE, asked.id, asked.digest.hex(), ANN, agree=True)
         assert refused.value.code == "archived"
+        # What is changed while it is archived is still compared.
+        await consents.cover(tx, HERE, ONE)
+        await consents.ensure_asked(tx, HERE, ONE, PERSON)
+        assert await consents.ask_if_wider(tx, HERE, ONE, NOTHING, CLIENT) is not None
 
 
 async def test_a_programs_change_that_adds_nothing_is_covered(rows: Database) -> None:
@@ -527,7 +539,7 @@ async def test_a_run_that_is_not_there_is_not_judged(rows: Database) -> None:
 async def test_an_answer_is_to_exactly_what_was_shown(rows: Database, agree: bool) -> None:
     async with rows.transaction() as tx:
         await _put(tx, NARROW)
-        await _beside(tx)
+        beside = await _beside(tx)
         asked = await _asked(tx)
         digest = asked.digest.hex()
         with pytest.raises(Clash) as changed:
@@ -549,6 +561,9 @@ async def test_an_answer_is_to_exactly_what_was_shown(rows: Database, agree: boo
         same = await consents.answer(tx, HERE, asked.id, "0" * 64, BEN, agree=agree)
         assert same == (found, False)
         assert await _kept(tx) == kept
+        for space, consent_id in zip((HERE, THERE), beside, strict=True):
+            assert (await find_consent(tx, space, consent_id)).status == "waiting"
+        assert await _unread(tx) == 0
 
 
 async def test_what_was_refused_can_still_be_agreed_to_and_not_the_reverse(rows: Database) -> None:
@@ -661,6 +676,8 @@ async def _check_renewed(tx: Connection, origin: Origin) -> None:
     asked = await _asked(tx, 1, agreed=Agreed(1, None), origin=origin, added=(B,))
     # About the same version with the same additions it is the same question.
     assert await again(1, WIDE) == asked
+    assert await _unread(tx) == 1
+    assert [(await again(number, WIDE)).version for number in (12, 1)] == [12, 1]
     renewed = await again(2, WIDE)
     assert (renewed.version, renewed.additions, renewed.origin) == (2, (B,), origin)
     assert (renewed.agreed_version, renewed.asked_kind) == (1, "client")
@@ -677,8 +694,38 @@ async def _check_renewed(tx: Connection, origin: Origin) -> None:
         assert same.status == "waiting"
         same = await again(2, NARROW)
     assert same.status == "overtaken"
+    assert await _unread(tx) == 0
     assert (await _kept(tx))[0] == 1
     assert await again(2, WIDE) == same
+
+
+async def test_what_came_from_elsewhere_is_back_whichever_of_its_triggers_are_on(
+    rows: Database,
+) -> None:
+    ticking = version("a.example", triggers=[CLOCK])
+    async with rows.transaction() as tx:
+        await _put(tx, ticking, agreed=1)
+        await _asked(tx, 1, agreed=Agreed(1, None, (CLOCK,)), origin="import")
+        off = version("a.example", triggers=[{**CLOCK, "enabled": False}])
+        await renew(tx, HERE, ONE, 1, 2, off.document, off.grants)
+        assert (await _latest(tx)).status == "overtaken"
+        # A version that is gone says nothing about what was agreed to.
+        await _asked(tx, 1, agreed=Agreed(9, None), origin="import")
+        assert await consents.agreed_authority(tx, HERE, ONE) == Agreed(9, None)
+        await renew(tx, HERE, ONE, 1, 2, off.document, off.grants)
+        assert A in (await _latest(tx)).additions
+
+
+async def test_a_refusal_blocks_its_own_version_alone(rows: Database) -> None:
+    async with rows.transaction() as tx:
+        await _put(tx, NARROW)
+        asked = await _asked(tx)
+    for status, number, blocks in (
+        ("waiting", 1, True), ("waiting", 12, True), ("refused", 1, True), ("refused", 12, False),
+        ("agreed", 1, False), ("overtaken", 1, False),
+    ):  # fmt: skip
+        assert replace(asked, status=status).blocks(number) is blocks
+    assert replace(asked, status="refused", version=12).blocks(1) is False
 
 
 async def test_a_refused_question_is_renewed_for_its_own_version_alone(rows: Database) -> None:
@@ -696,11 +743,17 @@ async def test_a_trigger_that_is_switched_off_is_not_agreed_to_any_more(rows: Da
     other = {**CLOCK, "id": "other"}
     async with rows.transaction() as tx:
         await _put(tx, NARROW)
+        beside = await _beside(tx)
         await switched_off(tx, HERE, ONE, "clock")
+        await _asked(tx)
+        await switched_off(tx, HERE, ONE, "clock")
+        assert (await _latest(tx)).agreed_triggers is None
         await _asked(tx, agreed=Agreed(1, None, (CLOCK, other)))
         await switched_off(tx, HERE, ONE, "clock")
         off = [{**CLOCK, "enabled": False}, other]
         assert (await _latest(tx)).agreed_triggers == off
+        for space, consent_id in zip((HERE, THERE), beside, strict=True):
+            assert (await find_consent(tx, space, consent_id)).agreed_triggers is None
         await mark(tx, HERE, await _latest(tx), "refused", ANN)
         await switched_off(tx, HERE, ONE, "other")
         both = [off[0], {**other, "enabled": False}]
