@@ -245,7 +245,7 @@ class Workers:
     def _outcome(self, ask: _Ask, target: Target, mutant: Mutant) -> str:
         """Of the first attempt that it does not survive, or else of the last."""
         seconds = min(_MOST_SECONDS, 20 + 5 * self._limits[target.module])
-        task = _task(target, mutant.source, seconds)
+        task = {**_task(target, mutant.source, seconds), "place": mutant.place}
         outcomes = (str(ask(task)["outcome"]) for _ in range(self._attempts))
         return next((one for one in outcomes if one != "survived"), "survived")
 

@@ -7,6 +7,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ import pytest
 from scripts import mutate
 from scripts.check import SAMPLE
 from scripts.mutation.operators import Mutant, mutants
+from scripts.mutation.worker import NamesFirst
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -350,3 +352,23 @@ def test_a_worker_runs_the_tests_with_the_module_replaced(tmp_path: Path) -> Non
     )  # fmt: skip
     outcomes = [json.loads(line)["outcome"] for line in worker.stdout.splitlines()]
     assert outcomes == [outcome for _, _, outcome in CHANGES]
+
+
+def _names_it() -> str:
+    return "permits"
+
+
+def _names_nothing() -> None:
+    pass
+
+
+def test_tests_that_name_what_is_mutated_run_first() -> None:
+    items = [
+        SimpleNamespace(function=one) for one in (_names_nothing, len, _names_it, _names_nothing)
+    ]
+    items.append(SimpleNamespace())
+    ordered = list(items)
+    NamesFirst("Grants.permits").pytest_collection_modifyitems(ordered)
+    assert ordered == [items[2], items[0], items[1], items[3], items[4]]
+    NamesFirst("").pytest_collection_modifyitems(items)
+    assert items[0].function is _names_nothing
