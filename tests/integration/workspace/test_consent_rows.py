@@ -618,6 +618,12 @@ async def test_a_version_that_was_read_elsewhere_settles_its_question(rows: Data
         await _in_force(tx, WIDE)
         await consents.settle(tx, HERE, ONE, 2, PERSON)
         assert await _kept(tx) == (2, ANN, "page", "paused", None)
+        # What was refused in another version stays refused.
+        other = await _asked(tx, 2)
+        await mark(tx, HERE, other, "refused", ANN)
+        await _in_force(tx, WIDE)
+        await consents.settle(tx, HERE, ONE, 3, PERSON)
+        assert (await find_consent(tx, HERE, other.id)).status == "refused"
 
 
 async def test_a_change_that_adds_nothing_is_covered_by_an_answered_question(
