@@ -129,8 +129,8 @@ async def rows(rolled_back: Database) -> Rows:
         ):  # fmt: skip
             name = {found.active: "digest", found.bens: "his"}.get(automation, state)
             await put_automation(
-                tx, HERE, automation, SENDS, created_by=owner, state=state, name=name,
-                agreed_version=1, agreed_by=owner, agreed_via="page",
+                tx, HERE, automation, version("old.example"), SENDS, created_by=owner, state=state,
+                name=name, agreed_version=2, agreed_by=owner, agreed_via="page",
             )  # fmt: skip
             await _trigger(tx, HERE, automation, "plain")
             await _trigger(tx, HERE, automation, "adas", ada)
@@ -290,6 +290,7 @@ async def test_an_estate_is_what_somebody_left_and_nobody_has_taken(rows: Rows) 
         (rows.active, "digest", "paused", True, 2), (rows.paused, "paused", "paused", False, 0),
     ]  # fmt: skip
     assert "It may send requests to a.example." in found.automations[0].may
+    assert (found.automations[0].version, "old" in str(found.automations[0].may)) == (2, False)
     assert [(one.automation_id, one.automation, one.slug) for one in found.webhooks] == [
         (rows.bens, "his", "adas")
     ]
@@ -305,7 +306,13 @@ async def test_a_webhook_that_is_not_suspended_is_nobodys_estate(rows: Rows) -> 
     assert (await rows.estate()).webhooks == ()
     assert (await _left(rows))[0][4:] == (2, 0)
     async with rows.database.transaction() as tx:
-        await tx.execute("UPDATE triggers SET suspended_at = now(), secret_hash = NULL")
+        await tx.execute("UPDATE triggers SET suspended_at = now()")
+        await tx.execute("UPDATE automations SET state = 'archived' WHERE id = $1", rows.bens)
+    assert (await rows.estate()).webhooks == ()
+    assert (await _left(rows))[0][4:] == (2, 0)
+    async with rows.database.transaction() as tx:
+        await tx.execute("UPDATE automations SET state = 'active' WHERE id = $1", rows.bens)
+        await tx.execute("UPDATE triggers SET secret_hash = NULL")
     assert (await rows.estate()).webhooks == ()
     assert (await _left(rows))[0][4:] == (2, 0)
 
@@ -321,9 +328,11 @@ async def test_the_new_owner_agrees_to_what_they_were_shown(rows: Rows) -> None:
         with pytest.raises(Denied) as refused:
             await rows.take(actor=actor)
         assert refused.value.code == "person_needed"
-    with pytest.raises(Clash) as changed:
-        await rows.take(digest="0" * 64)
-    assert changed.value.code == "takeover_changed"
+    digest = (await rows.estate()).digest
+    for other in ("0" * 64, digest[:10], digest + "0"):
+        with pytest.raises(Clash) as changed:
+            await rows.take(digest=other)
+        assert changed.value.code == "takeover_changed"
     assert set((await rows.owners()).values()) == {rows.ada, rows.ben}
     taken = await rows.take(actor=replace(rows.actor, at_terminal=True))
     assert ([one.id for one in taken.automations], len(taken.webhooks)) == (
@@ -344,7 +353,7 @@ async def test_the_new_owner_agrees_to_what_they_were_shown(rows: Rows) -> None:
         for row in await rows.database.fetch("SELECT * FROM automations WHERE workspace_id = $1",
                                              HERE)
     }  # fmt: skip
-    assert agreed[rows.active] == (1, rows.ben, "terminal")
+    assert agreed[rows.active] == (2, rows.ben, "terminal")
     # What was not agreed to in this version is not agreed to now.
     assert agreed[rows.paused] == (7, rows.ada, "page")
     # Only the webhook of an automation that goes on fires again; nothing is activated here.
@@ -373,10 +382,14 @@ async def test_some_automations_are_taken_without_the_webhooks_of_others(rows: R
     left = await rows.estate()
     assert ([one.id for one in left.automations], len(left.webhooks)) == ([rows.active], 1)
     assert left.digest != replace(left, webhooks=()).digest
-    other = replace(left.automations[0], version=2)
+    other = replace(left.automations[0], version=3)
     assert replace(left, automations=(other,)).digest != left.digest
     more = replace(left.automations[0], may=("It may do more.",))
     assert replace(left, automations=(more,)).digest != left.digest
+    # Automations alone can be taken, too.
+    async with rows.database.transaction() as tx:
+        await tx.execute("DELETE FROM triggers")
+    assert [one.id for one in (await rows.take()).automations] == [rows.active]
 
 
 async def test_webhooks_alone_can_be_taken(rows: Rows) -> None:
@@ -395,6 +408,7 @@ async def test_a_webhook_of_an_automation_that_is_stopped_too_stays_suspended(ro
     await rows.leave()
     async with rows.database.transaction() as tx:
         await stop_all_of(tx, rows.ben, HERE, why="left")
+        await put_automation(tx, THERE, rows.bens, SENDS, name="his there")
     assert len((await rows.take()).webhooks) == 1
     assert (rows.bens, "adas") in await rows.suspended()
     assert (await rows.makers())[rows.bens, "adas"] == rows.ben

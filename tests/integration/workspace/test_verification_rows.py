@@ -168,14 +168,27 @@ async def test_a_code_is_made_only_where_there_is_something_to_verify(people: Da
 
 async def test_an_address_of_somebody_else_is_refused_then_and_later(people: Database) -> None:
     async with people.transaction() as tx:
+        await _state(tx, "verified")
         with pytest.raises(Clash):
             await _ask(tx, "ben@example.org")
-        await _state(tx, "verified")
         code = await _ask(tx, NEW)
         assert code is not None
         await _state(tx, "verified", NEW, BEN)
         with pytest.raises(Clash):
             await verification.verify(tx, ANN, code.text)
+
+
+async def test_nobody_is_notified_at_an_address_that_got_no_mail_or_stays(
+    people: Database,
+) -> None:
+    async with people.transaction() as tx:
+        await _state(tx, "pre_existing")
+        code = await verification.request_code(tx, ANN)
+        assert (await verification.verify(tx, ANN, code.text)).replaced is None
+        waiting = await _ask(tx, NEW)
+        assert waiting is not None
+        await _state(tx, "unverified")
+        assert (await verification.verify(tx, ANN, waiting.text)).replaced is None
 
 
 async def test_codes_and_tries_are_counted_for_each_person(people: Database) -> None:
