@@ -55,7 +55,8 @@ _PAGE: Final = """\
 
 Written by `python -m scripts.mutate {arguments}`; do not edit. With
 `--resume`, the results of earlier runs are kept for mutants that are the same with the same tests.
-With `--again`, mutants that an earlier run killed are not tried again after tests were added.
+With `--again`, mutants that an earlier run killed are not tried again, although tests were added or
+the module was changed in another place.
 
 A mutant is the code with one small mistake: a comparison turned round, a condition left out, a
 check that is not called, a query without one of its conditions. It is killed when a test fails
