@@ -194,3 +194,8 @@ def test_mail_to_the_owner_is_sent_at_once_whatever_is_said_of_other_writes() ->
     for other in ("email.notify_owners", "email.notify"):
         assert more(None, step(other, None, **mail)) == []
         assert more(None, step(other, {"slack_post": "ask"}, **mail)) == []
+
+
+@pytest.mark.parametrize("word", ["auto", "automatically"])
+def test_a_word_that_is_no_mode_sends_nothing(word: str) -> None:
+    assert more(None, post(approval=word), post(approval={"slack_post": word})) == []
