@@ -726,10 +726,11 @@ async def test_a_refusal_blocks_its_own_version_alone(rows: Database) -> None:
     async with rows.transaction() as tx:
         await _put(tx, NARROW)
         asked = await _asked(tx)
-    for status, number, blocks in (
+    cases: list[tuple[Status, int, bool]] = [
         ("waiting", 1, True), ("waiting", 12, True), ("refused", 1, True), ("refused", 12, False),
         ("agreed", 1, False), ("overtaken", 1, False),
-    ):  # fmt: skip
+    ]  # fmt: skip
+    for status, number, blocks in cases:
         assert replace(asked, status=status).blocks(number) is blocks
     assert replace(asked, status="refused", version=12).blocks(1) is False
 
