@@ -12,7 +12,7 @@ import pytest_asyncio
 
 from mainspring.contracts.capability import Capability
 from mainspring.contracts.context import Actor
-from mainspring.contracts.errors import Invalid
+from mainspring.contracts.errors import Invalid, PersonNeeded
 from mainspring.contracts.ids import new_id
 from mainspring.contracts.outcome import Unchanged
 from mainspring.contracts.roles import Role
@@ -165,3 +165,15 @@ def test_a_policy_that_nobody_can_fulfil_is_explained(
     else:
         assert reason is not None
         assert expected in reason
+
+
+async def test_only_a_person_decides_whose_agreement_counts(spaces: Database) -> None:
+    async with spaces.transaction() as tx:
+        for actor in (
+            Actor(THERE, "client", new_id(), role=Role.OWNER),
+            Actor(THERE, "member", new_id(), role=Role.OWNER, by_program=True),
+        ):
+            context: Any = SimpleNamespace(actor=actor, tx=tx)
+            with pytest.raises(PersonNeeded):
+                await SET_APPROVAL_POLICY.handler(context, STRICT)
+        assert await _call(tx, GET_APPROVAL_POLICY, THERE) == USUAL
