@@ -266,3 +266,12 @@ async def test_a_token_that_cannot_be_written_to_its_file_is_a_clear_problem(
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, most)
     assert await rows.stored() == before
+
+
+async def test_a_token_keeps_the_automations_that_it_may_approve(rows: Rows) -> None:
+    named = (new_id(), new_id())
+    bounds = Bounds(Role.EDITOR, expires_at=NEVER, approves=named)
+    made, _ = await tokens.make_token(rows.database, HERE, ANN, "approves", bounds)
+    assert made.approves == named
+    assert (await rows.stored())[made.id].approves == named
+    assert rows.token().approves is None
