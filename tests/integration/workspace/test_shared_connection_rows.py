@@ -93,6 +93,9 @@ async def test_what_nobody_shares_is_its_owners_alone(people: People) -> None:
 async def test_what_is_shared_serves_all_of_the_workspace_after_their_own(people: People) -> None:
     shared = await people.connect(people.ann, shared=True)
     assert await people.usable(people.ben) == shared
+    # Unless somebody asks for their own alone.
+    usual = await rows.usable(people.database, HERE, people.ben, "gmail")
+    assert usual is not None
     assert await people.usable(people.ben, shared=False) is None
     assert shared in await people.listed(people.ben)
     # One's own that was never finished does not take its place.
