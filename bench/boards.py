@@ -120,8 +120,9 @@ async def _bare_appends(house: House) -> list[float]:
         texts = [orjson.dumps(row).decode() for row in rows]
         ids = [new_id() for _ in rows]
         async with house.database.transaction() as tx:
-            await tx.execute(_APPEND.replace("g.n,", f"{first} + g.n,"), house.workspace_id,
-                             dataset, ids, texts)  # fmt: skip
+            await tx.execute(
+                _APPEND.replace("g.n,", f"{first} + g.n,"), house.workspace_id, dataset, ids, texts
+            )
         taken.append(_ms(began))
     return taken
 
@@ -130,8 +131,9 @@ async def _bare_page(house: House, board: UUID, position: int) -> list[dict[str,
     async with house.database.acquire() as connection:
         dataset = await connection.fetchval(
             "SELECT id FROM board_datasets WHERE workspace_id = $1 AND board_id = $2",
-            house.workspace_id, board,
-        )  # fmt: skip
+            house.workspace_id,
+            board,
+        )
         rows = await connection.fetch(_PAGE, house.workspace_id, dataset, position, PAGE)
         return [{"row_id": str(row["row_id"]), **row["data"]} for row in rows]
 

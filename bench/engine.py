@@ -73,11 +73,13 @@ async def measure(steps: int, runs: int, rounds: int) -> dict[str, float]:
             worker_cpu.append((time.process_time() - own) * 1000 / runs)
     floor, engine = statistics.median(floors), statistics.median(engines)
     return {
-        "floor": round(floor), "engine": round(engine), "ratio": round(engine / floor, 3),
+        "floor": round(floor),
+        "engine": round(engine),
+        "ratio": round(engine / floor, 3),
         "floor CPU ms": round(statistics.median(floor_cpu), 3),
         "engine CPU ms": round(statistics.median(engine_cpu), 3),
         "worker CPU ms": round(statistics.median(worker_cpu), 3),
-    }  # fmt: skip
+    }
 
 
 def cpu_seconds(house: House) -> float:

@@ -75,8 +75,14 @@ def _unit(run: ClaimedRun, number: int, *, last: bool) -> Unit:
     name = f"step_{number}"
     value = {"said": "1 of many"}
     call = CallRecord(
-        RunRef(run.id, run.automation_id, name), 1, "bench.noop", "read",
-        {"say": "1 of many"}, bytes(16), 0, run.started_at,
-    )  # fmt: skip
+        RunRef(run.id, run.automation_id, name),
+        1,
+        "bench.noop",
+        "read",
+        {"say": "1 of many"},
+        bytes(16),
+        0,
+        run.started_at,
+    )
     end = End("succeeded", None, "answer_only", value, cost_usd=Decimal(0)) if last else None
     return Unit(run, [StepRow(name, "", 1, "succeeded", 0, run.started_at, value)], [call], end)

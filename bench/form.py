@@ -33,10 +33,14 @@ _QUIET_MS: Final = 1500
 def large() -> dict[str, Any]:
     """A definition whose form is as large as one is likely to be."""
     plan = [
-        step(f"tell_{number}", "notification", title=f"Note {number} of {{{{ run.id }}}}",
-             message_template="It is {{ run.started_at }} in run {{ run.id }}.")
+        step(
+            f"tell_{number}",
+            "notification",
+            title=f"Note {number} of {{{{ run.id }}}}",
+            message_template="It is {{ run.started_at }} in run {{ run.id }}.",
+        )
         for number in range(STEPS)
-    ]  # fmt: skip
+    ]
     return dict(definition("The largest form", plan))
 
 

@@ -51,9 +51,13 @@ async def _keep(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any
 
 
 KEEP = Capability(
-    "bench.keep", "Keep", NOOP.input_schema, NOOP.output_schema, _keep,
+    "bench.keep",
+    "Keep",
+    NOOP.input_schema,
+    NOOP.output_schema,
+    _keep,
     annotations=Annotations(effect=Effect.KEEP, transactional=True),
-)  # fmt: skip
+)
 
 # What is compared with what.
 ADDED = {
@@ -83,9 +87,14 @@ async def _measured() -> dict[str, float]:
     free = {"direct_burst": 1_000_000, "direct_per_second": 1_000_000}
     async with fresh_house(limits=free) as house:
         gate = Gate(
-            Registry(capabilities=(NOOP, KEEP)), house.database, house.egress, house.vault,
-            house.clock, house.limits, mailer=house.mailer,
-        )  # fmt: skip
+            Registry(capabilities=(NOOP, KEEP)),
+            house.database,
+            house.egress,
+            house.vault,
+            house.clock,
+            house.limits,
+            mailer=house.mailer,
+        )
         try:
             return await _compared(house, gate)
         finally:

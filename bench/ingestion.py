@@ -107,10 +107,14 @@ class Post:
 
     def integration(self) -> Integration:
         manifest = {
-            "id": "post", "name": "Post", "description": "Mails.", "tier": "bronze",
-            "auth": {"kind": "none", "how": "Nobody signs in."}, "hosts": [self.pair],
+            "id": "post",
+            "name": "Post",
+            "description": "Mails.",
+            "tier": "bronze",
+            "auth": {"kind": "none", "how": "Nobody signs in."},
+            "hosts": [self.pair],
             "capabilities": [],
-        }  # fmt: skip
+        }
         told = EventType(RECEIVED, "A mail.", {"type": "object", "properties": {"page_slug": {}}})
         polls = (Poll("messages", "New mails.", self.read),)
         return Integration(manifest, events=(told,), polls=polls)
@@ -149,12 +153,16 @@ async def _bare(house: House, post: Post) -> float:
         some = post.messages[start : start + PORTION]
         async with house.database.transaction() as tx:
             await tx.execute(
-                _ADD, space, FIRST_MEMBER, [new_id() for _ in some],
-                [f"bare-{one['id']}" for one in some], [one["subject"] for one in some],
+                _ADD,
+                space,
+                FIRST_MEMBER,
+                [new_id() for _ in some],
+                [f"bare-{one['id']}" for one in some],
+                [one["subject"] for one in some],
                 [one["body"] for one in some],
                 [orjson.dumps({"from": one["from"]}).decode() for one in some],
                 [f"bare:{one['id']}" for one in some],
-            )  # fmt: skip
+            )
     seconds = time.perf_counter() - began
     await house.database.execute("DELETE FROM pages")
     await house.database.execute("VACUUM ANALYZE pages")
@@ -222,12 +230,18 @@ async def _measure() -> dict[str, dict[str, float]]:
     return {
         "bare writing": {"seconds": floor, "ratio": 1.0, "grown_mb": 0.0, "queries": 1 / PORTION},
         "ingestion": {
-            "seconds": seconds, "ratio": seconds / floor, "grown_mb": grown, "queries": new,
+            "seconds": seconds,
+            "ratio": seconds / floor,
+            "grown_mb": grown,
+            "queries": new,
         },
         "the same again": {
-            "seconds": again, "ratio": again / floor, "grown_mb": 0.0, "queries": known,
+            "seconds": again,
+            "ratio": again / floor,
+            "grown_mb": 0.0,
+            "queries": known,
         },
-    }  # fmt: skip
+    }
 
 
 def measure() -> dict[str, dict[str, float]]:

@@ -84,12 +84,21 @@ def measure() -> list[tuple[str, float, float, str, float]]:
     if findings:
         raise SystemExit(str(findings))
     return [
-        ("render, typical", milliseconds(lambda: ours.render(NAMES), 2_000), 0.25,
-         "plain Jinja2", milliseconds(lambda: theirs.render(NAMES), 2_000)),
-        ("validate, 20 steps", milliseconds(lambda: validate(document, registry, limits), 200),
-         5.0, "JSON there and back",
-         milliseconds(lambda: json.loads(json.dumps(document)), 200)),
-    ]  # fmt: skip
+        (
+            "render, typical",
+            milliseconds(lambda: ours.render(NAMES), 2_000),
+            0.25,
+            "plain Jinja2",
+            milliseconds(lambda: theirs.render(NAMES), 2_000),
+        ),
+        (
+            "validate, 20 steps",
+            milliseconds(lambda: validate(document, registry, limits), 200),
+            5.0,
+            "JSON there and back",
+            milliseconds(lambda: json.loads(json.dumps(document)), 200),
+        ),
+    ]
 
 
 def main() -> None:

@@ -90,8 +90,11 @@ def run(load: Load) -> dict[str, Any]:
     ]
     done = subprocess.run(
         [sys.executable, "-m", "bench.load", *map(str, words)],
-        check=True, capture_output=True, text=True, timeout=MOST_SECONDS,
-    )  # fmt: skip
+        check=True,
+        capture_output=True,
+        text=True,
+        timeout=MOST_SECONDS,
+    )
     found: dict[str, Any] = json.loads(done.stdout)
     return found
 

@@ -64,10 +64,11 @@ async def _ours(home: Path) -> None:
         rooms = rooms_of(house)
         token = file.read_text().strip()
         await serve(
-            build_api(rooms, beside={PATH: McpMount(rooms)}), rooms.settings,
+            build_api(rooms, beside={PATH: McpMount(rooms)}),
+            rooms.settings,
             ready=lambda port: print(json.dumps({"port": port, "token": token}), flush=True),
             stop=asyncio.Event(),
-        )  # fmt: skip
+        )
 
 
 async def _bare() -> None:
@@ -85,10 +86,12 @@ async def _bare() -> None:
         return types.CallToolResult(content=[text], structured_content=value)
 
     server: Server[Any] = Server(
-        "bare", on_list_tools=list_tools, on_call_tool=call_tool,
+        "bare",
+        on_list_tools=list_tools,
+        on_call_tool=call_tool,
         # Without this it would list all its tools to look at the headers of each call.
         get_tool_input_schema=lambda _: NOOP.input_schema,
-    )  # fmt: skip
+    )
     app = server.streamable_http_app(stateless_http=True, json_response=True)
     config = uvicorn.Config(app, port=0, log_level="warning", http="httptools", access_log=False)
     listening = uvicorn.Server(config)
@@ -102,9 +105,11 @@ async def _bare() -> None:
 
 def _tool(types: Any, name: str) -> Any:
     return types.Tool(
-        name=name, description=NOOP.description, input_schema=dict(NOOP.input_schema),
+        name=name,
+        description=NOOP.description,
+        input_schema=dict(NOOP.input_schema),
         output_schema=dict(NOOP.output_schema),
-    )  # fmt: skip
+    )
 
 
 # --- the client
@@ -126,11 +131,15 @@ class Load:
         params = {**self.params, "_meta": _META} if modern else dict(self.params)
         body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": self.method, "params": params})
         head = [
-            "POST /mcp HTTP/1.1", f"Host: 127.0.0.1:{self.port}", "Content-Type: application/json",
-            "Accept: application/json, text/event-stream", f"Authorization: Bearer {self.token}",
-            f"MCP-Protocol-Version: {self.version}", f"Mcp-Method: {self.method}",
+            "POST /mcp HTTP/1.1",
+            f"Host: 127.0.0.1:{self.port}",
+            "Content-Type: application/json",
+            "Accept: application/json, text/event-stream",
+            f"Authorization: Bearer {self.token}",
+            f"MCP-Protocol-Version: {self.version}",
+            f"Mcp-Method: {self.method}",
             f"Content-Length: {len(body)}",
-        ]  # fmt: skip
+        ]
         if "name" in self.params:
             head.append(f"Mcp-Name: {self.params['name']}")
         return ("\r\n".join(head) + "\r\n\r\n" + body).encode()

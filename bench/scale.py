@@ -152,11 +152,17 @@ async def looks(house: House, worker: int, automation: UUID) -> dict[str, float]
         await log.read(tx, BEGINNING, 32)
 
     asked: dict[str, Callable[[Any], Awaitable[Any]]] = {
-        "claim of 32": claim, "claim of suspects": suspects, "next due": next_due,
-        "health": read_vitals, "metrics": read_signals, "numbers": read_house,
-        "ended runs": ended.look, "list of runs": runs, "dispatch": dispatch,
+        "claim of 32": claim,
+        "claim of suspects": suspects,
+        "next due": next_due,
+        "health": read_vitals,
+        "metrics": read_signals,
+        "numbers": read_house,
+        "ended runs": ended.look,
+        "list of runs": runs,
+        "dispatch": dispatch,
         "matcher's reading": matcher,
-    }  # fmt: skip
+    }
     found: dict[str, float] = {}
     for name, work in asked.items():
         found[f"{name}, pages"] = await pages_of(house, work)

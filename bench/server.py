@@ -47,9 +47,11 @@ class Server:
         if body is not None:
             headers["Content-Type"] = "application/json"
         request = urllib.request.Request(
-            f"{self.address}/api/v1{path}", method=method, headers=headers,
+            f"{self.address}/api/v1{path}",
+            method=method,
+            headers=headers,
             data=None if body is None else json.dumps(body).encode(),
-        )  # fmt: skip
+        )
         with urllib.request.urlopen(request, timeout=60) as answer:
             text = answer.read()
         return json.loads(text) if text else None
@@ -80,8 +82,10 @@ def up(home: Path, **environment: str) -> Iterator[Server]:
     process = subprocess.Popen(
         [sys.executable, "-m", "mainspring", "up", "--json", "--port", "0"],
         env={**os.environ, "MAINSPRING_HOME": str(home), **environment},
-        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
-    )  # fmt: skip
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
     try:
         said = _ready(process)
         seconds = time.perf_counter() - began

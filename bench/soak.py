@@ -124,9 +124,11 @@ def hooks(server: Server) -> Iterator[tuple[str, str]]:
 def fire(server: Server, hook: tuple[str, str]) -> int:
     path, token = hook
     request = urllib.request.Request(
-        server.address + path, method="POST", data=b'{"say":"hello"}',
+        server.address + path,
+        method="POST",
+        data=b'{"say":"hello"}',
         headers={"Authorization": f"Bearer {token}", "Content-Type": "application/json"},
-    )  # fmt: skip
+    )
     try:
         with urllib.request.urlopen(request, timeout=60) as answer:
             return int(answer.status)

@@ -33,8 +33,10 @@ def command(home: Path) -> float:
     environment = {**os.environ, "MAINSPRING_HOME": str(home)}
     subprocess.run(
         [sys.executable, "-m", "mainspring", "runs"],
-        env=environment, check=True, stdout=subprocess.DEVNULL,
-    )  # fmt: skip
+        env=environment,
+        check=True,
+        stdout=subprocess.DEVNULL,
+    )
     return time.perf_counter() - began
 
 

@@ -97,9 +97,11 @@ def workers(house: House, count: int) -> Iterator[list[int]]:
     try:
         while len(going) < count:
             started = subprocess.Popen(
-                [sys.executable, "-m", "mainspring", "worker"], env=environment,
-                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-            )  # fmt: skip
+                [sys.executable, "-m", "mainspring", "worker"],
+                env=environment,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+            )
             going.append(started)
         yield [process.pid for process in going]
     finally:

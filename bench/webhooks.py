@@ -203,8 +203,10 @@ def measure(rounds: int) -> dict[str, Any]:
             rates.append(product(steps, runs)["rate"])
         bottom, reached = statistics.median(floors), statistics.median(rates)
         result[f"webhook {steps}-step"] = {
-            "floor": round(bottom), "product": round(reached), "ratio": round(reached / bottom, 3),
-        }  # fmt: skip
+            "floor": round(bottom),
+            "product": round(reached),
+            "ratio": round(reached / bottom, 3),
+        }
     result["first step ms"] = first_step()
     result["burst"] = burst()
     result["crowd"] = crowd()

@@ -26,16 +26,27 @@ from typing import Final
 ROOT: Final = Path(__file__).resolve().parent.parent
 BUILT: Final = ROOT / "src" / "mainspring" / "surfaces" / "web" / "built"
 # What the page is built from; tests stand beside the sources and do not count.
-_SOURCES: Final = ("src", "public", "index.html", "package.json", "deno.lock", "deno.json",
-                   "vite.config.ts")  # fmt: skip
+_SOURCES: Final = (
+    "src",
+    "public",
+    "index.html",
+    "package.json",
+    "deno.lock",
+    "deno.json",
+    "vite.config.ts",
+)
 _STAMP: Final = "made-from"
 _SQUEEZED: Final = frozenset({".js", ".css", ".svg"})
 _QUIET: Final = {"NO_COLOR": "1", "DENO_NO_UPDATE_CHECK": "1", "DENO_NO_PROMPT": "1"}
 # Where other tools of this machine are told of a private certificate authority; pip's first,
 # because pip has just installed Deno through the same proxy.
 _CA_VARIABLES: Final = (
-    "PIP_CERT", "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "NODE_EXTRA_CA_CERTS",
-)  # fmt: skip
+    "PIP_CERT",
+    "SSL_CERT_FILE",
+    "REQUESTS_CA_BUNDLE",
+    "CURL_CA_BUNDLE",
+    "NODE_EXTRA_CA_CERTS",
+)
 _PROGRESS_SECONDS: Final = 10.0
 
 
@@ -175,9 +186,14 @@ def _pip_certificate() -> str | None:
 
 def _run(command: list[str], folder: Path, activity: str) -> None:
     with subprocess.Popen(
-        command, cwd=folder, env=deno_environment(os.environ), stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    ) as process:  # fmt: skip
+        command,
+        cwd=folder,
+        env=deno_environment(os.environ),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
         out, err = _finish(process, activity)
     if process.returncode:
         output = (err.strip() or out.strip())[-2000:]

@@ -50,10 +50,14 @@ _PROCESSES: Final = 2
 _MAKING: Final = threading.Lock()
 # These start the product as other processes.
 _ELSEWHERE: Final = (
-    "tests/acceptance/", "tests/browser/", "tests/crash/",
-    *(f"tests/integration/actions/script/escape/test_{name}.py"
-      for name in ("escapes", "native", "resources")),
-)  # fmt: skip
+    "tests/acceptance/",
+    "tests/browser/",
+    "tests/crash/",
+    *(
+        f"tests/integration/actions/script/escape/test_{name}.py"
+        for name in ("escapes", "native", "resources")
+    ),
+)
 _IMPORT: Final = re.compile(r"(?m)^from (mainspring[\w.]*) import")
 # A function without a result makes the next line fail, so nearly every test notices it.
 _CRUDE: Final = "→ return None"
@@ -152,9 +156,13 @@ def trace(tests: Sequence[str]) -> Iterator[Trace | Verdict]:
         words = ["-m", "pytest", "-q", "-p", "scripts.requirement_trace", *here]
         if here:
             done = subprocess.run(
-                [sys.executable, *words], cwd=ROOT, env={**os.environ, VARIABLE: str(path)},
-                capture_output=True, text=True, check=False,
-            )  # fmt: skip
+                [sys.executable, *words],
+                cwd=ROOT,
+                env={**os.environ, VARIABLE: str(path)},
+                capture_output=True,
+                text=True,
+                check=False,
+            )
             if done.returncode not in (0, 1):
                 raise SystemExit(f"The tests cannot be run:\n{done.stdout}{done.stderr}")
         found = json.loads(path.read_text(encoding="utf-8"))
@@ -232,9 +240,12 @@ class Worker:
     def run(self, test: str, path: Path, source: str, seconds: float) -> tuple[bool, float]:
         """Whether the test fails with this source of a module, and how long that takes."""
         task = {
-            "module": module_at(path), "path": str(path), "source": source, "tests": [test],
+            "module": module_at(path),
+            "path": str(path),
+            "source": source,
+            "tests": [test],
             "seconds": seconds,
-        }  # fmt: skip
+        }
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.write(json.dumps(task) + "\n")
@@ -247,8 +258,11 @@ class Worker:
 def worker() -> Iterator[Worker]:
     process = subprocess.Popen(
         [sys.executable, "-m", "scripts.mutation.worker"],
-        cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-    )  # fmt: skip
+        cwd=ROOT,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
     try:
         yield Worker(process)
     finally:
@@ -323,9 +337,10 @@ def share(text: str) -> float:
 def main(arguments: Sequence[str]) -> int:
     """0 when every test that could be judged notices a mutant."""
     reader = argparse.ArgumentParser(
-        prog="python -m scripts.check_requirements", description=__doc__,
+        prog="python -m scripts.check_requirements",
+        description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
-    )  # fmt: skip
+    )
     reader.add_argument("numbers", nargs="*", metavar="NUMBER", help="default: all of them")
     reader.add_argument("--sample", type=share, default=1.0, help="such as 5%%; default: all")
     reader.add_argument("--seed", default="", help="what chooses the sample, such as a commit")

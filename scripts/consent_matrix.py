@@ -16,9 +16,17 @@ from typing import Final, Literal
 from scripts.reference_pages.markdown import table
 
 Operation = Literal[
-    "create", "edit_wider", "edit_narrower", "activate", "live_run", "dry_run", "trigger",
-    "answer_approval", "agree", "confirm_draft",
-]  # fmt: skip
+    "create",
+    "edit_wider",
+    "edit_narrower",
+    "activate",
+    "live_run",
+    "dry_run",
+    "trigger",
+    "answer_approval",
+    "agree",
+    "confirm_draft",
+]
 Outcome = Literal["agrees", "waits", "free", "shown", "works", "refused", "nothing", "on_page"]
 
 PAGE: Final = Path(__file__).resolve().parents[1] / "docs" / "explanation" / "consent.md"

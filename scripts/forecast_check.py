@@ -48,10 +48,27 @@ SAVED: Final = ROOT / "docs" / "explanation" / "forecast-check.txt"
 RUNS: Final = 20
 PATIENCE: Final = 60.0
 WORDS: Final = (
-    "launch", "price", "region", "partner", "invoice", "review", "quarter", "customer", "roadmap",
-    "support", "release", "survey", "margin", "pilot", "contract", "forecast", "meeting",
-    "supplier", "market", "update",
-)  # fmt: skip
+    "launch",
+    "price",
+    "region",
+    "partner",
+    "invoice",
+    "review",
+    "quarter",
+    "customer",
+    "roadmap",
+    "support",
+    "release",
+    "survey",
+    "margin",
+    "pilot",
+    "contract",
+    "forecast",
+    "meeting",
+    "supplier",
+    "market",
+    "update",
+)
 TOPICS: Final = ("launch", "pricing", "partners", "support", "roadmap", "survey")
 
 DOCUMENT: Final[dict[str, Any]] = {
@@ -109,9 +126,14 @@ def answers(runs: int) -> Iterator[dict[str, Any]]:
 async def provider(script: Path) -> AsyncIterator[str]:
     """The model server in a process of its own; host and port."""
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "tests.kit.model_server", "--script", str(script),
-        stdout=asyncio.subprocess.PIPE, cwd=ROOT,
-    )  # fmt: skip
+        sys.executable,
+        "-m",
+        "tests.kit.model_server",
+        "--script",
+        str(script),
+        stdout=asyncio.subprocess.PIPE,
+        cwd=ROOT,
+    )
     try:
         assert process.stdout is not None
         yield f"127.0.0.1:{int((await process.stdout.readline()).split()[-1])}"
@@ -178,9 +200,12 @@ async def check(folder: Path) -> list[str]:
     script.write_text(json.dumps({"answers": list(answers(RUNS))}))
     async with provider(script) as pair:
         settings = Settings(
-            home=folder / "home", egress_allow=frozenset({pair}), poll_seconds=0.2,
-            anthropic_key="a-key-of-nobody", anthropic_url=f"http://{pair}",
-        )  # fmt: skip
+            home=folder / "home",
+            egress_allow=frozenset({pair}),
+            poll_seconds=0.2,
+            anthropic_key="a-key-of-nobody",
+            anthropic_url=f"http://{pair}",
+        )
         async with open_house(settings) as house:
             await furnish(house)
             return await _compared(house)

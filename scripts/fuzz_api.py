@@ -144,12 +144,15 @@ def said(looked: Sequence[Looked]) -> str:
     head = ("Asked as", "Operations", "Answered 2xx", "Requests", "Answers", "Findings")
     rows = [
         (
-            one.role, one.operations, one.reached, sum(one.statuses.values()),
+            one.role,
+            one.operations,
+            one.reached,
+            sum(one.statuses.values()),
             " ".join(f"{status}×{count}" for status, count in sorted(one.statuses.items())),
             one.findings,
         )
         for one in looked
-    ]  # fmt: skip
+    ]
     minutes = sum(one.seconds for one in looked) / 60
     every = sum((one.statuses for one in looked), Counter[int]())
     outside = sum(every[status] for status in OF_OTHERS)
@@ -180,9 +183,12 @@ def main() -> None:
     asked = _asked()
     roles = ROLES if asked.all_roles else asked.role or ["installation-administrator"]
     plan = Plan(
-        examples=asked.examples, phases=asked.phases, seconds=asked.seconds, seed=asked.seed,
+        examples=asked.examples,
+        phases=asked.phases,
+        seconds=asked.seconds,
+        seed=asked.seed,
         only=asked.only,
-    )  # fmt: skip
+    )
     looked: list[Looked] = []
 
     def tell(one: Looked) -> None:

@@ -93,11 +93,15 @@ def said(explored: Sequence[Explored], seed: int, seconds: float) -> str:
     head = ("Parser", "Executions", "Understood", "Findings", "Slowest (CPU ms)", "Memory (MB)")
     rows = [
         (
-            one.name, f"{one.executions:,}", f"{one.answered:,}", len(one.findings),
-            f"{one.slowest * 1000:.0f}", f"+{one.grown_mb:.0f}",
+            one.name,
+            f"{one.executions:,}",
+            f"{one.answered:,}",
+            len(one.findings),
+            f"{one.slowest * 1000:.0f}",
+            f"+{one.grown_mb:.0f}",
         )
         for one in explored
-    ]  # fmt: skip
+    ]
     return f"{taken_on()} Seed {seed}, {seconds:g} seconds each.\n\n{table(head, rows)}"
 
 

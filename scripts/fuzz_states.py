@@ -33,8 +33,10 @@ def _run(file: str, examples: int, steps: int) -> tuple[bool, float]:
     began = time.monotonic()
     ended = subprocess.run(
         [sys.executable, "-m", "pytest", file, "-q", "-x", "-p", "no:cacheprovider"],
-        cwd=_ROOT, env={**os.environ, **sizes}, check=False,
-    )  # fmt: skip
+        cwd=_ROOT,
+        env={**os.environ, **sizes},
+        check=False,
+    )
     return ended.returncode == 0, time.monotonic() - began
 
 

@@ -66,8 +66,11 @@ _MIGRATION = re.compile(r"(\d{4})_[a-z0-9_]+\.sql")
 def git(*arguments: str) -> str:
     done = subprocess.run(
         ["git", *arguments],  # noqa: S607
-        cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True,
-    )  # fmt: skip
+        cwd=ROOT,
+        check=True,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
     return done.stdout
 
 
@@ -125,17 +128,26 @@ class OldServer:
 
     def command(self, *arguments: str, text: str = "") -> str:
         done = subprocess.run(
-            [sys.executable, "-m", "mainspring", *arguments], cwd=self.tree, env=self.environment,
-            input=text, stdout=subprocess.PIPE, text=True, check=True, timeout=PATIENCE,
-        )  # fmt: skip
+            [sys.executable, "-m", "mainspring", *arguments],
+            cwd=self.tree,
+            env=self.environment,
+            input=text,
+            stdout=subprocess.PIPE,
+            text=True,
+            check=True,
+            timeout=PATIENCE,
+        )
         return done.stdout
 
     def ask(self, method: str, path: str, body: Any = None, *, token: str | None = None) -> Any:
         key = token or (self.home / "owner.token").read_text().strip()
         answer = httpx2.request(
-            method, f"http://127.0.0.1:{self.port}/api/v1{path}", json=body, timeout=PATIENCE,
+            method,
+            f"http://127.0.0.1:{self.port}/api/v1{path}",
+            json=body,
+            timeout=PATIENCE,
             headers={"Authorization": f"Bearer {key}"},
-        )  # fmt: skip
+        )
         if not answer.is_success:
             raise RuntimeError(f"{method} {path}: {answer.status_code} {answer.text}")
         return answer.json() if answer.content else None
@@ -170,9 +182,12 @@ def serving(tree: Path, home: Path) -> Iterator[OldServer]:
         port = free.getsockname()[1]
     server = OldServer(tree, home, port)
     process = subprocess.Popen(
-        [sys.executable, "-m", "mainspring", "up"], cwd=tree, env=server.environment,
-        stdout=subprocess.DEVNULL, start_new_session=True,
-    )  # fmt: skip
+        [sys.executable, "-m", "mainspring", "up"],
+        cwd=tree,
+        env=server.environment,
+        stdout=subprocess.DEVNULL,
+        start_new_session=True,
+    )
     try:
         _wait_for_health(server, process)
         yield server
@@ -196,9 +211,12 @@ def _wait_for_health(server: OldServer, process: subprocess.Popen[bytes]) -> Non
 
 def definition(name: str, plan: list[dict[str, Any]], **more: Any) -> dict[str, Any]:
     return {
-        "schema_version": "1.2", "name": name, "goal": "Go on after an upgrade.", "plan": plan,
+        "schema_version": "1.2",
+        "name": name,
+        "goal": "Go on after an upgrade.",
+        "plan": plan,
         **more,
-    }  # fmt: skip
+    }
 
 
 def step(step_id: str, action: str, **config: Any) -> dict[str, Any]:
@@ -300,14 +318,23 @@ def dump(home: Path) -> bytes:
     programs = find_binaries()
     try:
         subprocess.run(
-            [programs.program("psql"), "--quiet", "--no-psqlrc", "--set", "ON_ERROR_STOP=1",
-             "--dbname", server.dsn],
-            input=_WAITING.encode() + _XIDS.encode(), check=True,
-        )  # fmt: skip
+            [
+                programs.program("psql"),
+                "--quiet",
+                "--no-psqlrc",
+                "--set",
+                "ON_ERROR_STOP=1",
+                "--dbname",
+                server.dsn,
+            ],
+            input=_WAITING.encode() + _XIDS.encode(),
+            check=True,
+        )
         done = subprocess.run(
             [programs.program("pg_dump"), "--no-owner", "--dbname", server.dsn],
-            stdout=subprocess.PIPE, check=True,
-        )  # fmt: skip
+            stdout=subprocess.PIPE,
+            check=True,
+        )
         return done.stdout
     finally:
         server.stop()

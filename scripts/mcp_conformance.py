@@ -73,8 +73,12 @@ def _install(folder: Path) -> None:
     npm = _NODE / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
     done = subprocess.run(
         [_NODE / "bin" / "node", npm, "ci", "--no-audit", "--no-fund", "--ignore-scripts"],
-        cwd=folder, capture_output=True, text=True, check=False, timeout=PATIENCE,
-    )  # fmt: skip
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=PATIENCE,
+    )
     if done.returncode != 0:
         raise SystemExit(f"npm could not install the conformance suite:\n{done.stderr}")
 
@@ -88,10 +92,22 @@ async def judge(url: str, version: str, place: Path, only: str | None = None) ->
     scenarios = ("--suite", "all") if only is None else ("--scenario", only)
     with tempfile.TemporaryDirectory(prefix="mcp-suite-") as results:
         process = await asyncio.create_subprocess_exec(
-            _NODE / "bin" / "node", place / _PROGRAM, "server", "--url", url, *scenarios,
-            "--spec-version", version, "--expected-failures", EXPECTED, "-o", results,
-            cwd=results, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT,
-        )  # fmt: skip
+            _NODE / "bin" / "node",
+            place / _PROGRAM,
+            "server",
+            "--url",
+            url,
+            *scenarios,
+            "--spec-version",
+            version,
+            "--expected-failures",
+            EXPECTED,
+            "-o",
+            results,
+            cwd=results,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.STDOUT,
+        )
         try:
             said, _ = await asyncio.wait_for(process.communicate(), PATIENCE)
         finally:

@@ -198,8 +198,12 @@ def _git(*words: str) -> str:
     """What git answers; nothing where it cannot, or where there is none."""
     try:
         asked = subprocess.run(
-            ["git", *words], cwd=ROOT, capture_output=True, text=True, check=True  # noqa: S607
-        )  # fmt: skip
+            ["git", *words],  # noqa: S607
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
     except (OSError, subprocess.CalledProcessError):
         return ""
     return asked.stdout.strip()
@@ -240,8 +244,11 @@ class Workers:
                     result = Result(target, mutant, outcome)
                     self.results.append(result)
                     if result.is_finding:
-                        print(f"{target.path.relative_to(ROOT)}:{mutant.line} {result.outcome}: "
-                              f"{mutant.name}", flush=True)  # fmt: skip
+                        print(
+                            f"{target.path.relative_to(ROOT)}:{mutant.line} {result.outcome}: "
+                            f"{mutant.name}",
+                            flush=True,
+                        )
 
     def _outcome(self, ask: _Ask, target: Target, mutant: Mutant) -> str:
         """Of the first attempt that it does not survive, or else of the last."""
@@ -264,8 +271,11 @@ class _worker:  # noqa: N801
     def __enter__(self) -> _Ask:
         self._process = subprocess.Popen(
             [sys.executable, "-m", "scripts.mutation.worker"],
-            cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-        )  # fmt: skip
+            cwd=ROOT,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
         return self._ask
 
     def _ask(self, task: Mapping[str, Any]) -> dict[str, Any]:

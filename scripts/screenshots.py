@@ -21,8 +21,10 @@ _QUALITY: Final = 78
 # Whatever fades in has done so by then.
 _STILL_MS: Final = 350
 _LOOKS: Final[Mapping[str, tuple[Any, str]]] = {
-    "light": (DESK, "light"), "dark": (DESK, "dark"), "phone": (PHONE, "light"),
-}  # fmt: skip
+    "light": (DESK, "light"),
+    "dark": (DESK, "dark"),
+    "phone": (PHONE, "light"),
+}
 
 
 def main(names: list[str]) -> int:

@@ -26,9 +26,15 @@ from bench.peers.installs import Unavailable, one_line
 
 # What a broken peer may raise; whatever it is, the others are measured all the same.
 _TROUBLE = (
-    Unavailable, OSError, AssertionError, ValueError, KeyError, subprocess.SubprocessError,
-    asyncpg.PostgresError, asyncpg.InterfaceError,
-)  # fmt: skip
+    Unavailable,
+    OSError,
+    AssertionError,
+    ValueError,
+    KeyError,
+    subprocess.SubprocessError,
+    asyncpg.PostgresError,
+    asyncpg.InterfaceError,
+)
 
 
 class Measurements:

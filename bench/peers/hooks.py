@@ -92,9 +92,11 @@ def _answers(port: int, path: str) -> bool:
 def _answer(port: int, path: str) -> Any:
     """What a webhook says; a server that listens may not have it yet."""
     request = urllib.request.Request(
-        f"http://127.0.0.1:{port}{path}", method="POST", data=load.BODY,
+        f"http://127.0.0.1:{port}{path}",
+        method="POST",
+        data=load.BODY,
         headers={"Content-Type": "application/json"},
-    )  # fmt: skip
+    )
     with urllib.request.urlopen(request, timeout=10) as answer:
         return json.loads(answer.read())
 
@@ -108,9 +110,18 @@ def _node_red() -> Iterator[Measure]:
         program = place / "node_modules" / "node-red" / "red.js"
         given = {**installs.node_environment(), "NODE_ENV": "production"}
         words: list[str | Path] = [
-            installs.node(), program, "--userDir", made, "--port", str(port),
-            "-D", "uiHost=127.0.0.1", "-D", "httpAdminRoot=false", "flows.json",
-        ]  # fmt: skip
+            installs.node(),
+            program,
+            "--userDir",
+            made,
+            "--port",
+            str(port),
+            "-D",
+            "uiHost=127.0.0.1",
+            "-D",
+            "httpAdminRoot=false",
+            "flows.json",
+        ]
         with started(words, made, given, spoken=False) as process:
             _until(lambda: _answers(port, "/work-{}"), process)
             yield _driven(port, [process.pid], "/work-{}")
@@ -140,13 +151,19 @@ def _flows() -> list[dict[str, Any]]:
 def _workflow(steps: int) -> dict[str, Any]:
     """A webhook that answers when the last node is done, and Edit Fields nodes behind it."""
     hook = {
-        "id": f"hook{steps}", "name": "Webhook", "type": "n8n-nodes-base.webhook",
-        "typeVersion": 2, "position": [0, 0], "webhookId": f"bench-{steps}",
+        "id": f"hook{steps}",
+        "name": "Webhook",
+        "type": "n8n-nodes-base.webhook",
+        "typeVersion": 2,
+        "position": [0, 0],
+        "webhookId": f"bench-{steps}",
         "parameters": {
-            "httpMethod": "POST", "path": f"work-{steps}", "responseMode": "lastNode",
+            "httpMethod": "POST",
+            "path": f"work-{steps}",
+            "responseMode": "lastNode",
             "options": {},
         },
-    }  # fmt: skip
+    }
     nodes, connections = [hook], {}
     before = "Webhook"
     for number in range(steps):
@@ -154,17 +171,27 @@ def _workflow(steps: int) -> dict[str, Any]:
         source = "$json.body" if number == 0 else "$json"
         word = "say" if number == 0 else "said"
         value = f"={{{{ {{n: {source}.n + 1, said: {source}.{word}}} }}}}"
-        nodes.append({
-            "id": f"step{steps}{number}", "name": name, "type": "n8n-nodes-base.set",
-            "typeVersion": 3.4, "position": [200 * (number + 1), 0],
-            "parameters": {"mode": "raw", "jsonOutput": value, "options": {}},
-        })  # fmt: skip
+        nodes.append(
+            {
+                "id": f"step{steps}{number}",
+                "name": name,
+                "type": "n8n-nodes-base.set",
+                "typeVersion": 3.4,
+                "position": [200 * (number + 1), 0],
+                "parameters": {"mode": "raw", "jsonOutput": value, "options": {}},
+            }
+        )
         connections[before] = {"main": [[{"node": name, "type": "main", "index": 0}]]}
         before = name
     return {
-        "id": f"benchwork{steps}", "name": f"work {steps}", "nodes": nodes, "active": False,
-        "connections": connections, "settings": {"executionOrder": "v1"}, "versionId": f"v{steps}",
-    }  # fmt: skip
+        "id": f"benchwork{steps}",
+        "name": f"work {steps}",
+        "nodes": nodes,
+        "active": False,
+        "connections": connections,
+        "settings": {"executionOrder": "v1"},
+        "versionId": f"v{steps}",
+    }
 
 
 def _n8n_settings(home: Path, port: int) -> dict[str, str]:
@@ -227,9 +254,14 @@ def _prepare(program: Path, made: Path, given: dict[str, str]) -> None:
     for order in orders:
         try:
             done = subprocess.run(
-                [installs.node(), program, *order], env=given, cwd=made, capture_output=True,
-                text=True, check=False, timeout=_IMPORT_SECONDS,
-            )  # fmt: skip
+                [installs.node(), program, *order],
+                env=given,
+                cwd=made,
+                capture_output=True,
+                text=True,
+                check=False,
+                timeout=_IMPORT_SECONDS,
+            )
         except subprocess.TimeoutExpired as error:
             raise Unavailable(f"{order[0]} took more than {_IMPORT_SECONDS:.0f} s") from error
         if done.returncode != 0:
@@ -244,10 +276,13 @@ def contenders() -> list[Contender]:
             "n8n", WEBHOOK, "after the run", kept, {1: 500, 5: 400}, partial(_n8n, "SQLite"), N8N
         ),
         Contender(
-            "n8n, Postgres", WEBHOOK, "after the run", kept, {1: 500, 5: 400},
-            partial(_n8n, "Postgres"), N8N,
+            "n8n, Postgres",
+            WEBHOOK,
+            "after the run",
+            kept,
+            {1: 500, 5: 400},
+            partial(_n8n, "Postgres"),
+            N8N,
         ),
-        Contender(
-            "Node-RED", WEBHOOK, "no", "nothing", {1: 3_000, 5: 3_000}, _node_red, NODE_RED
-        ),
-    ]  # fmt: skip
+        Contender("Node-RED", WEBHOOK, "no", "nothing", {1: 3_000, 5: 3_000}, _node_red, NODE_RED),
+    ]

@@ -98,9 +98,14 @@ def one_line(text: str, most: int = 160) -> str:
 def _run(words: list[str], place: Path) -> None:
     try:
         done = subprocess.run(
-            words, cwd=place, env=node_environment(), capture_output=True, text=True,
-            check=False, timeout=PATIENCE,
-        )  # fmt: skip
+            words,
+            cwd=place,
+            env=node_environment(),
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=PATIENCE,
+        )
     except subprocess.TimeoutExpired as error:
         raise Unavailable(f"not installed within {PATIENCE:.0f} s") from error
     if done.returncode != 0:

@@ -60,9 +60,12 @@ def _said(words: list[str]) -> str:
 
 
 def save(
-    found: Sequence[Mapping[str, Any]], about: Mapping[str, str], rounds: int,
-    results: Path = RESULTS, page: Path = PAGE,
-) -> None:  # fmt: skip
+    found: Sequence[Mapping[str, Any]],
+    about: Mapping[str, str],
+    rounds: int,
+    results: Path = RESULTS,
+    page: Path = PAGE,
+) -> None:
     """Keeps the figures beside the code and writes the page."""
     kept = {"machine": dict(about), "rounds": rounds, "rows": list(found)}
     results.write_text(json.dumps(kept, indent=2) + "\n")

@@ -107,10 +107,15 @@ def started(
     with os.fdopen(handle, "w") as log:
         out: IO[str] | int = subprocess.PIPE if spoken else log
         process = subprocess.Popen(
-            [str(word) for word in words], cwd=folder, env={**os.environ, **environment},
-            stdin=subprocess.PIPE if spoken else subprocess.DEVNULL, stdout=out, stderr=log,
-            text=True, start_new_session=True,
-        )  # fmt: skip
+            [str(word) for word in words],
+            cwd=folder,
+            env={**os.environ, **environment},
+            stdin=subprocess.PIPE if spoken else subprocess.DEVNULL,
+            stdout=out,
+            stderr=log,
+            text=True,
+            start_new_session=True,
+        )
     try:
         yield Started(process, Path(name))
     finally:

@@ -53,9 +53,21 @@ def _celery(kept: str) -> Iterator[Measure]:
         redis.wait_for_port(port)
         given = {"BENCH_REDIS": f"redis://127.0.0.1:{port}/0", "PYTHONPATH": str(_INSIDE)}
         command: list[str | Path] = [
-            python, "-m", "celery", "-A", "celery_chains", "worker", "--concurrency", "2",
-            "--pool", "prefork", "--without-gossip", "--without-mingle", "--loglevel", "ERROR",
-        ]  # fmt: skip
+            python,
+            "-m",
+            "celery",
+            "-A",
+            "celery_chains",
+            "worker",
+            "--concurrency",
+            "2",
+            "--pool",
+            "prefork",
+            "--without-gossip",
+            "--without-mingle",
+            "--loglevel",
+            "ERROR",
+        ]
         worker = stack.enter_context(started(command, made, given, spoken=False))
         client = stack.enter_context(
             started([python, _INSIDE / "celery_chains.py"], made, given, spoken=True)
@@ -120,25 +132,43 @@ def contenders() -> list[Contender]:
     dbos, workflow = {1: 500, 5: 250}, "workflow, input, steps"
     return [
         Contender(
-            "Celery", QUEUE, "no: in memory, saved now and then", results, chains,
-            partial(_celery, "as shipped"), CELERY,
+            "Celery",
+            QUEUE,
+            "no: in memory, saved now and then",
+            results,
+            chains,
+            partial(_celery, "as shipped"),
+            CELERY,
         ),
         Contender(
-            "Celery, AOF", QUEUE, "yes, each message", results, chains,
-            partial(_celery, "fsync always"), CELERY,
+            "Celery, AOF",
+            QUEUE,
+            "yes, each message",
+            results,
+            chains,
+            partial(_celery, "fsync always"),
+            CELERY,
         ),
-        Contender(
-            "DBOS", QUEUE, "yes, each step", workflow, dbos, partial(_dbos, "sync"), DBOS
-        ),
+        Contender("DBOS", QUEUE, "yes, each step", workflow, dbos, partial(_dbos, "sync"), DBOS),
         Contender(
             "DBOS, async", QUEUE, "yes, each step", workflow, dbos, partial(_dbos, "async"), DBOS
         ),
         Contender(
-            "Prefect", QUEUE, "states only", states, {1: 40, 5: 20}, partial(_prefect, "SQLite"),
+            "Prefect",
+            QUEUE,
+            "states only",
+            states,
+            {1: 40, 5: 20},
+            partial(_prefect, "SQLite"),
             PREFECT,
         ),
         Contender(
-            "Prefect, Postgres", QUEUE, "states only", states, {1: 40, 5: 20},
-            partial(_prefect, "Postgres"), PREFECT,
+            "Prefect, Postgres",
+            QUEUE,
+            "states only",
+            states,
+            {1: 40, 5: 20},
+            partial(_prefect, "Postgres"),
+            PREFECT,
         ),
-    ]  # fmt: skip
+    ]

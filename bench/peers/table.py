@@ -9,9 +9,17 @@ from typing import Any, Final
 from bench.peers.contender import FLOOR, OURS, STEPS, WAYS, Contender, Figure
 
 HEADS: Final = (
-    "way in", "who", "steps", "runs/s", "CPU ms/run", "of the floor",
-    "ours: x runs/s", "ours: x less CPU", "durable", "kept per run",
-)  # fmt: skip
+    "way in",
+    "who",
+    "steps",
+    "runs/s",
+    "CPU ms/run",
+    "of the floor",
+    "ours: x runs/s",
+    "ours: x less CPU",
+    "durable",
+    "kept per run",
+)
 _WORDS: Final = (0, 1, 8, 9)
 # By name, on five steps: how many times ours has to be.
 BARS: Final = {"n8n": 10, "DBOS": 8, "Celery": 8}
@@ -51,9 +59,13 @@ def _row(
     one: Contender, steps: int, middles: Mapping[str, tuple[float, float]], error: str | None
 ) -> dict[str, Any]:
     row: dict[str, Any] = {
-        "way": one.way, "who": one.name, "version": one.version, "steps": steps,
-        "durable": one.durable, "kept": one.kept,
-    }  # fmt: skip
+        "way": one.way,
+        "who": one.name,
+        "version": one.version,
+        "steps": steps,
+        "durable": one.durable,
+        "kept": one.kept,
+    }
     if one.name not in middles:
         return row | {"error": error or "not measured"}
     rate, cost = middles[one.name]

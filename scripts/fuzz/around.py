@@ -98,9 +98,21 @@ def _link(data: bytes) -> Any:
 
 def _signed() -> bytes:
     file = Artifact(
-        _SPACE, _FILE, None, None, "one", "report.md", "document", "permanent", "shared",
-        "text/markdown", 3, b"", _NOW, None,
-    )  # fmt: skip
+        _SPACE,
+        _FILE,
+        None,
+        None,
+        "one",
+        "report.md",
+        "document",
+        "permanent",
+        "shared",
+        "text/markdown",
+        3,
+        b"",
+        _NOW,
+        None,
+    )
     return asyncio.run(_LINKS.make(file, _NOW, 60)).url.partition("?")[2].encode()
 
 
@@ -178,8 +190,11 @@ def _rpc(method: str, params: Any = None, **more: Any) -> bytes:
 
 
 def _messages() -> list[bytes]:
-    hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {
-        "name": "fuzz", "version": "1"}}  # fmt: skip
+    hello = {
+        "protocolVersion": "2025-06-18",
+        "capabilities": {},
+        "clientInfo": {"name": "fuzz", "version": "1"},
+    }
     said = {
         "io.modelcontextprotocol/protocolVersion": _MODERN,
         "io.modelcontextprotocol/clientInfo": {"name": "fuzz", "version": "1"},
@@ -199,25 +214,66 @@ def _messages() -> list[bytes]:
 def around() -> list[Target]:
     """All of them."""
     return [
-        Target("trace header", _traced, [_TRACE, _TRACE + b"\n" + _TRACE, b"01" + _TRACE[2:]],
-               [b"-", b"00-", b"ff-", b"0" * 32, b"-01"]),
-        Target("event id", _last_event, [
-            _MOMENT, _MOMENT + _PLACE, _MOMENT + b"~" + _MOMENT + _PLACE, _PLACE,
-        ], [b"~", b"/", b"+00:00", b"Z", _PLACE, b"W01"]),
-        Target("idempotency key", _sender_key, [
-            b"order-17", b'order-17\n\n{"idempotency_key":"order-17"}',
-            b'\n\n{"idempotency_key":"a"}',
-        ], [b'{"idempotency_key":', b"\n", b"a" * 255, b"\x7f"]),
+        Target(
+            "trace header",
+            _traced,
+            [_TRACE, _TRACE + b"\n" + _TRACE, b"01" + _TRACE[2:]],
+            [b"-", b"00-", b"ff-", b"0" * 32, b"-01"],
+        ),
+        Target(
+            "event id",
+            _last_event,
+            [
+                _MOMENT,
+                _MOMENT + _PLACE,
+                _MOMENT + b"~" + _MOMENT + _PLACE,
+                _PLACE,
+            ],
+            [b"~", b"/", b"+00:00", b"Z", _PLACE, b"W01"],
+        ),
+        Target(
+            "idempotency key",
+            _sender_key,
+            [
+                b"order-17",
+                b'order-17\n\n{"idempotency_key":"order-17"}',
+                b'\n\n{"idempotency_key":"a"}',
+            ],
+            [b'{"idempotency_key":', b"\n", b"a" * 255, b"\x7f"],
+        ),
         Target("artifact link", _link, [_signed()], [b"expires=", b"&signature=", b"%3D", b"+"]),
-        Target("MCP message", _Envelope(), _messages(), [
-            b'"id":null', b'"jsonrpc":"1.0"', b'"params":[]', b'"_meta":{"progressToken":1}',
-            b"mcp-protocol-version: ", b"mcp-method: ", b"mcp-name: ", b'"method":"tools/call"',
-            b'"method":"logging/setLevel"', b'"method":"completion/complete"', b"accept: text/html",
-        ]),
-        Target("broker URL", _broker, [
-            b"redis://:pass@host:6379/0", b"amqps://user:pa%40ss@host:5671//x",
-            b"rediss://[::1]/1?ssl_cert_reqs=none",
-        ], [b"redis://", b"amqp://", b"@", b":", b"[", b"]", b"?ssl_ca_certs=", b":99999"]),
-        Target("collector URL", _collector, [b"http://localhost:4318", b"https://[::1]/x"],
-               [b"http://", b"[", b"]", b"@", b":99999"]),
-    ]  # fmt: skip
+        Target(
+            "MCP message",
+            _Envelope(),
+            _messages(),
+            [
+                b'"id":null',
+                b'"jsonrpc":"1.0"',
+                b'"params":[]',
+                b'"_meta":{"progressToken":1}',
+                b"mcp-protocol-version: ",
+                b"mcp-method: ",
+                b"mcp-name: ",
+                b'"method":"tools/call"',
+                b'"method":"logging/setLevel"',
+                b'"method":"completion/complete"',
+                b"accept: text/html",
+            ],
+        ),
+        Target(
+            "broker URL",
+            _broker,
+            [
+                b"redis://:pass@host:6379/0",
+                b"amqps://user:pa%40ss@host:5671//x",
+                b"rediss://[::1]/1?ssl_cert_reqs=none",
+            ],
+            [b"redis://", b"amqp://", b"@", b":", b"[", b"]", b"?ssl_ca_certs=", b":99999"],
+        ),
+        Target(
+            "collector URL",
+            _collector,
+            [b"http://localhost:4318", b"https://[::1]/x"],
+            [b"http://", b"[", b"]", b"@", b":99999"],
+        ),
+    ]

@@ -28,16 +28,30 @@ _REAL: Final = 65
 # Of a hundred bodies, those that begin as an example.
 _SHOWN: Final = 35
 _TABLES: Final[Mapping[str, str]] = {
-    "actor": "members.user_id", "approval_id": "approvals.id", "approvals": "questions.id",
-    "client_id": "mcp_clients.id", "connection_id": "mcp_connections.id",
-    "created_by": "members.user_id", "event_type": "event_types.type", "hash": "drafts.hash",
-    "invitation_id": "invitations.id", "link_id": "board_links.id", "member_id": "members.user_id",
-    "notification_id": "notifications.id", "owner_user_id": "members.user_id",
-    "recipe_id": "dataset_recipes.id", "rule_id": "standing_rules.id",
-    "token_id": "access_tokens.id", "up_to": "notifications.id", "user_id": "users.id",
-    "workspace_id": "workspaces.workspace_id", "capability_id": "capabilities.capability_id",
-    "message_id": "notifications.id", "cursor": "runs.id", "after": "boards.id",
-}  # fmt: skip
+    "actor": "members.user_id",
+    "approval_id": "approvals.id",
+    "approvals": "questions.id",
+    "client_id": "mcp_clients.id",
+    "connection_id": "mcp_connections.id",
+    "created_by": "members.user_id",
+    "event_type": "event_types.type",
+    "hash": "drafts.hash",
+    "invitation_id": "invitations.id",
+    "link_id": "board_links.id",
+    "member_id": "members.user_id",
+    "notification_id": "notifications.id",
+    "owner_user_id": "members.user_id",
+    "recipe_id": "dataset_recipes.id",
+    "rule_id": "standing_rules.id",
+    "token_id": "access_tokens.id",
+    "up_to": "notifications.id",
+    "user_id": "users.id",
+    "workspace_id": "workspaces.workspace_id",
+    "capability_id": "capabilities.capability_id",
+    "message_id": "notifications.id",
+    "cursor": "runs.id",
+    "after": "boards.id",
+}
 
 
 def _read(name: str) -> dict[str, Any]:

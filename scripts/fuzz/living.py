@@ -37,7 +37,7 @@ _COLUMNS: Final = [
     {"key": "worth", "label": "Worth", "field_type": "number"},
     {"key": "state", "label": "State", "field_type": "select", "options": ["new", "won"]},
     {"key": "since", "label": "Since", "field_type": "date"},
-]  # fmt: skip
+]
 
 
 def _plan(*steps: tuple[str, str, Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -62,9 +62,12 @@ _WAITS: Final = frozenset({"asks", "naps"})
 
 def _definition(name: str, plan: Sequence[dict[str, Any]]) -> dict[str, Any]:
     return {
-        "schema_version": "1.2", "name": name, "goal": "To be looked at.",
-        "triggers": _TRIGGERS, "plan": list(plan),
-    }  # fmt: skip
+        "schema_version": "1.2",
+        "name": name,
+        "goal": "To be looked at.",
+        "triggers": _TRIGGERS,
+        "plan": list(plan),
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,11 +154,14 @@ async def _things(owner: Owner, made: Mapping[str, str], mark: str) -> None:
         page = {"type": kind, "title": f"{title} {mark}", "body": "Brass, and **more** brass."}
         await owner.ask("POST", "/pages", page)
     workflow = {
-        "title": f"Tower clock {mark}", "charter": "The clock strikes again.",
+        "title": f"Tower clock {mark}",
+        "charter": "The clock strikes again.",
         "kpis": [{"name": "Parts", "target": 12, "current": 7, "unit": "parts"}],
         "deadlines": [{"label": "Market", "date": "2026-12-01"}],
-        "automation_ids": [made["naps"]], "timezone": "Europe/Berlin", "make_board": True,
-    }  # fmt: skip
+        "automation_ids": [made["naps"]],
+        "timezone": "Europe/Berlin",
+        "make_board": True,
+    }
     await owner.ask("POST", "/workflows", workflow)
 
 
@@ -171,9 +177,11 @@ async def _rights(owner: Owner, mark: str) -> None:
     client = {"client_id": "1234.apps.example", "client_secret": "GOCSPX-0123456789"}
     await owner.ask("PUT", "/oauth-clients/google", client)
     model = {
-        "kind": "compatible", "base_url": "http://127.0.0.1:9/v1", "models": ["small"],
+        "kind": "compatible",
+        "base_url": "http://127.0.0.1:9/v1",
+        "models": ["small"],
         "usual_model": "small",
-    }  # fmt: skip
+    }
     await owner.ask("PUT", "/admin/models/connections/house", model)
     price = {"input_usd_per_million": 1, "output_usd_per_million": 2}
     await owner.ask("PUT", "/admin/models/prices/house%2Fsmall", price)

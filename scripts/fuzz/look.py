@@ -72,9 +72,11 @@ async def look(address: str, document: dict[str, Any], known: Known, plan: Plan)
         (folder / filling.FILE).write_text(json.dumps(asdict(known)), encoding="utf-8")
         (folder / "schemathesis.toml").write_text(_HOOKS, encoding="utf-8")
         process = await asyncio.create_subprocess_exec(
-            *_command(address, document, plan), cwd=folder,
-            stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT,
-        )  # fmt: skip
+            *_command(address, document, plan),
+            cwd=folder,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.STDOUT,
+        )
         out, _ = await process.communicate()
         report = folder / "report.json"
         numbers = orjson.loads(report.read_bytes()) if report.exists() else {}
@@ -90,13 +92,36 @@ async def look(address: str, document: dict[str, Any], known: Known, plan: Plan)
 def _command(address: str, document: dict[str, Any], plan: Plan) -> list[str]:
     checks = [one for one in CHECKS if one != _TOKENS or _COOKIE not in plan.headers]
     command = [
-        sys.executable, "-m", "schemathesis.cli", "--config-file", "schemathesis.toml",
-        "run", "openapi.json", "--url", address, "--checks", ",".join(checks),
-        "--phases", plan.phases, "--max-examples", str(plan.examples), "--request-timeout", "60",
-        "--generation-database", "none", "--continue-on-failure", "--no-color",
-        "--suppress-health-check", "all", "--warnings", "off",
-        "--report", "json", "--report-json-path", "report.json",
-    ]  # fmt: skip
+        sys.executable,
+        "-m",
+        "schemathesis.cli",
+        "--config-file",
+        "schemathesis.toml",
+        "run",
+        "openapi.json",
+        "--url",
+        address,
+        "--checks",
+        ",".join(checks),
+        "--phases",
+        plan.phases,
+        "--max-examples",
+        str(plan.examples),
+        "--request-timeout",
+        "60",
+        "--generation-database",
+        "none",
+        "--continue-on-failure",
+        "--no-color",
+        "--suppress-health-check",
+        "all",
+        "--warnings",
+        "off",
+        "--report",
+        "json",
+        "--report-json-path",
+        "report.json",
+    ]
     for name, value in plan.headers.items():
         command += ["--header", f"{name}: {value}"]
     for name in (*_streams(document), *plan.without):

@@ -20,9 +20,15 @@ from tests.kit.neighbours import add_person
 MEMBERS: Final = ("viewer", "operator", "editor", "admin", "owner")
 # From those who may nothing to the one who may everything.
 ROLES: Final = (
-    "none", "removed", "oauth-client", "limited-token", "run", *MEMBERS, "browser",
+    "none",
+    "removed",
+    "oauth-client",
+    "limited-token",
+    "run",
+    *MEMBERS,
+    "browser",
     "installation-administrator",
-)  # fmt: skip
+)
 # Whoever comes after one of these finds less in the house than they did.
 CHANGING: Final = frozenset({"editor", "admin", "owner", "browser", "installation-administrator"})
 # Capabilities that a token may be limited to.

@@ -59,7 +59,11 @@ def as_request(data: bytes) -> Request:
         return {"type": "http.request", "body": body, "more_body": False}
 
     scope = {
-        "type": "http", "method": "POST", "path": "/", "headers": headers,
-        "query_string": lines[0], "server": ("127.0.0.1", 8080),
-    }  # fmt: skip
+        "type": "http",
+        "method": "POST",
+        "path": "/",
+        "headers": headers,
+        "query_string": lines[0],
+        "server": ("127.0.0.1", 8080),
+    }
     return Request(scope, receive)

@@ -161,8 +161,9 @@ def _board(data: bytes) -> None:
         [one for one in given if isinstance(one, dict)] if isinstance(given, list) else []
         for given in (asked.get("columns"), asked.get("rows"))
     )
-    checked = RowCheck([{"key": "a", "field_type": "number"}, {"key": "d", "field_type": "date"}],
-                       LIMITS)  # fmt: skip
+    checked = RowCheck(
+        [{"key": "a", "field_type": "number"}, {"key": "d", "field_type": "date"}], LIMITS
+    )
     for number, row in enumerate(rows):
         checked.values(row, f"/{number}")
         checked.whole(row, f"/{number}")
@@ -244,9 +245,11 @@ _MAIL: Final = (
     b"<p>hello</p>\r\n--x--\r\n"
 )
 _FILTERS: Final = [
-    {"a.b": {"contains": 1}}, {"$or": [{"name": {"matches": "(a+)+$"}}, {"x": {"exists": False}}]},
-    {"name": {"in": ["x"], "not": {"equals": 1}}}, {"$not": {"a": {"gt": 5}}},
-]  # fmt: skip
+    {"a.b": {"contains": 1}},
+    {"$or": [{"name": {"matches": "(a+)+$"}}, {"x": {"exists": False}}]},
+    {"name": {"in": ["x"], "not": {"equals": 1}}},
+    {"$not": {"a": {"gt": 5}}},
+]
 _COLUMNS: Final = [{"key": "a", "label": "A", "field_type": "number"}]
 
 
@@ -259,97 +262,245 @@ def _definitions() -> list[Target]:
     return [
         Target("JSON", as_value, [*_DEFINITIONS, b'{"a":[1,2.5,null,"x"]}'], [b'"', b"{", b"["]),
         Target("definition", _words(), _DEFINITIONS, [b'"$ref"', b'"plan"', b"{{ inputs.n }}"]),
-        Target("JSON schema", lambda data: check_schema(as_value(data), LIMITS), [
-            as_bytes({"type": "object", "properties": {"a": {"pattern": "^a+$", "minimum": 1}}}),
-            as_bytes({"$defs": {"a": {"$ref": "#/$defs/a"}}, "anyOf": [{"$ref": "#/$defs/a"}]}),
-        ], [b'"$ref"', b'"#"', b'"pattern"', b'"allOf"', b'"$dynamicRef"']),
+        Target(
+            "JSON schema",
+            lambda data: check_schema(as_value(data), LIMITS),
+            [
+                as_bytes(
+                    {"type": "object", "properties": {"a": {"pattern": "^a+$", "minimum": 1}}}
+                ),
+                as_bytes({"$defs": {"a": {"$ref": "#/$defs/a"}}, "anyOf": [{"$ref": "#/$defs/a"}]}),
+            ],
+            [b'"$ref"', b'"#"', b'"pattern"', b'"allOf"', b'"$dynamicRef"'],
+        ),
         Target("filter", _filter, [as_bytes(one) for one in _FILTERS], [b'"$and"', b'"matches"']),
-        Target("pattern", _pattern, [b"^a+b$", b"(a|b)*c{2,5}", b"[a-z]+@[a-z]+\\.org"],
-               [b"(", b")", b"*", b"{1,500}", b"|", b"\\b", b"(?i)"]),
-        Target("cron", _cron, [b"0 9 * * 1-5", b"*/5 0-12/2 1,15 JAN MON", b"@daily", b"0 0 L * *"],
-               [b"*/", b"-", b",", b"?", b"#", b"W"]),
-        Target("template", _template, [
-            b"Hello {{ inputs.name | upper }}",
-            b"{% for r in inputs.rows %}{{ r.a * 2 }}{% endfor %}",
-            b"{% if inputs.n > 2 %}{{ inputs.rows | map(attribute='a') | join(', ') }}{% endif %}",
-            b"{{ run.started_at | date('%Y-%m-%d') }} {{ 'a' * 10 }} {{ 2 ** 8 }} {{ range(9) }}",
-        ], [b"{{ ", b" }}", b"{% for a in range(999999) %}", b"{% endfor %}", b" | ", b"**", b"[0]",
-            b"__class__", b"{% set a = inputs %}", b"{#", b"|tojson", b"{{ 'a' * 9999999 }}"]),
-        Target("predicate", _predicate, [b"inputs.n > 2 and inputs.name == 'Ada'",
-               b"not inputs.none",
-               b"'a' in inputs.name or 3 in [1,2,3]"], [b" and ", b" is defined", b"(", b"**"]),
-        Target("JSON path", lambda data: parse_path(as_text(data), LIMITS).find(_PAYLOAD), [
-            b"$.a.b[*].c", b"$..c", b"$.a.b[?@.c == 'x']", b"$['a']['b'][0:2:1]",
-            b"$.a.b[?match(@.c, 'x.*')]",
-        ], [b"..", b"[*]", b"[?", b"@", b"length(", b"-1", b"::"]),
-        Target("moment", _date, [b"2026-03-01T09:00:00+01:00|%Y-%m-%d %H:%M", b"2026-03-01|%A %-d"],
-               [b"%", b"%-", b"T", b"Z", b"+99:99", b"W01"]),
-    ]  # fmt: skip
+        Target(
+            "pattern",
+            _pattern,
+            [b"^a+b$", b"(a|b)*c{2,5}", b"[a-z]+@[a-z]+\\.org"],
+            [b"(", b")", b"*", b"{1,500}", b"|", b"\\b", b"(?i)"],
+        ),
+        Target(
+            "cron",
+            _cron,
+            [b"0 9 * * 1-5", b"*/5 0-12/2 1,15 JAN MON", b"@daily", b"0 0 L * *"],
+            [b"*/", b"-", b",", b"?", b"#", b"W"],
+        ),
+        Target(
+            "template",
+            _template,
+            [
+                b"Hello {{ inputs.name | upper }}",
+                b"{% for r in inputs.rows %}{{ r.a * 2 }}{% endfor %}",
+                b"{% if inputs.n > 2 %}{{ inputs.rows | map(attribute='a') | join(', ') }}{% endif %}",  # noqa: E501
+                b"{{ run.started_at | date('%Y-%m-%d') }} {{ 'a' * 10 }} {{ 2 ** 8 }} {{ range(9) }}",  # noqa: E501
+            ],
+            [
+                b"{{ ",
+                b" }}",
+                b"{% for a in range(999999) %}",
+                b"{% endfor %}",
+                b" | ",
+                b"**",
+                b"[0]",
+                b"__class__",
+                b"{% set a = inputs %}",
+                b"{#",
+                b"|tojson",
+                b"{{ 'a' * 9999999 }}",
+            ],
+        ),
+        Target(
+            "predicate",
+            _predicate,
+            [
+                b"inputs.n > 2 and inputs.name == 'Ada'",
+                b"not inputs.none",
+                b"'a' in inputs.name or 3 in [1,2,3]",
+            ],
+            [b" and ", b" is defined", b"(", b"**"],
+        ),
+        Target(
+            "JSON path",
+            lambda data: parse_path(as_text(data), LIMITS).find(_PAYLOAD),
+            [
+                b"$.a.b[*].c",
+                b"$..c",
+                b"$.a.b[?@.c == 'x']",
+                b"$['a']['b'][0:2:1]",
+                b"$.a.b[?match(@.c, 'x.*')]",
+            ],
+            [b"..", b"[*]", b"[?", b"@", b"length(", b"-1", b"::"],
+        ),
+        Target(
+            "moment",
+            _date,
+            [b"2026-03-01T09:00:00+01:00|%Y-%m-%d %H:%M", b"2026-03-01|%A %-d"],
+            [b"%", b"%-", b"T", b"Z", b"+99:99", b"W01"],
+        ),
+    ]
 
 
 def _requests() -> list[Target]:
     return [
-        Target("webhook signature", _signature, [
-            b"msg_1\n1772355600\nv1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=\nwhsec_MfKQ9r8=",
-        ], [b"v1,", b"v1a,", b" ", b"whsec_"]),
-        Target("request body", _webhook, [_HEAD + b'\n\n{"a":1}', _HEAD + b"\n\n[]"],
-               [b"content-type: application/json; charset=", b"content-encoding: gzip",
-                b"content-length: -1", b"content-type: multipart/form-data; boundary=x"]),
-        Target("OAuth form", _oauth, [
-            _FORM + b"\n\ngrant_type=authorization_code&code=x&client_id=c&code_verifier=v",
-            _FORM + b"\nauthorization: Basic YTpi\n\ngrant_type=refresh_token&refresh_token=r",
-        ], [b"authorization: Basic ", b"%00", b"client_secret=", b"&client_id=c"]),
-        Target("host and origin", _address, [
-            _HEAD + b"\norigin: http://127.0.0.1:8080", b"\nhost: mainspring.example\norigin: null",
-        ], [b"host: ", b"origin: ", b"[::1]", b":99999"]),
-    ]  # fmt: skip
+        Target(
+            "webhook signature",
+            _signature,
+            [
+                b"msg_1\n1772355600\nv1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=\nwhsec_MfKQ9r8=",
+            ],
+            [b"v1,", b"v1a,", b" ", b"whsec_"],
+        ),
+        Target(
+            "request body",
+            _webhook,
+            [_HEAD + b'\n\n{"a":1}', _HEAD + b"\n\n[]"],
+            [
+                b"content-type: application/json; charset=",
+                b"content-encoding: gzip",
+                b"content-length: -1",
+                b"content-type: multipart/form-data; boundary=x",
+            ],
+        ),
+        Target(
+            "OAuth form",
+            _oauth,
+            [
+                _FORM + b"\n\ngrant_type=authorization_code&code=x&client_id=c&code_verifier=v",
+                _FORM + b"\nauthorization: Basic YTpi\n\ngrant_type=refresh_token&refresh_token=r",
+            ],
+            [b"authorization: Basic ", b"%00", b"client_secret=", b"&client_id=c"],
+        ),
+        Target(
+            "host and origin",
+            _address,
+            [
+                _HEAD + b"\norigin: http://127.0.0.1:8080",
+                b"\nhost: mainspring.example\norigin: null",
+            ],
+            [b"host: ", b"origin: ", b"[::1]", b":99999"],
+        ),
+    ]
 
 
 def _packages() -> list[Target]:
     recipe = good_recipe()
     return [
-        Target("recipe package", _package, [as_bytes(recipe)],
-               [b'"template"', b'"format"', b"{{ "]),
-        Target("recipe archive", _archive, [
-            _zip(recipe__json=as_bytes(recipe)), _zip(**{"x/recipe__json": as_bytes(recipe)}),
-        ], [b"PK\x01\x02", b"PK\x03\x04", b"../../x", b"recipe.json"]),
-        Target("workspace folder", _folder, [_shelf()], [b"=== ", b"boards/b/x.json\n", b"../x\n",
-               b"automations/a/b.ts\n", b"{{ board:b }}"]),
-    ]  # fmt: skip
+        Target(
+            "recipe package", _package, [as_bytes(recipe)], [b'"template"', b'"format"', b"{{ "]
+        ),
+        Target(
+            "recipe archive",
+            _archive,
+            [
+                _zip(recipe__json=as_bytes(recipe)),
+                _zip(**{"x/recipe__json": as_bytes(recipe)}),
+            ],
+            [b"PK\x01\x02", b"PK\x03\x04", b"../../x", b"recipe.json"],
+        ),
+        Target(
+            "workspace folder",
+            _folder,
+            [_shelf()],
+            [b"=== ", b"boards/b/x.json\n", b"../x\n", b"automations/a/b.ts\n", b"{{ board:b }}"],
+        ),
+    ]
 
 
 def _contents() -> list[Target]:
     return [
-        Target("calendar", _calendar, [_ICS], [b"RRULE:", b"DTSTART;TZID=", b"EXDATE:",
-               b"BEGIN:VEVENT\r\n", b"END:VEVENT\r\n", b"BEGIN:VTIMEZONE\r\n", b"RDATE:"]),
-        Target("feed", _feed, [_RSS], [b"<item>", b"</item>", b"<![CDATA[", b"<entry>",
-               b"xmlns=''"]),
-        Target("mail", _mail, [_MAIL], [b"Content-Transfer-Encoding: base64\r\n", b"--x\r\n",
-               b"Content-Type: text/plain; charset=", b"=?utf-8?q?", b"?=", b"\r\n\r\n"]),
-        Target("mail header", lambda data: decoded_header(as_text(data)), [
-            b"=?utf-8?b?SGk=?= there",
-        ], [b"=?", b"?=", b"?q?", b"?b?", b"utf-7"]),
-        Target("HTML", lambda data: text_of_html(as_text(data)), [
-            b"<p>Hello <b>there</b></p><script>x</script><a href='y'>z</a><!-- c -->",
-        ], [b"<", b">", b"<!--", b"-->", b"<style>", b"&amp;", b"<table><tr><td>"]),
-        Target("board rows", _board, [as_bytes({"columns": _COLUMNS, "rows": [
-            {"a": 1, "d": "2026-03-01"}, {"b": "x"}]})], [b'"_id"', b'"d"']),
-    ]  # fmt: skip
+        Target(
+            "calendar",
+            _calendar,
+            [_ICS],
+            [
+                b"RRULE:",
+                b"DTSTART;TZID=",
+                b"EXDATE:",
+                b"BEGIN:VEVENT\r\n",
+                b"END:VEVENT\r\n",
+                b"BEGIN:VTIMEZONE\r\n",
+                b"RDATE:",
+            ],
+        ),
+        Target(
+            "feed", _feed, [_RSS], [b"<item>", b"</item>", b"<![CDATA[", b"<entry>", b"xmlns=''"]
+        ),
+        Target(
+            "mail",
+            _mail,
+            [_MAIL],
+            [
+                b"Content-Transfer-Encoding: base64\r\n",
+                b"--x\r\n",
+                b"Content-Type: text/plain; charset=",
+                b"=?utf-8?q?",
+                b"?=",
+                b"\r\n\r\n",
+            ],
+        ),
+        Target(
+            "mail header",
+            lambda data: decoded_header(as_text(data)),
+            [
+                b"=?utf-8?b?SGk=?= there",
+            ],
+            [b"=?", b"?=", b"?q?", b"?b?", b"utf-7"],
+        ),
+        Target(
+            "HTML",
+            lambda data: text_of_html(as_text(data)),
+            [
+                b"<p>Hello <b>there</b></p><script>x</script><a href='y'>z</a><!-- c -->",
+            ],
+            [b"<", b">", b"<!--", b"-->", b"<style>", b"&amp;", b"<table><tr><td>"],
+        ),
+        Target(
+            "board rows",
+            _board,
+            [as_bytes({"columns": _COLUMNS, "rows": [{"a": 1, "d": "2026-03-01"}, {"b": "x"}]})],
+            [b'"_id"', b'"d"'],
+        ),
+    ]
 
 
 def _addresses() -> list[Target]:
     return [
-        Target("settings", _settings, [
-            b"PORT=8080\nSLOTS=4\nEGRESS_ALLOW=127.0.0.1:9,x:1\nLIMIT_JSON_BYTES=1000\nLOG=json",
-            b"PUBLIC_URL=https://x.example\nLEASE_SECONDS=20\nTRANSPORT=celery\nBROKER_URL=redis://x",
-        ], [b"LIMIT_", b"PORT=", b"HOST=", b"POLL_SECONDS=nan", b"TRANSPORT=", b"SMTP_URL="]),
-        Target("mail server URL", _smtp, [b"smtp://user:pass@host:587", b"smtps://host"],
-               [b"smtp://", b"@", b":", b"%40", b"[::1]"]),
-        Target("URL and redirect", _url, [
-            b"https://user@example.org:8443/a?b=c#d\n/e/../f", b"http://[::1]:80/\n//x", b"http://1.2",
-        ], [b"//", b"[", b"]", b"%2e", b"\\", b"xn--", "ß".encode(), b"0x7f.1"]),
-        Target("response headers", _headers, [b"Content-Type: text/plain\nSet-Cookie: a=b"],
-               [b":", b"\r", b"Retry-After: "]),
-        Target("cursor", _cursor, [write_cursor(UUID(int=7)).encode(), b"msr_" + b"a" * 43],
-               [b"-", b"_", b"=", b"A"]),
-    ]  # fmt: skip
+        Target(
+            "settings",
+            _settings,
+            [
+                b"PORT=8080\nSLOTS=4\nEGRESS_ALLOW=127.0.0.1:9,x:1\nLIMIT_JSON_BYTES=1000\nLOG=json",
+                b"PUBLIC_URL=https://x.example\nLEASE_SECONDS=20\nTRANSPORT=celery\nBROKER_URL=redis://x",
+            ],
+            [b"LIMIT_", b"PORT=", b"HOST=", b"POLL_SECONDS=nan", b"TRANSPORT=", b"SMTP_URL="],
+        ),
+        Target(
+            "mail server URL",
+            _smtp,
+            [b"smtp://user:pass@host:587", b"smtps://host"],
+            [b"smtp://", b"@", b":", b"%40", b"[::1]"],
+        ),
+        Target(
+            "URL and redirect",
+            _url,
+            [
+                b"https://user@example.org:8443/a?b=c#d\n/e/../f",
+                b"http://[::1]:80/\n//x",
+                b"http://1.2",
+            ],
+            [b"//", b"[", b"]", b"%2e", b"\\", b"xn--", "ß".encode(), b"0x7f.1"],
+        ),
+        Target(
+            "response headers",
+            _headers,
+            [b"Content-Type: text/plain\nSet-Cookie: a=b"],
+            [b":", b"\r", b"Retry-After: "],
+        ),
+        Target(
+            "cursor",
+            _cursor,
+            [write_cursor(UUID(int=7)).encode(), b"msr_" + b"a" * 43],
+            [b"-", b"_", b"=", b"A"],
+        ),
+    ]

@@ -251,8 +251,9 @@ def _comparisons(node: ast.Compare) -> Iterator[tuple[str, ast.AST]]:
     if isinstance(node.ops[0], ast.Eq | ast.NotEq) and all(map(_is_plain, sides)):
         # An exact name that is compared as a prefix lets longer names pass.
         for left, right in (sides, sides[::-1]):
-            text, begin = (ast.Call(ast.Name("str", ast.Load()), [side], [])
-                           for side in (left, right))  # fmt: skip
+            text, begin = (
+                ast.Call(ast.Name("str", ast.Load()), [side], []) for side in (left, right)
+            )
             prefixed: ast.expr = ast.Call(
                 ast.Attribute(text, "startswith", ast.Load()), [begin], []
             )

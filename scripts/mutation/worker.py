@@ -24,9 +24,22 @@ from types import ModuleType
 from typing import Any, Final
 
 _LIBRARIES: Final = (
-    "asyncpg", "cryptography.x509", "fastapi", "httpx2", "hypothesis", "jinja2", "jsonschema_rs",
-    "orjson", "pydantic", "pytest", "pytest_asyncio", "re2", "rich", "typer", "uvloop",
-)  # fmt: skip
+    "asyncpg",
+    "cryptography.x509",
+    "fastapi",
+    "httpx2",
+    "hypothesis",
+    "jinja2",
+    "jsonschema_rs",
+    "orjson",
+    "pydantic",
+    "pytest",
+    "pytest_asyncio",
+    "re2",
+    "rich",
+    "typer",
+    "uvloop",
+)
 _PAUSE_SECONDS: Final = 0.02
 _CLEAN_UP_SECONDS: Final = 15.0
 
@@ -93,9 +106,12 @@ def attempt(task: dict[str, object], seconds: float) -> str:
         with suppress(BaseException):
             os.setsid()
             code = run_tests(
-                str(task["module"]), str(task["path"]), str(task["source"]), _words(task["tests"]),
+                str(task["module"]),
+                str(task["path"]),
+                str(task["source"]),
+                _words(task["tests"]),
                 str(task.get("place", "")),
-            )  # fmt: skip
+            )
         os._exit(code)
     deadline = time.monotonic() + seconds
     status: int | None = None

@@ -390,11 +390,24 @@ def _show(value: Any) -> str:
 # Texts that are there or not.
 _TEXTS = frozenset(
     {
-        "database_url", "smtp_url", "owner_mail", "master_key_command",
-        "artifacts_url", "artifacts_key_id", "artifacts_key", "program", "token", "workspace",
-        "anthropic_url", "openai_url", "groq_url", "broker_url", "otlp_url", *MODEL_KEYS,
+        "database_url",
+        "smtp_url",
+        "owner_mail",
+        "master_key_command",
+        "artifacts_url",
+        "artifacts_key_id",
+        "artifacts_key",
+        "program",
+        "token",
+        "workspace",
+        "anthropic_url",
+        "openai_url",
+        "groq_url",
+        "broker_url",
+        "otlp_url",
+        *MODEL_KEYS,
     }
-)  # fmt: skip
+)
 
 _CHOICES = {
     "embeddings": ("none", "local", "openai"),

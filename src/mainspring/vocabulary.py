@@ -112,9 +112,13 @@ class Words(Registry):
     """
 
     def __init__(
-        self, studio: Studio, switchboard: Switchboard, reception: Reception,
-        automations: HouseAutomations, **words: Any,
-    ) -> None:  # fmt: skip
+        self,
+        studio: Studio,
+        switchboard: Switchboard,
+        reception: Reception,
+        automations: HouseAutomations,
+        **words: Any,
+    ) -> None:
         super().__init__(**words)
         self.studio = studio
         self.switchboard = switchboard
@@ -199,12 +203,15 @@ def build_registry(
         *capabilities,
     )
     return Words(
-        studio, switchboard, reception, automations,
+        studio,
+        switchboard,
+        reception,
+        automations,
         actions=(*_actions(shelf, limits, workshop), *actions),
         capabilities=_with_drafts(known, given),
         triggers=(schedule.TRIGGER, webhook.TRIGGER, event.TRIGGER, *presets.TRIGGERS),
         events=events,
-    )  # fmt: skip
+    )
 
 
 def _events(shelf: Iterable[Integration]) -> tuple[EventType, ...]:
@@ -227,9 +234,12 @@ def _reception(shelf: tuple[Integration, ...], settings: Settings, studio: Studi
 
 
 def _over_connections(
-    shelf: tuple[Integration, ...], installs: Installs, studio: Studio, limits: Limits,
+    shelf: tuple[Integration, ...],
+    installs: Installs,
+    studio: Studio,
+    limits: Limits,
     database: Database | None,
-) -> Iterator[Capability]:  # fmt: skip
+) -> Iterator[Capability]:
     """What writes and reads over any connection, by hand or again and again by an automation."""
     reachable = Reachables(shelf, limits)
     yield act_on_integration(installs, database)
@@ -239,9 +249,12 @@ def _over_connections(
 
 
 def _codex(
-    shelf: tuple[Integration, ...], automations: HouseAutomations, studio: Studio, limits: Limits,
+    shelf: tuple[Integration, ...],
+    automations: HouseAutomations,
+    studio: Studio,
+    limits: Limits,
     database: Database | None,
-) -> Iterator[Capability]:  # fmt: skip
+) -> Iterator[Capability]:
     """What the house keeps for people to put together: linked boards, recipes, workflows."""
     yield from linked_capabilities(Linkables(shelf, limits), automations, limits, database)
     around = Around(studio, record_overtaken)

@@ -134,9 +134,12 @@ class House:
 
 @asynccontextmanager
 async def open_house(
-    settings: Settings, *, registry: Registry | None = None, workshop: Workshop | None = None,
+    settings: Settings,
+    *,
+    registry: Registry | None = None,
+    workshop: Workshop | None = None,
     attach: bool = False,
-) -> AsyncIterator[House]:  # fmt: skip
+) -> AsyncIterator[House]:
     """Opens the database, checks its tables, and closes all of it at the end."""
     limits = with_overrides(settings.limits)
     check_telemetry(settings)
@@ -161,9 +164,13 @@ async def open_house(
 
 
 def build_house(
-    settings: Settings, limits: Limits, registry: Registry | None, database: Database,
-    workshop: Workshop | None = None, models: Models | None = None,
-) -> House:  # fmt: skip
+    settings: Settings,
+    limits: Limits,
+    registry: Registry | None,
+    database: Database,
+    workshop: Workshop | None = None,
+    models: Models | None = None,
+) -> House:
     """The parts around an open database, each given what it needs and nothing more.
 
     Whoever brings a registry brings the workshop that its scripts run in, too.
@@ -176,9 +183,14 @@ def build_house(
     vault = Vault(database, settings.key_file, limits, key_command=settings.master_key_command)
     egress = Egress(limits, settings.egress_allow)
     outside = Outside(
-        database, vault, roomy_egress(limits, settings.egress_allow), limits, clock,
-        settings.address, allow=settings.egress_allow,
-    )  # fmt: skip
+        database,
+        vault,
+        roomy_egress(limits, settings.egress_allow),
+        limits,
+        clock,
+        settings.address,
+        allow=settings.egress_allow,
+    )
     providers = ProviderModels(database, vault, limits, settings.egress_allow)
     mailer = SmtpMailer(read_smtp_url(settings.smtp_url), settings.mail_from, limits, clock)
     push = PushSender(vault, egress, clock, contact_of(settings.address, settings.mail_from))
@@ -186,9 +198,16 @@ def build_house(
     links = Links(vault, settings.address)
     embedder = _embedder(settings, database, providers, clock)
     words = registry or build_registry(
-        limits, settings=settings, blobs=blobs, links=links, vault=vault, embedder=embedder,
-        database=database, workshop=workshop, providers=providers,
-    )  # fmt: skip
+        limits,
+        settings=settings,
+        blobs=blobs,
+        links=links,
+        vault=vault,
+        embedder=embedder,
+        database=database,
+        workshop=workshop,
+        providers=providers,
+    )
     lines = None
     if isinstance(words, Words):
         wide = wide_egress(limits, settings.egress_allow)
@@ -197,30 +216,65 @@ def build_house(
         )
     preflight = _preflight(settings, database, lines, mailer)
     gate = Gate(
-        words, database, egress, vault, clock, limits, mailer=mailer,
-        owner_mail=settings.owner_mail, models=models or providers, blobs=blobs, lines=lines,
-        lifetimes=lifetimes_of(settings), preflight=preflight, resumer=RunResumer(),
-    )  # fmt: skip
+        words,
+        database,
+        egress,
+        vault,
+        clock,
+        limits,
+        mailer=mailer,
+        owner_mail=settings.owner_mail,
+        models=models or providers,
+        blobs=blobs,
+        lines=lines,
+        lifetimes=lifetimes_of(settings),
+        preflight=preflight,
+        resumer=RunResumer(),
+    )
     versions = Versions(database, words, limits)
     waker = Waker(database)
     hints = _hints(settings, waker)
     dispatcher = Dispatcher(database, versions, hints, limits)
     if isinstance(words, Words):
         words.studio.open(
-            words, database, dispatcher, settings.address, embedder, workshop, gate.models,
+            words,
+            database,
+            dispatcher,
+            settings.address,
+            embedder,
+            workshop,
+            gate.models,
             preflight,
-        )  # fmt: skip
+        )
         words.switchboard.open(
             database, vault, outside, clock, limits, settings.address, natives=words
         )
     return House(
-        settings=settings, limits=limits, registry=words, database=database, clock=clock,
-        vault=vault, passwords=Passwords(), egress=egress, outside=outside, providers=providers,
-        mailer=mailer, push=push, blobs=blobs, links=links, gate=gate, versions=versions,
-        waker=waker, hints=hints, dispatcher=dispatcher, control=Control(database, waker, hints),
-        embedder=embedder, workshop=workshop, lines=lines,
+        settings=settings,
+        limits=limits,
+        registry=words,
+        database=database,
+        clock=clock,
+        vault=vault,
+        passwords=Passwords(),
+        egress=egress,
+        outside=outside,
+        providers=providers,
+        mailer=mailer,
+        push=push,
+        blobs=blobs,
+        links=links,
+        gate=gate,
+        versions=versions,
+        waker=waker,
+        hints=hints,
+        dispatcher=dispatcher,
+        control=Control(database, waker, hints),
+        embedder=embedder,
+        workshop=workshop,
+        lines=lines,
         telemetry=TelemetryLine(settings.otlp_url),
-    )  # fmt: skip
+    )
 
 
 def _preflight(
@@ -228,9 +282,12 @@ def _preflight(
 ) -> InstallationPreflight:
     """What definitions are compared with before they run."""
     return InstallationPreflight(
-        database, settings.egress_allow, lines, has_mail=mailer.is_set_up,
+        database,
+        settings.egress_allow,
+        lines,
+        has_mail=mailer.is_set_up,
         owner_mail=settings.owner_mail,
-    )  # fmt: skip
+    )
 
 
 def _hints(settings: Settings, waker: Waker) -> Hints:
@@ -266,9 +323,13 @@ async def prepare(house: House) -> None:
 
 
 def build_worker(
-    house: House, *, watch: Watcher = nobody, hook: Hook = no_hook, ear: Ear | None = None,
+    house: House,
+    *,
+    watch: Watcher = nobody,
+    hook: Hook = no_hook,
+    ear: Ear | None = None,
     alone_seconds: float = ALONE_SECONDS,
-) -> Worker:  # fmt: skip
+) -> Worker:
     """A worker over an open house; it works once its ``run`` is awaited.
 
     ``alone_seconds`` is how long nothing is claimed beside a run that is suspected of killing its
@@ -297,9 +358,14 @@ def build_worker(
     )
     found = ear or _ear(house)
     worker = Worker(
-        house.database, engine, house.clock, house.versions, found, house.settings,
+        house.database,
+        engine,
+        house.clock,
+        house.versions,
+        found,
+        house.settings,
         alone_seconds=alone_seconds,
-    )  # fmt: skip
+    )
     if isinstance(found, CeleryEar):
         found.on_shutdown = worker.stop
     return worker
@@ -332,9 +398,13 @@ async def keep_watch_over(house: House, stop: asyncio.Event) -> None:
     listeners = [listener, listener.beside(), listener.beside()]
     matcher = Matcher(database, events, house.dispatcher, limits, listener=listeners[0])
     alerts = LogReader(
-        database, "alerts", Alerts(limits, mail=mails(settings)).handle, events=events,
-        listener=listeners[1], spacing=_UNHURRIED,
-    )  # fmt: skip
+        database,
+        "alerts",
+        Alerts(limits, mail=mails(settings)).handle,
+        events=events,
+        listener=listeners[1],
+        spacing=_UNHURRIED,
+    )
     duties: dict[str, Duty] = {
         "schedules": build_scheduler(house).run,
         "events": matcher.reader.run,
@@ -351,9 +421,13 @@ async def keep_watch_over(house: House, stop: asyncio.Event) -> None:
             database, chats, house.mailer if mails(settings) else None, settings.owner_mail
         ).run
         duties["presses"] = LogReader(
-            database, pressing.CONSUMER, answers.handle, events=events, listener=listeners[2],
+            database,
+            pressing.CONSUMER,
+            answers.handle,
+            events=events,
+            listener=listeners[2],
             spacing=_UNHURRIED,
-        ).run  # fmt: skip
+        ).run
         duties["answers"] = answers.run
     told = house.telemetry.opened()
     if told is not None:

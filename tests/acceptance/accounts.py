@@ -96,8 +96,12 @@ class Outside:
             },
         }
         doubles = (
-            self.google, self.gmail_door, self.calendar_door, self.drive_door, self.github,
-        )  # fmt: skip
+            self.google,
+            self.gmail_door,
+            self.calendar_door,
+            self.drive_door,
+            self.github,
+        )
         return {
             "integration_urls": ",".join(f"{name}={url}" for name, url in places.items()),
             "egress_allow": ",".join(one.pair for one in doubles),
@@ -107,9 +111,12 @@ class Outside:
     @contextlib.asynccontextmanager
     async def _open(self) -> AsyncIterator[None]:
         async with (
-            serving(self.google), serving(self.gmail_door), serving(self.calendar_door),
-            serving(self.drive_door), serving(self.github),
-        ):  # fmt: skip
+            serving(self.google),
+            serving(self.gmail_door),
+            serving(self.calendar_door),
+            serving(self.drive_door),
+            serving(self.github),
+        ):
             yield
 
     @contextlib.contextmanager
@@ -298,21 +305,32 @@ def _fill(outside: Outside) -> None:
     """What is there before anybody looks: a thread, two calendars and a repository."""
     gmail, calendar, github = outside.gmail, outside.calendar, outside.github
     gmail.put(
-        "m1", THREAD, leaf("text/plain", b"Are you in for the ethera round?"),
-        From="noah@a16z.com", To="ada@example.com", Subject="ethera next week",
+        "m1",
+        THREAD,
+        leaf("text/plain", b"Are you in for the ethera round?"),
+        From="noah@a16z.com",
+        To="ada@example.com",
+        Subject="ethera next week",
         Message_ID="<m1@a16z.com>",
-    )  # fmt: skip
+    )
     for name in ("Ada", "Team"):
         calendar.calendar(name.lower(), name)
     calendar.put(
-        "ada", "standup", summary="Stand-up", start={"dateTime": "2026-06-02T08:00:00Z"},
+        "ada",
+        "standup",
+        summary="Stand-up",
+        start={"dateTime": "2026-06-02T08:00:00Z"},
         end={"dateTime": "2026-06-02T08:15:00Z"},
-    )  # fmt: skip
+    )
     calendar.put(
-        "team", "off", summary="Offsite", start={"date": "2026-06-04"},
-        end={"date": "2026-06-05"}, location="Lisbon",
+        "team",
+        "off",
+        summary="Offsite",
+        start={"date": "2026-06-04"},
+        end={"date": "2026-06-05"},
+        location="Lisbon",
         attendees=[{"email": "noah@a16z.com"}],
-    )  # fmt: skip
+    )
     calendar.put(
         "team", "july", summary="July", start={"date": "2026-07-01"}, end={"date": "2026-07-02"}
     )
@@ -322,9 +340,19 @@ def _fill(outside: Outside) -> None:
 def _pull(number: int) -> Json:
     at = f"2026-03-0{number}T09:00:00Z"
     return {
-        "id": 7_000_000_000 + number, "number": number, "title": f"Change {number}",
-        "state": "open", "user": {"login": "mona"}, "labels": [], "assignees": [],
-        "created_at": at, "updated_at": at, "closed_at": None, "merged_at": None, "draft": False,
-        "html_url": f"https://github.com/{REPO}/pull/{number}", "head": {"ref": f"change-{number}"},
+        "id": 7_000_000_000 + number,
+        "number": number,
+        "title": f"Change {number}",
+        "state": "open",
+        "user": {"login": "mona"},
+        "labels": [],
+        "assignees": [],
+        "created_at": at,
+        "updated_at": at,
+        "closed_at": None,
+        "merged_at": None,
+        "draft": False,
+        "html_url": f"https://github.com/{REPO}/pull/{number}",
+        "head": {"ref": f"change-{number}"},
         "base": {"ref": "main"},
-    }  # fmt: skip
+    }

@@ -94,9 +94,11 @@ class Mainspring:
         return Ended(ended.returncode, ended.stdout.decode(), ended.stderr.decode())
 
     def asked(
-        self, *words: str | Path, answers: Sequence[str | Typed] = ("y",),
+        self,
+        *words: str | Path,
+        answers: Sequence[str | Typed] = ("y",),
         settings: Settings = NO_SETTINGS,
-    ) -> Ended:  # fmt: skip
+    ) -> Ended:
         """The same as a person gives it: at a terminal, answering what it asks.
 
         An answer alone is to the next question with y or N; a pair names its question.

@@ -308,9 +308,13 @@ def definition(
 ) -> Json:
     """A small definition with what starts it."""
     return {
-        "schema_version": "1.2", "name": name, "goal": "A story.", "triggers": list(triggers),
-        "plan": list(plan), **more,
-    }  # fmt: skip
+        "schema_version": "1.2",
+        "name": name,
+        "goal": "A story.",
+        "triggers": list(triggers),
+        "plan": list(plan),
+        **more,
+    }
 
 
 def trigger(slug: str, kind: str, **config: Any) -> Json:

@@ -78,9 +78,12 @@ class Follower:
         self.saved: Json = {}
         self.dry: Json = {}
         self.names = {
-            "BOARD_ID": board, "DATASET": "default", "KEY_FIELD": "page_id", "QUERY": "invoice",
+            "BOARD_ID": board,
+            "DATASET": "default",
+            "KEY_FIELD": "page_id",
+            "QUERY": "invoice",
             "PAGE_TYPE": "note",
-        }  # fmt: skip
+        }
 
     async def follow(self) -> None:
         """Every step: first its questions, then what it says to do."""
@@ -102,9 +105,12 @@ class Follower:
     async def do_overlap(self, step: Json, answers: Json) -> None:
         del answers
         found = await _call(
-            self.client, step["call"]["tool"], writes_to_boards=[self.board], trigger_kind="cron",
+            self.client,
+            step["call"]["tool"],
+            writes_to_boards=[self.board],
+            trigger_kind="cron",
             intent=self.begun["purpose_hint"],
-        )  # fmt: skip
+        )
         assert (found["count"], found["strict_count"]) == (0, 0)
 
     async def do_egress(self, step: Json, answers: Json) -> None:
@@ -193,22 +199,49 @@ def test_the_tools_have_the_parameters_that_were_promised(server: Started) -> No
     promised = {
         "create_automation_flow": {"purpose_hint"},
         "save_automation_draft": {
-            "name", "source", "triggers", "tool_grants", "description", "intent",
-            "cost_cap_daily_usd", "max_wall_seconds", "max_llm_tokens", "model",
-            "writes_to_boards", "dedupe_key_field", "dedupe_target_field", "acknowledged_overlap",
-            "coexistence_note", "acknowledged_http_fetch_hosts",
+            "name",
+            "source",
+            "triggers",
+            "tool_grants",
+            "description",
+            "intent",
+            "cost_cap_daily_usd",
+            "max_wall_seconds",
+            "max_llm_tokens",
+            "model",
+            "writes_to_boards",
+            "dedupe_key_field",
+            "dedupe_target_field",
+            "acknowledged_overlap",
+            "coexistence_note",
+            "acknowledged_http_fetch_hosts",
         },
         "update_automation": {
-            "automation_id", "source", "tool_grants", "triggers", "cost_cap_daily_usd",
-            "max_wall_seconds", "max_llm_tokens", "acknowledged_http_fetch_hosts", "state",
-            "active_version_id", "write_policy", "name", "description", "intent", "model",
+            "automation_id",
+            "source",
+            "tool_grants",
+            "triggers",
+            "cost_cap_daily_usd",
+            "max_wall_seconds",
+            "max_llm_tokens",
+            "acknowledged_http_fetch_hosts",
+            "state",
+            "active_version_id",
+            "write_policy",
+            "name",
+            "description",
+            "intent",
+            "model",
         },
         "run_automation_once": {"automation_id", "dry_run", "verify_mode", "wait_seconds"},
         "delete_automation": {"automation_id"},
         "find_overlapping_automations": {
-            "writes_to_boards", "dedupe_target_field", "trigger_kind", "intent",
+            "writes_to_boards",
+            "dedupe_target_field",
+            "trigger_kind",
+            "intent",
         },
-    }  # fmt: skip
+    }
 
     async def tour() -> dict[str, Json]:
         found: dict[str, Json] = {}
@@ -226,6 +259,8 @@ def test_the_tools_have_the_parameters_that_were_promised(server: Started) -> No
         assert parameters <= tools[name]["properties"].keys(), name
     save = tools["save_automation_draft"]["properties"]
     assert {name: one["default"] for name, one in save.items() if "default" in one} == {
-        "cost_cap_daily_usd": 1, "max_wall_seconds": 60, "max_llm_tokens": 200_000,
+        "cost_cap_daily_usd": 1,
+        "max_wall_seconds": 60,
+        "max_llm_tokens": 200_000,
         "model": "claude-sonnet-4-6",
-    }  # fmt: skip
+    }

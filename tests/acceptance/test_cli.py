@@ -166,10 +166,19 @@ def test_a_reader_who_goes_away_does_not_break_off_the_run(
     path = write(definition("Unread", [step("a", "transform_data", output=1)]))
 
     ended = subprocess.run(
-        ["/bin/sh", "-c", '"$@" | head -n 1; exit ${PIPESTATUS:-0}', "sh",
-         *mainspring.command("run", path)],
-        env=mainspring.environment(), capture_output=True, text=True, timeout=PATIENCE, check=False,
-    )  # fmt: skip
+        [
+            "/bin/sh",
+            "-c",
+            '"$@" | head -n 1; exit ${PIPESTATUS:-0}',
+            "sh",
+            *mainspring.command("run", path),
+        ],
+        env=mainspring.environment(),
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+    )
 
     assert Ended(ended.returncode, ended.stdout, ended.stderr).complaints == ""
     run = mainspring("logs", "last", "--json").json

@@ -13,9 +13,19 @@ from tests.acceptance.server import Json
 from tests.kit.codex import automation, board, bundle, recipe, says
 
 RECIPE = {
-    "id", "slug", "name", "kind", "category", "tags", "version", "description_excerpt",
-    "preview_image_url", "author", "created_at", "updated_at",
-}  # fmt: skip
+    "id",
+    "slug",
+    "name",
+    "kind",
+    "category",
+    "tags",
+    "version",
+    "description_excerpt",
+    "preview_image_url",
+    "author",
+    "created_at",
+    "updated_at",
+}
 HOURLY = [{"kind": "cron", "cron": "0 * * * *", "tz": "UTC"}]
 
 
@@ -33,7 +43,9 @@ def _feed(limit: int) -> Json:
         "trigger": {"kind": "cron", "cron": "0 * * * *"},
         "endpoints": [
             {
-                "op": "snapshot", "method": "GET", "url": url,
+                "op": "snapshot",
+                "method": "GET",
+                "url": url,
                 "headers": {"X-Key": "{{publisher.COINS_KEY}}"},
             }
         ],
@@ -45,7 +57,7 @@ def _feed(limit: int) -> Json:
             "title": "{{name}} — ${{price}}",
             "frontmatter": {"symbol": "{{symbol}}"},
         },
-    }  # fmt: skip
+    }
 
 
 def _of_kind(kind: str, version: str, *, newer: bool) -> Json:
@@ -60,8 +72,10 @@ def _of_kind(kind: str, version: str, *, newer: bool) -> Json:
         case "script":
             source = f"return {{ said: {'new' if newer else 'old'!r} }};\n"
             script = {
-                "source": source, "triggers": HOURLY, "tool_grants": [{"tool": "list_boards"}],
-            }  # fmt: skip
+                "source": source,
+                "triggers": HOURLY,
+                "tool_grants": [{"tool": "list_boards"}],
+            }
             grants = [{"capability": "list_boards", "params": {}}]
             return recipe(slug, "automation", {"script": script}, version=version, grants=grants)
         case "integration":
@@ -94,8 +108,9 @@ async def _change(call: Caller, kind: str, entity_id: str) -> None:
     """Something that a person here would change."""
     if kind == "board":
         columns = [{"key": "site"}, {"key": "mine"}]
-        await call("update_board", board_id=entity_id,
-                   datasets=[{"name": "default", "columns": columns}])  # fmt: skip
+        await call(
+            "update_board", board_id=entity_id, datasets=[{"name": "default", "columns": columns}]
+        )
     elif kind == "workflow":
         await call("update_workflow", workflow_id=entity_id, charter="Our own words.")
     else:
@@ -134,8 +149,14 @@ def test_an_install_lives_through_changes_upgrades_and_being_taken_back(
         assert gone["uninstalled"][0].keys() >= {"kind", "id", "name", "recoverable_until"}
         left = (await call("list_uninstalled"))["uninstalled"]
         [mine] = [one for one in left if one["id"] == made["id"]]
-        assert mine.keys() >= {"kind", "id", "name", "source_recipe_slug", "uninstalled_at",
-                               "expires_at"}  # fmt: skip
+        assert mine.keys() >= {
+            "kind",
+            "id",
+            "name",
+            "source_recipe_slug",
+            "uninstalled_at",
+            "expires_at",
+        }
         back = await call("recover_recipe", entity_id=made["id"])
         assert (back["id"], back["source_recipe_slug"]) == (made["id"], f"story-{kind}")
         if made["kind"] == "automation":
@@ -154,9 +175,11 @@ def test_an_integration_is_data_and_a_bundle_moves_as_one(person: Person) -> Non
             sites = board(
                 "bundled-sites", ("site", "owner") if newer else ("site",), version=version
             )
-            for package in (listing, sites,
-                            bundle("story-bundle", "story-integration", "bundled-sites",
-                                   version=version)):  # fmt: skip
+            for package in (
+                listing,
+                sites,
+                bundle("story-bundle", "story-integration", "bundled-sites", version=version),
+            ):
                 await call("publish_recipe", package=package)
             if not newer:
                 applied = await call("apply_starter_recipe", slug="story-bundle")
@@ -174,8 +197,10 @@ def test_an_integration_is_data_and_a_bundle_moves_as_one(person: Person) -> Non
         stands = await call.refused("upgrade_recipe", **_entity(made))
         assert stands["code"] == "user_changes"
         await call("upgrade_recipe", **_entity(made), force=True)
-        installs = {one["source_recipe_slug"]: one["source_recipe_version"]
-                    for one in (await call("list_installs"))["installs"]}  # fmt: skip
+        installs = {
+            one["source_recipe_slug"]: one["source_recipe_version"]
+            for one in (await call("list_installs"))["installs"]
+        }
         assert installs["story-integration"] == installs["bundled-sites"] == "1.1.0"
 
         gone = await call("uninstall_recipe", entity_id=made["id"])
@@ -205,9 +230,10 @@ def test_the_documented_tools_answer_what_is_documented(person: Person) -> None:
         assert needs.keys() >= {"recipe", "declared", "satisfied", "missing", "chain"}
         assert needs["missing"][0]["available"] == {"has_recipe": True, "latest_version": "1.0.0"}
         applied = await call(
-            "apply_starter_recipe", slug="uptime-check",
+            "apply_starter_recipe",
+            slug="uptime-check",
             overrides={"settings": {"host": "shop.example.com"}},
-        )  # fmt: skip
+        )
         assert [one["source_recipe_slug"] for one in applied["cascade_installed"]] == [
             "uptime-board"
         ]
@@ -219,9 +245,10 @@ def test_the_documented_tools_answer_what_is_documented(person: Person) -> None:
     person.over_mcp(story)
     # A person sees each addition, agrees to exactly these, and sets it going.
     [waiting] = [
-        one for one in person.ask("GET", "/consents")["consents"]
+        one
+        for one in person.ask("GET", "/consents")["consents"]
         if any("shop.example.com" in each["says"] for each in one["additions"])
-    ]  # fmt: skip
+    ]
     answer = {"digest": waiting["digest"], "agree": True, "activate": True}
     person.ask("POST", f"/consents/{waiting['consent_id']}/answer", answer)
     state = person.ask("GET", f"/automations/{waiting['automation_id']}")["state"]

@@ -18,9 +18,16 @@ from tests.acceptance.commands import EXAMPLES, Ended, Mainspring
 # Each needs a model, and the last a server of tools that is connected as files.
 WITH_A_MODEL = {"ci_webhook.json", "digest.json", "weekly_report.json", "file_added.json"}
 ALONE = {
-    "allow_parallel.json", "delay.json", "drop_if_running.json", "first.json", "for_each.json",
-    "inputs_and_tokens.json", "kv_dedupe.json", "queue_with_key.json", "retry_and_on_failure.json",
-}  # fmt: skip
+    "allow_parallel.json",
+    "delay.json",
+    "drop_if_running.json",
+    "first.json",
+    "for_each.json",
+    "inputs_and_tokens.json",
+    "kv_dedupe.json",
+    "queue_with_key.json",
+    "retry_and_on_failure.json",
+}
 HELD = {"email_report.json": "send_email", "slack_message.json": "slack_post"}
 WITH_SOMEBODY_OUTSIDE = {"http_fetch.json", "callback_webhook.json", "secrets_in_headers.json"}
 
@@ -101,8 +108,14 @@ def test_inputs_are_asked_for_and_defaults_filled_in(mainspring: Mainspring) -> 
     assert missing.code == 2
     assert "team" in str(missing.json["errors"])
 
-    run = _ran(mainspring, "inputs_and_tokens.json", "--input", "team=Größe", "--inputs",
-               '{"detail": "long"}').json  # fmt: skip
+    run = _ran(
+        mainspring,
+        "inputs_and_tokens.json",
+        "--input",
+        "team=Größe",
+        "--inputs",
+        '{"detail": "long"}',
+    ).json
     assert re.match(r"GRÖSSE since \d{4}-\d\d-\d\d: at most 10 of weekly", run["output"]["text"])
     assert run["output"]["slug"] == "grosse"
     assert run["output"]["started_by"] == "manual"

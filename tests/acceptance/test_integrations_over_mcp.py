@@ -70,9 +70,21 @@ def test_what_is_not_connected_is_listed_is_in_no_enum_and_is_refused(person: Pe
             assert row["supports"].keys() == {"fetch", "act", "adapter"}
         known = {row["name"]: row for row in rows}
         assert known.keys() >= {
-            "gmail", "calendar", "drive", "github", "monday", "telegram", "discord",
-            "coinmarketcap", "slack", "linear", "email", "http_json", "ics", "rss",
-        }  # fmt: skip
+            "gmail",
+            "calendar",
+            "drive",
+            "github",
+            "monday",
+            "telegram",
+            "discord",
+            "coinmarketcap",
+            "slack",
+            "linear",
+            "email",
+            "http_json",
+            "ics",
+            "rss",
+        }
         gmail = known["gmail"]
         assert (gmail["label"], gmail["oauth_provider"]) == ("Gmail", "google")
         assert gmail["supports"] == {"fetch": True, "act": True, "adapter": False}
@@ -105,8 +117,10 @@ def test_mail_is_fetched_in_both_shapes_and_found_by_every_search(person: Person
         assert found.keys() >= {"request", "brain_id", "page_slugs", "translation_log"}
         (slug,) = found["page_slugs"]
         for tool, how in (
-            ("query", {"q": "ethera"}), ("search", {"q": "ethera"}), ("list_pages", {}),
-        ):  # fmt: skip
+            ("query", {"q": "ethera"}),
+            ("search", {"q": "ethera"}),
+            ("list_pages", {}),
+        ):
             pages = (await call(tool, type="email", **how))["pages"]
             assert [one["slug"] for one in pages] == [slug], tool
         page = await call("get_page", slug=slug)
@@ -165,8 +179,13 @@ def test_a_drafted_reply_leaves_once_into_its_thread_when_it_is_confirmed(mailbo
     async def story(call: Caller) -> None:
         draft = await _mail(call, await _install(call))
         assert draft.keys() >= {
-            "kind", "draft_id", "action", "preview", "payload", "expires_at",
-        }  # fmt: skip
+            "kind",
+            "draft_id",
+            "action",
+            "preview",
+            "payload",
+            "expires_at",
+        }
         assert (draft["kind"], draft["action"]) == ("draft", "send_email")
         assert "noah@a16z.com" in draft["preview"]
         assert draft["payload"]["input"]["thread_id"] == THREAD
@@ -174,9 +193,14 @@ def test_a_drafted_reply_leaves_once_into_its_thread_when_it_is_confirmed(mailbo
         (entry,) = waiting["drafts"]
         assert (waiting["count"], entry["draft_id"]) == (1, draft["draft_id"])
         assert entry.keys() >= {
-            "draft_id", "source", "action", "preview", "created_at", "expires_at",
+            "draft_id",
+            "source",
+            "action",
+            "preview",
+            "created_at",
+            "expires_at",
             "notify_targets",
-        }  # fmt: skip
+        }
         assert (entry["source"], entry["notify_targets"]) == ("gmail", ["inbox"])
         assert len(gmail.sent) == before, "nothing leaves before somebody agrees"
 
@@ -202,8 +226,10 @@ def test_a_draft_is_discarded_or_edited_in_the_fields_that_may_be(mailbox: Perso
         install = await _install(call)
         one = (await _mail(call, install))["draft_id"]
         assert await call("discard_action", draft_id=one) == {
-            "ok": True, "draft_id": one, "status": "discarded",
-        }  # fmt: skip
+            "ok": True,
+            "draft_id": one,
+            "status": "discarded",
+        }
         gone = await call.refused("confirm_action", draft_id=one)
         assert gone["status"] == 409
 
@@ -262,8 +288,10 @@ def test_drafts_of_one_turn_are_answered_as_a_set(mailbox: Person) -> None:
         assert results[0]["action"] == "send_email"
         assert results[0]["source"] == "gmail"
         assert [mail["Subject"] for mail in gmail.sent[before:]] == [
-            "Follow-up 1", "Follow-up 2", "Follow-up 3",
-        ]  # fmt: skip
+            "Follow-up 1",
+            "Follow-up 2",
+            "Follow-up 3",
+        ]
         for tool, most in (("confirm_actions", 50), ("discard_actions", 100)):
             many = await call.refused(tool, draft_ids=[str(uuid4()) for _ in range(most + 1)])
             assert many["errors"][0]["pointer"] == "/draft_ids"
@@ -276,20 +304,35 @@ def test_events_and_files_are_drafted_and_edited_in_fields_of_their_own(person: 
     for name in ("calendar", "drive"):
         person.connect(name)
     tea = {
-        "summary": "Tea", "start": "2026-06-03T15:00:00Z", "end": "2026-06-03T15:30:00Z",
-        "attendees": ["noah@a16z.com"], "calendar_id": "team",
-    }  # fmt: skip
+        "summary": "Tea",
+        "start": "2026-06-03T15:00:00Z",
+        "end": "2026-06-03T15:30:00Z",
+        "attendees": ["noah@a16z.com"],
+        "calendar_id": "team",
+    }
     later = {"summary": "Tea, later", "location": "Porto", "send_updates": "all"}
     file = {"name": "notes.md", "content": "# Notes", "mime_type": "text/markdown"}
     renamed = {"name": "minutes.md", "content": "# Minutes"}
 
     async def story(call: Caller) -> None:
         for title, name, given, edits, stray, made in (
-            ("Google Calendar: calendar.create_event", "calendar.create_event", tea, later,
-             "calendar_id", "event_id"),
-            ("Google Drive: drive.create_file", "drive.create_file", file, renamed,
-             "mime_type", "file_id"),
-        ):  # fmt: skip
+            (
+                "Google Calendar: calendar.create_event",
+                "calendar.create_event",
+                tea,
+                later,
+                "calendar_id",
+                "event_id",
+            ),
+            (
+                "Google Drive: drive.create_file",
+                "drive.create_file",
+                file,
+                renamed,
+                "mime_type",
+                "file_id",
+            ),
+        ):
             install = await _install(call, title)
             draft = await call(
                 "act_on_integration", install_id=install, action_name=name, input=given
@@ -404,9 +447,13 @@ def _nudge(subject: str, *, reads: bool = False) -> Json:
     """An automation that looks into the mailbox, if it is to, and drafts an answer."""
     looks = step("look", "fetch_from_integration", source="gmail", request="from:noah ethera")
     writes = step(
-        "answer", "gmail.send_email", to=["noah@a16z.com"], subject=subject, body="We're in.",
+        "answer",
+        "gmail.send_email",
+        to=["noah@a16z.com"],
+        subject=subject,
+        body="We're in.",
         thread_id=THREAD,
-    )  # fmt: skip
+    )
     grants = [{"capability": "gmail.send_email"}]
     if reads:
         grants.append({"capability": "fetch_from_integration"})
@@ -525,9 +572,14 @@ def test_what_was_read_before_a_worker_was_killed_is_written_no_second_time(
     assert first["status"] == "succeeded", first
     for number in range(6):
         gmail.put(
-            f"new{number}", f"new{number}", leaf("text/plain", b"News."), at=FAR_AWAY,
-            From="noah@a16z.com", To="ada@example.com", Subject=f"News {number}",
-        )  # fmt: skip
+            f"new{number}",
+            f"new{number}",
+            leaf("text/plain", b"News."),
+            at=FAR_AWAY,
+            From="noah@a16z.com",
+            To="ada@example.com",
+            Subject=f"News {number}",
+        )
     # Two portions are read and kept; in the middle of the third nobody answers.
     gmail.page_size = 2
     door.silent_after = b"pageToken=p4"
@@ -549,8 +601,10 @@ def test_what_was_read_before_a_worker_was_killed_is_written_no_second_time(
     assert sorted(told) == [f"new{number}" for number in range(6)]
     again = mailbox.ran(automation)
     assert (again["status"], again["effects"], again["output"]["ingested_count"]) == (
-        "succeeded", 0, 0,
-    )  # fmt: skip
+        "succeeded",
+        0,
+        0,
+    )
 
 
 def test_nothing_that_was_heard_holds_a_token(mailbox: Person) -> None:

@@ -65,8 +65,11 @@ def call(name: str, **arguments: Any) -> Json:
 
 
 def agent(name: str, prompt: str, *, model: str = SONNET, **config: Any) -> Json:
-    step = {"step_id": "think", "action": "agent_task",
-            "config": {"prompt": prompt, "model": model, **config}}  # fmt: skip
+    step = {
+        "step_id": "think",
+        "action": "agent_task",
+        "config": {"prompt": prompt, "model": model, **config},
+    }
     return definition(name, [step])
 
 
@@ -107,13 +110,23 @@ def server(minds: Minds, channel: SlackDouble) -> Iterator[Started]:
         done = made.mainspring("models", *words, stdin=KEY.encode())
         assert done.code == 0, done.said
         assert KEY not in done.said
-        made.post("/capabilities/admin_connect_model", {
-            "name": "local", "kind": "compatible", "base_url": f"{minds.url}/v1",
-            "models": ["tiny", "free"],
-        })  # fmt: skip
-        made.post("/capabilities/admin_set_model_price", {
-            "model": "local/tiny", "input_usd_per_million": 0.5, "output_usd_per_million": 1,
-        })  # fmt: skip
+        made.post(
+            "/capabilities/admin_connect_model",
+            {
+                "name": "local",
+                "kind": "compatible",
+                "base_url": f"{minds.url}/v1",
+                "models": ["tiny", "free"],
+            },
+        )
+        made.post(
+            "/capabilities/admin_set_model_price",
+            {
+                "model": "local/tiny",
+                "input_usd_per_million": 0.5,
+                "output_usd_per_million": 1,
+            },
+        )
         made.post("/secrets", {"name": "slack_bot_token", "value": TOKEN}, 201)
         yield made
 
@@ -142,10 +155,15 @@ def spent(rows: list[Json]) -> Decimal:
 def test_the_digest_is_researched_by_an_agent_and_posted_once_a_person_agrees(
     server: Started, minds: Minds, channel: SlackDouble
 ) -> None:
-    page = server.post("/capabilities/create_page", {
-        "type": "note", "title": "Competitor news", "slug": "competitor-news",
-        "body": "Acme cut its prices by a tenth. Bolt opens a shop in Kigali.",
-    })  # fmt: skip
+    page = server.post(
+        "/capabilities/create_page",
+        {
+            "type": "note",
+            "title": "Competitor news",
+            "slug": "competitor-news",
+            "body": "Acme cut its prices by a tenth. Bolt opens a shop in Kigali.",
+        },
+    )
     before = len(minds.log())
     minds.play(
         {**call("search_space_query", q="competitor"), "thoughts": "I look for it first."},
@@ -181,15 +199,25 @@ def test_the_digest_of_the_first_format_runs_as_it_is_printed(
     body = "Acme cut its prices by a tenth."
     pages = {}
     for title, tags in (("Acme prices", ["competitor"]), ("Our prices", ["internal"])):
-        pages[title] = server.post("/capabilities/create_page", {
-            "type": "note", "title": title, "body": body, "frontmatter": {"tags": tags},
-        })["id"]  # fmt: skip
+        pages[title] = server.post(
+            "/capabilities/create_page",
+            {
+                "type": "note",
+                "title": title,
+                "body": body,
+                "frontmatter": {"tags": tags},
+            },
+        )["id"]
     posted = len(channel.messages)
     # No list of prices has this model yet; its operator says what it costs.
-    server.post("/capabilities/admin_set_model_price", {
-        "model": DIGEST["plan"][0]["config"]["model"],
-        "input_usd_per_million": 3, "output_usd_per_million": 15,
-    })  # fmt: skip
+    server.post(
+        "/capabilities/admin_set_model_price",
+        {
+            "model": DIGEST["plan"][0]["config"]["model"],
+            "input_usd_per_million": 3,
+            "output_usd_per_million": 15,
+        },
+    )
     asked = call("search_space_query", tags=["competitor"], since="2026-01-01T00:00:00Z")
     answer = call("final_answer", bullets=BULLETS, source_doc_ids=[pages["Acme prices"]])
     digest = server.save(DIGEST, active=False)
@@ -256,8 +284,11 @@ def test_an_answer_that_breaks_its_schema_is_fed_back_to_a_local_server_and_mend
     server: Started, minds: Minds
 ) -> None:
     before = len(minds.log())
-    minds.play("Here are my bullets!", call("final_answer", bullets=[]),
-               call("final_answer", bullets=BULLETS))  # fmt: skip
+    minds.play(
+        "Here are my bullets!",
+        call("final_answer", bullets=[]),
+        call("final_answer", bullets=BULLETS),
+    )
     made = server.save(
         agent("Local", "Say two things.", model="local/tiny", output_schema=SHAPE), active=False
     )
@@ -371,8 +402,11 @@ def test_a_busy_provider_and_an_answer_that_was_cut_off_are_overcome(
 ) -> None:
     before = len(minds.log())
     busy = {"status": 529, "error": "Overloaded", "headers": {"retry-after": "1"}}
-    minds.play(busy, {**call("final_answer", bullets=["half"]), "finish": "max_tokens"},
-               call("final_answer", bullets=BULLETS))  # fmt: skip
+    minds.play(
+        busy,
+        {**call("final_answer", bullets=["half"]), "finish": "max_tokens"},
+        call("final_answer", bullets=BULLETS),
+    )
     made = server.save(agent("Patient", "Say two things.", output_schema=SHAPE), active=False)
     run = server.ended(server.run(made))
 

@@ -251,9 +251,13 @@ class Caller:
 
     async def save(self, source: str, grants: list[Json], **more: Any) -> Json:
         return await self(
-            "save_automation_draft", name=f"example {uuid4()}", source=source, triggers=MONDAYS,
-            tool_grants=grants, **more,
-        )  # fmt: skip
+            "save_automation_draft",
+            name=f"example {uuid4()}",
+            source=source,
+            triggers=MONDAYS,
+            tool_grants=grants,
+            **more,
+        )
 
     async def ran(self, source: str, grants: list[Json], **more: Any) -> Json:
         """The run of an example as a trigger would start it."""
@@ -299,9 +303,11 @@ def test_the_revenue_script_writes_its_week_once_and_drafts_its_nudge(place: Pla
             {"tool": "automation_llm_complete", "params": {"max_tokens": 1024}},
         ]
         saved = await call.save(
-            source, grants, acknowledged_http_fetch_hosts=[stripe.pair],
+            source,
+            grants,
+            acknowledged_http_fetch_hosts=[stripe.pair],
             writes_to_boards=[board["id"]],
-        )  # fmt: skip
+        )
         assert saved["state"] == "paused"
 
         trial = await call.run(saved["automation_id"], dry_run=True)
@@ -342,9 +348,12 @@ def test_a_secret_travels_with_a_plain_fetch_through_the_gate(place: Place) -> N
         run = await call.ran(source + shown, grants, acknowledged_http_fetch_hosts=hosts)
         assert run["stdout"].startswith("true 200 2 ")
         told = await call.refused(
-            "save_automation_draft", name="ungranted", triggers=MONDAYS,
-            tool_grants=[{"tool": "get_board"}], source=source,
-        )  # fmt: skip
+            "save_automation_draft",
+            name="ungranted",
+            triggers=MONDAYS,
+            tool_grants=[{"tool": "get_board"}],
+            source=source,
+        )
         assert {(one["pointer"], one["code"]) for one in told["errors"]} == {
             ("/source", "not_granted")
         }
@@ -380,9 +389,10 @@ def test_an_automation_is_rolled_back_and_tried_once_from_a_script_and_over_mcp(
         )
         assert (await call.run(automation_id))["stdout"] == "first\n"
         await call(
-            "update_automation", automation_id=automation_id,
+            "update_automation",
+            automation_id=automation_id,
             active_version_id=second["version_id"],
-        )  # fmt: skip
+        )
         tried = await call("run_automation_once", automation_id=automation_id)
         assert (tried["status"], tried["stdout"]) == ("succeeded", "second\n")
 
@@ -412,10 +422,11 @@ def test_the_standard_pattern_writes_only_what_is_new(place: Place) -> None:
         saved = await call.save(
             f"{SDK}\n{IDEMPOTENT}",
             [
-                {"tool": "get_board"}, {"tool": "search"},
+                {"tool": "get_board"},
+                {"tool": "search"},
                 {"tool": "append_board_rows", "params": {"board_id": board["id"]}},
             ],
-        )  # fmt: skip
+        )
         await call.run(saved["automation_id"])
         rows = await call.rows("CRM")
         assert {row["subject"] for row in rows} == {
@@ -453,8 +464,15 @@ def test_a_write_to_an_integration_is_answered_as_a_draft(place: Place) -> None:
         by_mcp = await call("act_on_integration", **wanted)
         kept = {one["id"]: one for one in place.server.items("/drafts")}
         for draft in (by_script, by_mcp):
-            assert draft.keys() >= {"kind", "draft_id", "action", "preview", "payload",
-                                    "expires_at", "hash"}  # fmt: skip
+            assert draft.keys() >= {
+                "kind",
+                "draft_id",
+                "action",
+                "preview",
+                "payload",
+                "expires_at",
+                "hash",
+            }
             assert (draft["kind"], draft["payload"]) == ("draft", wanted)
             assert kept[draft["draft_id"]]["preview"] == draft["preview"]
             assert kept[draft["draft_id"]]["status"] == "pending"

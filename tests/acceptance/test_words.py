@@ -40,21 +40,29 @@ class Story:
 
 DIGEST = Story(
     "every weekday at 9 summarise new competitor pages and post five bullets to #standup",
-    "schedule", "slack_post", {"slack-token": "{{ secrets.slack_bot_token }}"},
-)  # fmt: skip
+    "schedule",
+    "slack_post",
+    {"slack-token": "{{ secrets.slack_bot_token }}"},
+)
 BUILD = Story(
     "when our CI calls the webhook, explain in two sentences what broke and leave me a message in "
     "the inbox",
-    "webhook", "notification", {},
-)  # fmt: skip
+    "webhook",
+    "notification",
+    {},
+)
 FILE = Story(
     "when a document comes in, write a short summary of it and leave me a message in the inbox",
-    "page_ingested", "notification", {},
-)  # fmt: skip
+    "page_ingested",
+    "notification",
+    {},
+)
 REPORT = Story(
     "every Friday at 4pm read the Orders board, write a short report and save it as a page",
-    "schedule", "create_page", {},
-)  # fmt: skip
+    "schedule",
+    "create_page",
+    {},
+)
 STORIES = (DIGEST, BUILD, FILE, REPORT)
 IDS = ("digest", "build", "file", "report")
 
@@ -159,9 +167,10 @@ def test_without_a_model_words_and_answers_become_a_saved_automation(
 def handed(story: Story) -> Json:
     """What a model hands in for a story, its questions left out."""
     think = {
-        "step_id": "think", "action": "agent_task",
+        "step_id": "think",
+        "action": "agent_task",
         "config": {"prompt": "Say what matters, in short.", "output_schema": SHAPE},
-    }  # fmt: skip
+    }
     said = "{{ steps.think.text }}"
     deeds: Json = {
         "slack_post": {"channel": "#standup", "text": said},
@@ -192,8 +201,10 @@ def test_with_a_model_words_become_a_run_that_is_finished(
         asked = {"pointer": "/plan/1/config/token", "question": "Which secret is the token in?"}
         questions = [asked]
     invented = {**whole, "plan": [{"step_id": "x", "action": "do_magic", "config": {}}]}
-    flags = [{"pointer": "/plan/0", "text": "It reads whatever comes in."},
-             {"pointer": "/nowhere", "text": "This leads nowhere."}]  # fmt: skip
+    flags = [
+        {"pointer": "/plan/0", "text": "It reads whatever comes in."},
+        {"pointer": "/nowhere", "text": "This leads nowhere."},
+    ]
     summary = "It says what is new."
     minds.play(
         call("hand_in", definition=invented),

@@ -12,9 +12,25 @@ import pytest
 from tests.architecture.tree import CODE_FOLDERS, ROOT, files_under, modules, shown
 
 DRAWERS = {
-    "base", "bases", "common", "helper", "helpers", "lib", "manager", "managers", "misc",
-    "model_base", "models", "service", "services", "shared", "tools", "types", "util", "utils",
-}  # fmt: skip
+    "base",
+    "bases",
+    "common",
+    "helper",
+    "helpers",
+    "lib",
+    "manager",
+    "managers",
+    "misc",
+    "model_base",
+    "models",
+    "service",
+    "services",
+    "shared",
+    "tools",
+    "types",
+    "util",
+    "utils",
+}
 
 # Written in pieces, or this file would break its own law.
 LOOSE_ENDS = {

@@ -83,9 +83,10 @@ def test_the_page_lists_every_requirement_and_says_how_many_there_are() -> None:
 def test_what_is_missing_of_a_requirement_is_kept_when_tests_are_added(tmp_path: Path) -> None:
     known = Requirement("A-002", "Two.", ("tests/a/test_x.py",), "The second half.")
     areas = added(
-        [Area("door", "", "", (known,))], "door",
+        [Area("door", "", "", (known,))],
+        "door",
         rows_in(["A-002 | Two. | tests/b/test_y.py"]),
-    )  # fmt: skip
+    )
     write_area(areas[0], tmp_path)
 
     assert [row.missing for row in read_areas(tmp_path)[0].requirements] == ["The second half."]

@@ -29,19 +29,26 @@ class Assistant:
         digest = hashlib.sha256(self.verifier.encode()).digest()
         challenge = base64.urlsafe_b64encode(digest).decode().rstrip("=")
         query = {
-            "response_type": "code", "client_id": self.client_id, "redirect_uri": uri,
-            "state": "a state", "code_challenge": challenge, "code_challenge_method": "S256",
+            "response_type": "code",
+            "client_id": self.client_id,
+            "redirect_uri": uri,
+            "state": "a state",
+            "code_challenge": challenge,
+            "code_challenge_method": "S256",
             "scope": scope,
-        }  # fmt: skip
+        }
         return f"/oauth/authorize?{urlencode(query)}"
 
     def exchanged(self, address: str, uri: str) -> dict[str, Any]:
         told = parse_qs(urlsplit(address).query)
         assert told["state"] == ["a state"]
         form: dict[str, str | float | bool] = {
-            "grant_type": "authorization_code", "client_id": self.client_id,
-            "code": told["code"][0], "code_verifier": self.verifier, "redirect_uri": uri,
-        }  # fmt: skip
+            "grant_type": "authorization_code",
+            "client_id": self.client_id,
+            "code": told["code"][0],
+            "code_verifier": self.verifier,
+            "redirect_uri": uri,
+        }
         answer = self.house.context.request.post("/oauth/token", form=form)
         assert answer.ok, answer.text()
         return dict(answer.json())
@@ -55,10 +62,11 @@ def _assistant(house: House) -> Assistant:
     house.context.route("http://127.0.0.1:7777/**", arrived)
     house.context.route("https://assistant.example/**", arrived)
     said = {
-        "client_name": "Assistant", "redirect_uris": [LOOPBACK, WEB],
+        "client_name": "Assistant",
+        "redirect_uris": [LOOPBACK, WEB],
         "token_endpoint_auth_method": "none",
         "grant_types": ["authorization_code", "refresh_token"],
-    }  # fmt: skip
+    }
     answer = house.context.request.post("/oauth/register", data=said)
     assert answer.ok, answer.text()
     return Assistant(house, answer.json()["client_id"], secrets.token_urlsafe(48))

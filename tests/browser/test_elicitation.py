@@ -26,14 +26,16 @@ class _Assistant:
     def __init__(self, house: House, http: httpx2.Client) -> None:
         token = house.ask("POST", "/tokens", {"name": "assistant"})["text"]
         self._headers = {
-            "Authorization": f"Bearer {token}", "Accept": "application/json, text/event-stream",
+            "Authorization": f"Bearer {token}",
+            "Accept": "application/json, text/event-stream",
             "mcp-protocol-version": "2025-11-25",
-        }  # fmt: skip
+        }
         self._http = http
         params = {
-            "protocolVersion": "2025-11-25", "clientInfo": {"name": "a", "version": "1"},
+            "protocolVersion": "2025-11-25",
+            "clientInfo": {"name": "a", "version": "1"},
             "capabilities": {"elicitation": {"url": {}}},
-        }  # fmt: skip
+        }
         hello = self._post("initialize", params)
         self._headers["mcp-session-id"] = hello.headers["mcp-session-id"]
 

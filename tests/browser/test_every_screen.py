@@ -54,9 +54,22 @@ def test_nothing_is_wider_than_a_phone(lived_in: tuple[House, dict[str, str]]) -
 def test_an_empty_house_has_a_way_on_from_every_screen(house: House) -> None:
     page = house.open("/")
     for path in (
-        "/", "/automations", "/runs", "/inbox", "/codex", "/boards", "/pages", "/workflows",
-        "/integrations", "/models", "/secrets", "/connect", "/costs", "/audit", "/health",
-    ):  # fmt: skip
+        "/",
+        "/automations",
+        "/runs",
+        "/inbox",
+        "/codex",
+        "/boards",
+        "/pages",
+        "/workflows",
+        "/integrations",
+        "/models",
+        "/secrets",
+        "/connect",
+        "/costs",
+        "/audit",
+        "/health",
+    ):
         settle(page, path)
         main = page.locator("main")
         assert violations(page) == [], path

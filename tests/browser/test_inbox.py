@@ -56,9 +56,10 @@ def _tool(house: House, token: str, name: str, arguments: dict[str, Any]) -> Any
         "/mcp",
         data={"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": asked},
         headers={
-            "Authorization": f"Bearer {token}", "Accept": "application/json, text/event-stream"
+            "Authorization": f"Bearer {token}",
+            "Accept": "application/json, text/event-stream",
         },
-    )  # fmt: skip
+    )
     assert answer.ok, answer.text()
     return json.loads(answer.json()["result"]["content"][0]["text"])
 

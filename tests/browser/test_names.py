@@ -34,9 +34,15 @@ def test_a_name_that_turns_text_around_is_spelled_out(house: House) -> None:
             assert pool.submit(server.sql, statement, TURNED, one).result() == "UPDATE 1"
     page = house.open("/")
     for path in (
-        "/", "/automations", f"/automations/{made}", f"/automations/{made}/runs", "/runs",
-        f"/runs/{run_id}", "/boards", f"/boards/{board}",
-    ):  # fmt: skip
+        "/",
+        "/automations",
+        f"/automations/{made}",
+        f"/automations/{made}/runs",
+        "/runs",
+        f"/runs/{run_id}",
+        "/boards",
+        f"/boards/{board}",
+    ):
         settle(page, path)
         _is_spelled_out(page)
     page.keyboard.press("Control+k")

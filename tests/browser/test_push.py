@@ -166,8 +166,9 @@ def test_notifications_are_turned_on_tested_chosen_and_turned_off(phone: House) 
     worker = _watch(phone.context)
     assert worker.url == f"{phone.address}/service-worker.js"
     assert page.evaluate("async () => (await navigator.serviceWorker.ready).active.state") in {
-        "activating", "activated",
-    }  # fmt: skip
+        "activating",
+        "activated",
+    }
     part.get_by_role("button", name="Send a test notification").click()
     expect(page.get_by_text("A test notification was sent.")).to_be_visible()
     devices = Devices(page)
@@ -261,10 +262,11 @@ def test_signing_out_ends_notifications_in_this_browser(phone: House) -> None:
     street = phone.street
     with contextlib.closing(
         street.browser.new_context(
-            base_url=phone.address, storage_state=signed_in(street.server, street.browser),
+            base_url=phone.address,
+            storage_state=signed_in(street.server, street.browser),
             permissions=["notifications"],
         )
-    ) as context:  # fmt: skip
+    ) as context:
         made = street.push.subscribe(phone.ask("GET", "/me/push")["public_key"])
         context.add_init_script(f"({PUSH_MANAGER})({json.dumps(made.as_json())})")
         page = context.new_page()

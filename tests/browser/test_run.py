@@ -124,9 +124,10 @@ def test_what_failed_is_explained_and_can_be_handed_on(house: House) -> None:
 
 def test_items_that_failed_are_seen_in_badge_step_and_headline(house: House) -> None:
     each = {
-        "items": [1, 0, 2], "continue_on_error": True,
+        "items": [1, 0, 2],
+        "continue_on_error": True,
         "steps": [step("share", "transform_data", {"output": "{{ 6 // item }}"})],
-    }  # fmt: skip
+    }
     made = house.saved(document(step("each", "for_each", each), name="Share the cakes"))
     run = house.ended(house.started_run(made))
     assert run["status"] == "succeeded"

@@ -18,10 +18,15 @@ async def battery(what: str, files: Sequence[str], only: str = "") -> Figure:
     """How many tests of these files hold; a test that was not run does not hold."""
     words = ["-q", "-x", "-p", "no:cacheprovider", *files, *(["-k", only] if only else [])]
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "pytest", *words, cwd=ROOT,
+        sys.executable,
+        "-m",
+        "pytest",
+        *words,
+        cwd=ROOT,
         env={**os.environ, "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}"},
-        stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT,
-    )  # fmt: skip
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+    )
     try:
         said = (await process.communicate())[0].decode(errors="replace")
     finally:

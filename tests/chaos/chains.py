@@ -198,8 +198,9 @@ async def _neighbours(arena: Arena, automation: UUID, space: UUID) -> AsyncItera
     async def ended() -> bool:
         rows = await arena.house.database.fetch(
             "SELECT extract(epoch FROM finished_at - created_at)::float8 AS s FROM runs "
-            "WHERE id = ANY($1::uuid[]) AND finished_at IS NOT NULL", runs,
-        )  # fmt: skip
+            "WHERE id = ANY($1::uuid[]) AND finished_at IS NOT NULL",
+            runs,
+        )
         waits[:] = [row["s"] for row in rows]
         return len(waits) == len(runs)
 

@@ -81,10 +81,14 @@ async def _raced(arena: Arena, edits: int) -> tuple[list[str], int]:
         "FROM runs r JOIN automation_versions v ON v.workspace_id = r.workspace_id "
         "AND v.automation_id = r.automation_id AND v.version = r.version "
         "JOIN definitions d ON d.workspace_id = v.workspace_id AND d.hash = v.definition_hash "
-        "WHERE r.id = ANY($1::uuid[])", arena.runs[first:],
-    )  # fmt: skip
-    mixed = [f"run {row['id']}: {row['marks']} of version {row['version']}" for row in rows
-             if not _is_whole(row)]  # fmt: skip
+        "WHERE r.id = ANY($1::uuid[])",
+        arena.runs[first:],
+    )
+    mixed = [
+        f"run {row['id']}: {row['marks']} of version {row['version']}"
+        for row in rows
+        if not _is_whole(row)
+    ]
     if len(rows) != edits:
         mixed.append(f"{edits - len(rows)} runs are of no version")
     return mixed, len({row["version"] for row in rows})

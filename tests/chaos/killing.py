@@ -53,9 +53,14 @@ async def killed_workers(asked: Asked) -> Verdict:
     kills, runs = asked.of((20, 200), (200, 2_000), check=(12, 120))
     lease, pause, poll = asked.of((2.0, 0.5, 0.2), (30.0, 3.0, 1.0))
     async with own_arena(
-        lease=lease, heartbeat=lease / 3, poll=poll, slots=8, least_ms=5, most_ms=40,
+        lease=lease,
+        heartbeat=lease / 3,
+        poll=poll,
+        slots=8,
+        least_ms=5,
+        most_ms=40,
         takeovers=kills + 1,
-    ) as (arena, _):  # fmt: skip
+    ) as (arena, _):
         sizes: dict[str, Any] = {"runs": runs, "kills": kills, "workers": 3, "pause": pause}
         blows = await kill_workers(arena, asked.chance(), **sizes)
         await arena.until_final(lease + 120)
@@ -84,9 +89,14 @@ async def frozen_workers(asked: Asked) -> Verdict:
     freezes, runs = asked.of((6, 120), (50, 1_000), check=(4, 80))
     lease, hold = asked.of((2.0, 0.0), (5.0, 20.0))
     async with own_arena(
-        lease=lease, heartbeat=lease / 3, poll=0.2, slots=8, least_ms=5, most_ms=60,
+        lease=lease,
+        heartbeat=lease / 3,
+        poll=0.2,
+        slots=8,
+        least_ms=5,
+        most_ms=60,
         takeovers=freezes + 1,
-    ) as (arena, _):  # fmt: skip
+    ) as (arena, _):
         crew = [arena.crew.start() for _ in range(3)]
         await arena.until_at_work(*crew)
         await freeze_workers(
@@ -247,8 +257,9 @@ async def _good(
     await arena.until_final(600, good)
     rows = await arena.house.database.fetch(
         "SELECT extract(epoch FROM finished_at - created_at)::float8 AS s, status FROM runs "
-        "WHERE id = ANY($1::uuid[])", good,
-    )  # fmt: skip
+        "WHERE id = ANY($1::uuid[])",
+        good,
+    )
     assert {row["status"] for row in rows} == {"succeeded"}, "a good run did not end well"
     return [row["s"] for row in rows]
 
@@ -279,9 +290,10 @@ _EACH = 10
 async def stopped(asked: Asked) -> Verdict:
     """R15."""
     stop = asked.of(3.0, 30.0, check=6.0)
-    async with own_arena(
-        lease=30.0, heartbeat=1.0, stop=stop, slots=2 * _EACH, poll=0.2
-    ) as (arena, _):  # fmt: skip
+    async with own_arena(lease=30.0, heartbeat=1.0, stop=stop, slots=2 * _EACH, poll=0.2) as (
+        arena,
+        _,
+    ):
         short = await arena.dispatch(await arena.save(hanging("short")), _EACH)
         long = await arena.dispatch(await arena.save(hanging("long")), _EACH)
         leaving = arena.crew.start()
@@ -312,9 +324,13 @@ async def stopped(asked: Asked) -> Verdict:
 
 
 def _stop_figures(
-    asked: Asked, found: Evidence, leaving: int, asked_ns: int, short: Sequence[UUID],
+    asked: Asked,
+    found: Evidence,
+    leaving: int,
+    asked_ns: int,
+    short: Sequence[UUID],
     long: Sequence[UUID],
-) -> list[Figure]:  # fmt: skip
+) -> list[Figure]:
     claims = [move.at_ns for move in found.moves if move.is_claim and move.pid == leaving]
     here = [w for w in found.writes if w.step == "hang" and w.run_id in short and w.pid == leaving]
     pauses = []

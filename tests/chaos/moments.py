@@ -67,12 +67,33 @@ async def many_schedulers(asked: Asked) -> Verdict:
 
 
 _REFUSED = (
-    "", "* * * *", "0 * * * * * *", "60 * * * *", "* 24 * * *", "* * 0 * *", "* * 32 * *",
-    "* * * 13 *", "* * * 0 *", "* * * * 8", "*/0 * * * *", "5-1 * * * *", "a * * * *",
+    "",
+    "* * * *",
+    "0 * * * * * *",
+    "60 * * * *",
+    "* 24 * * *",
+    "* * 0 * *",
+    "* * 32 * *",
+    "* * * 13 *",
+    "* * * 0 *",
+    "* * * * 8",
+    "*/0 * * * *",
+    "5-1 * * * *",
+    "a * * * *",
     "1,,2 * * * *",
-    "1- * * * *", "-1 * * * *", "* * * foo *", "* * * * bar", "@dayly", "@reboot", "H * * * *",
-    "0 0 15W * *", "1.5 * * * *", "* * * * * /bin/true", "*/ * * * *", "1/2/3 * * * *",
-)  # fmt: skip
+    "1- * * * *",
+    "-1 * * * *",
+    "* * * foo *",
+    "* * * * bar",
+    "@dayly",
+    "@reboot",
+    "H * * * *",
+    "0 0 15W * *",
+    "1.5 * * * *",
+    "* * * * * /bin/true",
+    "*/ * * * *",
+    "1/2/3 * * * *",
+)
 _NEVER = ("0 0 30 2 *", "0 0 31 2,4,6,9,11 *", "0 0 31 4 *")
 _COSTLY = (*_NEVER, "0 0 29 2 *", "0 0 29 2 1#5", "59 23 31 12 0", "* * * * *", "0 0 L 2 *")
 
@@ -113,9 +134,15 @@ def _expression(chance: random.Random) -> str:
     def field(low: int, high: int) -> str:
         one, two = sorted((chance.randint(low, high), chance.randint(low, high)))
         return chance.choice(
-            ["*", str(one), f"{one}-{two}", f"{one},{two}", f"*/{chance.randint(2, 20)}",
-             f"{one}-{two}/{chance.randint(1, 5)}"]
-        )  # fmt: skip
+            [
+                "*",
+                str(one),
+                f"{one}-{two}",
+                f"{one},{two}",
+                f"*/{chance.randint(2, 20)}",
+                f"{one}-{two}/{chance.randint(1, 5)}",
+            ]
+        )
 
     days = chance.choice([("*", "*"), ("*", field(0, 6)), (field(1, 28), "*")])
     month = chance.choice(["*", field(1, 12)])
@@ -152,8 +179,11 @@ async def clocks(asked: Asked) -> Verdict:
             calendar.test_twenty_six_months_of_schedules_miss_nothing_and_repeat_nothing,
             zone,
         )
-    backward = [(text, step) for step in (timedelta(hours=-1), timedelta(seconds=-1))
-                for text in ("* * * * *", "*/15 * * * *", "0 * * * *", "30 2 * * *")]  # fmt: skip
+    backward = [
+        (text, step)
+        for step in (timedelta(hours=-1), timedelta(seconds=-1))
+        for text in ("* * * * *", "*/15 * * * *", "0 * * * *", "30 2 * * *")
+    ]
     stepped: list[str] = []
     for text, step in backward:
         _hold(

@@ -63,9 +63,15 @@ async def flood(asked: Asked) -> Verdict:
             quiet = await apart(server.address, other, _OTHER, _FLOOD_SECONDS, after=_START_SECONDS)
             alone += quiet["took"]
             flooding = asyncio.create_task(
-                apart(server.address, hook, _FLOOD, _FLOOD_SECONDS, after=_START_SECONDS,
-                      most=asked.of(0, 0, check=_UNANSWERED))
-            )  # fmt: skip
+                apart(
+                    server.address,
+                    hook,
+                    _FLOOD,
+                    _FLOOD_SECONDS,
+                    after=_START_SECONDS,
+                    most=asked.of(0, 0, check=_UNANSWERED),
+                )
+            )
             busy = await apart(server.address, other, _OTHER, _FLOOD_SECONDS, after=_START_SECONDS)
             beside += busy["took"]
             floods.append(await flooding)
@@ -83,14 +89,16 @@ async def flood(asked: Asked) -> Verdict:
             at_least("refused with 429", answers["429"], rounds if sent > _LIMITED * rounds else 0),
             exactly(
                 "of which said when to come again",
-                sum(one["told_when"] for one in (warm, steady, *floods)), answers["429"],
+                sum(one["told_when"] for one in (warm, steady, *floods)),
+                answers["429"],
             ),
             none_of("other answers and broken calls", [*strange, *broken]),
             exactly("runs, for calls accepted", runs, answers["202"]),
             exactly("the other tenant's calls accepted", len(beside), int(_OTHER * 10) * rounds),
             asked.at_most("slowest of the other tenant, times that alone", crowded / usual, 2, ""),
             exactly(
-                "accepted at 100 calls a second", len(steady["took"]),
+                "accepted at 100 calls a second",
+                len(steady["took"]),
                 int(_STEADY * asked.of(5.0, 30.0)),
             ),
             told("p95 at 100 calls a second", f"{late:.0f} ms")
@@ -107,7 +115,7 @@ async def flood(asked: Asked) -> Verdict:
                 f"{floods[0]['sent_seconds']:.1f} s",
             ),
         ]
-    )  # fmt: skip
+    )
 
 
 async def _tenant(server: Standing, folder: Path) -> tuple[str, str]:
@@ -128,10 +136,17 @@ async def _tenant(server: Standing, folder: Path) -> tuple[str, str]:
 
 # The battery of the table; the others are run as well, by the tests of the sandbox.
 _QUICK = (
-    "a loop", "typed arrays", "a million timers", "a fork of threads", "a gigabyte of output",
-    "a million lines of errors", "a million fetches", "recursion", "a pattern that never ends",
+    "a loop",
+    "typed arrays",
+    "a million timers",
+    "a fork of threads",
+    "a gigabyte of output",
+    "a million lines of errors",
+    "a million fetches",
+    "recursion",
+    "a pattern that never ends",
     "a disk full of files",
-)  # fmt: skip
+)
 _WARM_UP, _TURNS = 5, 40
 
 
@@ -153,14 +168,18 @@ async def resources(asked: Asked) -> Verdict:
         [
             none_of(f"of {len(chosen)} scripts not held", _loose(blasts)),
             at_most(
-                "longest life", max(blast.seconds for blast in blasts),
-                CAPS.wall_seconds + LATER, "s",
+                "longest life",
+                max(blast.seconds for blast in blasts),
+                CAPS.wall_seconds + LATER,
+                "s",
             ),
             at_most("most memory touched", peak, CAPS.memory_mb * MORE, "MB"),
             at_most("most output read", max(b.output for b in blasts), CAPS.output_bytes, "bytes"),
             asked.at_most(
                 "slowest of a neighbour, times that alone",
-                asked.slowest(waits) / asked.slowest(alone), 1.5, "",
+                asked.slowest(waits) / asked.slowest(alone),
+                1.5,
+                "",
             ),
             told("slowest of the neighbour alone", f"{asked.slowest(alone) * 1000:.0f} ms"),
             await battery(
@@ -170,7 +189,7 @@ async def resources(asked: Asked) -> Verdict:
             ),
         ],
         _loose(blasts),
-    )  # fmt: skip
+    )
 
 
 def _loose(blasts: list[Blast]) -> list[str]:

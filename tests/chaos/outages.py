@@ -89,9 +89,15 @@ async def restarted_postgres(asked: Asked) -> Verdict:
         await arena.until_at_work(*crew)
         began = time.monotonic()
         resumed = await strike_postgres(
-            arena, asked.chance(), server, runs=runs, strikes=strikes, pause=pause, down=2.0,
+            arena,
+            asked.chance(),
+            server,
+            runs=runs,
+            strikes=strikes,
+            pause=pause,
+            down=2.0,
             least=least,
-        )  # fmt: skip
+        )
         seconds = time.monotonic() - began
         await arena.until_final(120)
         found = await gather(arena)

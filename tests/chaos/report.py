@@ -114,9 +114,12 @@ def machine() -> str:
 def _commit() -> str:
     try:
         said = subprocess.run(
-            ["git", "rev-parse", "--short=12", "HEAD"], cwd=ROOT, capture_output=True, text=True,
+            ["git", "rev-parse", "--short=12", "HEAD"],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
             check=True,
-        )  # fmt: skip
+        )
     except (OSError, subprocess.CalledProcessError):
         return "unknown"
     return said.stdout.strip()

@@ -113,9 +113,12 @@ async def send(
     sent = time.perf_counter() - began
     await asyncio.gather(*calls)
     return {
-        "statuses": dict(sender.statuses), "told_when": sender.told_when,
-        "broken": sender.broken, "took": sender.took, "sent_seconds": sent,
-    }  # fmt: skip
+        "statuses": dict(sender.statuses),
+        "told_when": sender.told_when,
+        "broken": sender.broken,
+        "took": sender.took,
+        "sent_seconds": sent,
+    }
 
 
 async def apart(
@@ -136,9 +139,14 @@ async def apart(
     path = f"/api/v1/automations/{automation}/fire"
     words = [host, port, path, token, str(pace), str(seconds), str(time.time() + after), str(most)]
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "tests.chaos.sender", *words, cwd=ROOT,
-        stdout=asyncio.subprocess.PIPE, start_new_session=True,
-    )  # fmt: skip
+        sys.executable,
+        "-m",
+        "tests.chaos.sender",
+        *words,
+        cwd=ROOT,
+        stdout=asyncio.subprocess.PIPE,
+        start_new_session=True,
+    )
     try:
         said, _ = await process.communicate()
     finally:

@@ -88,13 +88,23 @@ async def standing(home: Path | None = None, **environment: str) -> AsyncIterato
     with open_folder() as folder, (folder / "log").open("w+b") as log:
         where = home or folder / "home"
         process = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "mainspring", "up", "--json", "--port", "0", cwd=ROOT,
+            sys.executable,
+            "-m",
+            "mainspring",
+            "up",
+            "--json",
+            "--port",
+            "0",
+            cwd=ROOT,
             env={
-                **os.environ, "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}",
-                "MAINSPRING_HOME": str(where), **environment,
+                **os.environ,
+                "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}",
+                "MAINSPRING_HOME": str(where),
+                **environment,
             },
-            stdout=asyncio.subprocess.PIPE, stderr=log,
-        )  # fmt: skip
+            stdout=asyncio.subprocess.PIPE,
+            stderr=log,
+        )
         try:
             said = await _ready(process, log)
             parts = {part["name"]: part["pid"] for part in said.get("parts", [])}

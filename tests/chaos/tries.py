@@ -40,9 +40,13 @@ class Outside:
 
     def capability(self) -> Capability:
         return Capability(
-            "chaos.stumble", "Fails.", _ANYTHING, _ANYTHING, self.stumble,
+            "chaos.stumble",
+            "Fails.",
+            _ANYTHING,
+            _ANYTHING,
+            self.stumble,
             annotations=Annotations(seconds=0.01),
-        )  # fmt: skip
+        )
 
     async def stumble(self, ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
         kept = self.tries[ctx.key]
@@ -83,17 +87,41 @@ def _cases(repeats: int) -> list[Case]:
             made += [case] * repeats
     later = {"failures": 1, "retry_after": 3}
     made += [
-        Case("Retry-After", (step("a", "chaos.stumble", later, retry_backoff="none"),),
-             2, "succeeded", (3.0,), asked_for=True),
-        Case("permanent", (step("a", "chaos.stumble", {"failures": 9, "permanent": True}),),
-             1, "failed"),
-        Case("used up", (step("a", "chaos.stumble", {"failures": 9}, retry_backoff="none"),),
-             3, "failed"),
-        Case("when", (step("a", "chaos.stumble", when="{{ 1 / inputs.zero > 0 }}"),),
-             0, "failed", more=_ZERO),
-        Case("config", (step("a", "chaos.stumble", {"failures": "{{ 1 / inputs.zero }}"}),),
-             0, "failed", more=_ZERO),
-    ]  # fmt: skip
+        Case(
+            "Retry-After",
+            (step("a", "chaos.stumble", later, retry_backoff="none"),),
+            2,
+            "succeeded",
+            (3.0,),
+            asked_for=True,
+        ),
+        Case(
+            "permanent",
+            (step("a", "chaos.stumble", {"failures": 9, "permanent": True}),),
+            1,
+            "failed",
+        ),
+        Case(
+            "used up",
+            (step("a", "chaos.stumble", {"failures": 9}, retry_backoff="none"),),
+            3,
+            "failed",
+        ),
+        Case(
+            "when",
+            (step("a", "chaos.stumble", when="{{ 1 / inputs.zero > 0 }}"),),
+            0,
+            "failed",
+            more=_ZERO,
+        ),
+        Case(
+            "config",
+            (step("a", "chaos.stumble", {"failures": "{{ 1 / inputs.zero }}"}),),
+            0,
+            "failed",
+            more=_ZERO,
+        ),
+    ]
     return made
 
 

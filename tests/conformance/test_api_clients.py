@@ -26,9 +26,16 @@ __all__ = ["api"]
 
 _CLIENTS: Final = Path(__file__).parent / "clients"
 _ANSWERS: Final = {
-    "health": "ok", "slug": "zebra", "pages": ["Zebra"], "appended": 1, "automations": 1,
-    "runs": 1, "run": "succeeded", "steps": ["succeeded"], "missing": "no_run",
-}  # fmt: skip
+    "health": "ok",
+    "slug": "zebra",
+    "pages": ["Zebra"],
+    "appended": 1,
+    "automations": 1,
+    "runs": 1,
+    "run": "succeeded",
+    "steps": ["succeeded"],
+    "missing": "no_run",
+}
 _PYTHON: Final = """
 import json, sys
 from uuid import UUID
@@ -80,9 +87,12 @@ async def _done(*command: Any, cwd: Path) -> str:
     """What a program printed; it must not fail."""
     path = f"{Path(str(command[0])).parent}:{os.environ['PATH']}"
     process = await asyncio.create_subprocess_exec(
-        *command, cwd=cwd, env={**os.environ, "PATH": path},
-        stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
-    )  # fmt: skip
+        *command,
+        cwd=cwd,
+        env={**os.environ, "PATH": path},
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
     try:
         out, err = await asyncio.wait_for(process.communicate(), PATIENCE)
     finally:
@@ -110,9 +120,18 @@ async def test_a_generated_python_client_compiles_and_calls(
     )
     (tmp_path / "config.yml").write_text("post_hooks: []\n")
     said = await _done(
-        programs / "openapi-python-client", "generate", "--path", "openapi.json", "--meta", "none",
-        "--output-path", "mainspring_client", "--config", "config.yml", cwd=tmp_path,
-    )  # fmt: skip
+        programs / "openapi-python-client",
+        "generate",
+        "--path",
+        "openapi.json",
+        "--meta",
+        "none",
+        "--output-path",
+        "mainspring_client",
+        "--config",
+        "config.yml",
+        cwd=tmp_path,
+    )
     assert "Warning" not in said, said
     assert "Unable" not in said, said
     await _done(programs / "python", "-m", "compileall", "-q", "mainspring_client", cwd=tmp_path)

@@ -68,11 +68,15 @@ async def test_each_role_gets_as_far_as_it_may(bench: Bench) -> None:
 
     known = [200, 200, 404]
     assert said == {
-        "none": [401, 401, 401], "removed": [401, 401, 401], "oauth-client": [403, 403, 403],
-        "run": [200, 401, 401], "installation-administrator": [200, 200, 200],
+        "none": [401, 401, 401],
+        "removed": [401, 401, 401],
+        "oauth-client": [403, 403, 403],
+        "run": [200, 401, 401],
+        "installation-administrator": [200, 200, 200],
         **dict.fromkeys(("viewer", "operator", "editor", "admin", "owner"), known),
-        "browser": known, "limited-token": known,
-    }  # fmt: skip
+        "browser": known,
+        "limited-token": known,
+    }
 
 
 async def test_the_look_notices_a_broken_word(bench: Bench) -> None:

@@ -29,9 +29,15 @@ async def _client(api: Api, calls: Sequence[Sequence[Any]]) -> Any:
     place = await asyncio.to_thread(installed, _PINS, "api-clients")
     program = shutil.copy(_PINS / "mcp_client.mjs", place)
     process = await asyncio.create_subprocess_exec(
-        NODE, program, f"{api.address}/mcp", api.token, json.dumps(calls), cwd=place,
-        stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
-    )  # fmt: skip
+        NODE,
+        program,
+        f"{api.address}/mcp",
+        api.token,
+        json.dumps(calls),
+        cwd=place,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
     try:
         out, err = await asyncio.wait_for(process.communicate(), PATIENCE)
     finally:

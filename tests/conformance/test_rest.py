@@ -147,13 +147,18 @@ def test_a_token_is_asked_for_where_one_is_needed(
     assert document["components"]["securitySchemes"]["bearer"]["scheme"] == "bearer"
     # Health, what carries a signature of its own, and the ways in which somebody signs in.
     assert open_ones == {
-        "get /api/v1/health", "get /api/v1/health/live", "get /api/v1/health/ready",
+        "get /api/v1/health",
+        "get /api/v1/health/live",
+        "get /api/v1/health/ready",
         "get /api/v1/artifacts/{artifact_id}/content",
         "post /api/v1/automations/{automation_id}/hooks/{slug}",
         "post /api/v1/integrations/slack/interactions/{workspace_id}",
-        "post /api/v1/session", "post /api/v1/session/link", "post /api/v1/session/link/look",
-        "post /api/v1/session/terminal", "post /api/v1/session/terminal/collect",
-    }  # fmt: skip
+        "post /api/v1/session",
+        "post /api/v1/session/link",
+        "post /api/v1/session/link/look",
+        "post /api/v1/session/terminal",
+        "post /api/v1/session/terminal/collect",
+    }
 
 
 def test_a_body_is_a_shape_that_refuses_what_it_does_not_know(

@@ -141,8 +141,15 @@ async def test_a_dry_run_of_every_example_that_needs_nobody_succeeds(bench: Benc
             if path.name in NOT_ALONE or not actions <= known:
                 continue
             asked = document.get("inputs", {}).get("schema", {}).get("properties", {})
-            inputs = {"seconds": 0, "team": "Tower", "name": "Ada", "order": "A-1",
-                      "repository": "tower", "commit": "0123abc", "result": "failed"}  # fmt: skip
+            inputs = {
+                "seconds": 0,
+                "team": "Tower",
+                "name": "Ada",
+                "order": "A-1",
+                "repository": "tower",
+                "commit": "0123abc",
+                "result": "failed",
+            }
             given = {name: value for name, value in inputs.items() if name in asked}
             made = await bench.dispatch(document, mode="dry_run", inputs=given)
             run = await bench.until(made.run_id)

@@ -94,10 +94,14 @@ def _tell(storm: str, against: Sequence[str], figures: str) -> bool:
 async def _rage_over_runs(asked: argparse.Namespace, chance: random.Random) -> bool:
     """Whether every run came through; which blows fall says the name of the storm."""
     orders = {
-        "lease": asked.lease, "heartbeat": asked.heartbeat or asked.lease / 3,
-        "poll": asked.poll, "slots": asked.slots, "least_ms": 5.0, "most_ms": asked.step_ms,
+        "lease": asked.lease,
+        "heartbeat": asked.heartbeat or asked.lease / 3,
+        "poll": asked.poll,
+        "slots": asked.slots,
+        "least_ms": 5.0,
+        "most_ms": asked.step_ms,
         "takeovers": asked.kills + 1,
-    }  # fmt: skip
+    }
     async with own_arena(**orders) as (arena, server):
         return _report(asked, await _rage(arena, server, asked, chance))
 

@@ -71,9 +71,16 @@ FIVE_STEPS: dict[str, Any] = {
     "execution": {"concurrency": "allow_parallel"},
 }
 FIVE_STEPS_SPOTS: frozenset[Spot] = frozenset(
-    {("enter", ""), ("shape", ""), ("keep", ""), ("visit", "0"), ("visit", "1"), ("each", ""),
-     ("leave", "")}
-)  # fmt: skip
+    {
+        ("enter", ""),
+        ("shape", ""),
+        ("keep", ""),
+        ("visit", "0"),
+        ("visit", "1"),
+        ("each", ""),
+        ("leave", ""),
+    }
+)
 
 _databases = itertools.count(1)
 _TEMPLATE = "arena_template"
@@ -133,8 +140,9 @@ class Arena:
         async def read(connection: Connection) -> list[asyncpg.Record]:
             return await connection.fetch(
                 "SELECT id, status FROM runs WHERE workspace_id = $1 AND id = ANY($2::uuid[])",
-                self.house.workspace_id, list(runs),
-            )  # fmt: skip
+                self.house.workspace_id,
+                list(runs),
+            )
 
         return {row["id"]: row["status"] for row in await self.ask(read)}
 

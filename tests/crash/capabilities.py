@@ -116,8 +116,11 @@ async def _count(ctx: CallContext) -> None:
 
 
 def _capability(
-    name: str, handler: CapabilityHandler, *, effect: Effect = Effect.READ,
+    name: str,
+    handler: CapabilityHandler,
+    *,
+    effect: Effect = Effect.READ,
     transactional: bool = False,
-) -> Capability:  # fmt: skip
+) -> Capability:
     hints = Annotations(effect=effect, transactional=transactional, seconds=0.01)
     return Capability(name, name, ANYTHING, ANYTHING, handler, annotations=hints)

@@ -15,7 +15,11 @@ async def follow_log(house: House, hook: Hook, stop: asyncio.Event) -> None:
     """Matches events until it is stopped or killed."""
     listener = Listener(house.database, EVENTS_CHANNEL)
     matcher = Matcher(
-        house.database, EventTable(house.limits), house.dispatcher, house.limits,
-        listener=listener, hook=hook,
-    )  # fmt: skip
+        house.database,
+        EventTable(house.limits),
+        house.dispatcher,
+        house.limits,
+        listener=listener,
+        hook=hook,
+    )
     await matcher.reader.run(stop)

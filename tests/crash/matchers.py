@@ -122,9 +122,14 @@ def offences(wanted: set[Pair], found: Counter[Pair]) -> list[str]:
 
 
 async def strike_matchers(
-    arena: Arena, chance: random.Random, *, automations: list[UUID], events: int, kills: int,
+    arena: Arena,
+    chance: random.Random,
+    *,
+    automations: list[UUID],
+    events: int,
+    kills: int,
     pause: float,
-) -> None:  # fmt: skip
+) -> None:
     """Events in even portions; in the middle of each, one of two matchers is killed."""
     triggers = len(automations)
     for _ in range(2):

@@ -114,9 +114,14 @@ async def waiting_for(arena: Arena) -> dict[UUID, datetime]:
 
 
 async def strike_schedulers(
-    storm: Storm, chance: random.Random, *, minutes: int, workers: int, schedulers: int,
+    storm: Storm,
+    chance: random.Random,
+    *,
+    minutes: int,
+    workers: int,
+    schedulers: int,
     kills: bool = True,
-) -> None:  # fmt: skip
+) -> None:
     """In every minute a scheduler is killed, and a worker in every second one.
 
     Some blows fall right after the full minute, when everybody fires, some anywhere.

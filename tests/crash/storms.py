@@ -82,9 +82,16 @@ async def _ready(arena: Arena) -> set[int]:
 
 
 async def strike_postgres(
-    arena: Arena, chance: random.Random, server: EmbeddedServer, *,
-    runs: int, strikes: int, pause: float, down: float, least: float = 0.0,
-) -> list[float]:  # fmt: skip
+    arena: Arena,
+    chance: random.Random,
+    server: EmbeddedServer,
+    *,
+    runs: int,
+    strikes: int,
+    pause: float,
+    down: float,
+    least: float = 0.0,
+) -> list[float]:
     """Ends Postgres under the workers: by SIGKILL and by immediate shutdown, in turn.
 
     Answers how long it took after each start until a worker wrote again.
@@ -116,9 +123,14 @@ async def strike(server: EmbeddedServer, way: signal.Signals) -> None:
 
 
 async def freeze_workers(
-    arena: Arena, chance: random.Random, *, runs: int, freezes: int, pause: float,
+    arena: Arena,
+    chance: random.Random,
+    *,
+    runs: int,
+    freezes: int,
+    pause: float,
     hold: float = 0.0,
-) -> None:  # fmt: skip
+) -> None:
     """Stops one worker at a random instant, until all of its runs have another owner.
 
     It is woken once its lease has been declared over and it has slept so many seconds, and
@@ -155,8 +167,9 @@ async def _until_written(arena: Arena, since_ns: int) -> float:
     async def newest(connection: Connection) -> float | None:
         found: float | None = await connection.fetchval(
             "SELECT extract(epoch FROM min(at))::float8 - $1::float8 FROM witness_runs "
-            "WHERE at > to_timestamp($1::float8)", since_ns / 1e9,
-        )  # fmt: skip
+            "WHERE at > to_timestamp($1::float8)",
+            since_ns / 1e9,
+        )
         return found
 
     async def there() -> bool:

@@ -102,10 +102,15 @@ async def test_agents_survive_the_death_of_their_workers_and_pay_for_no_turn_twi
     async with (
         model_server(think, key=KEY) as server,
         arena_on(
-            durable_server, nursery, folder, lease=5.0, poll=0.2, slots=RUNS,
+            durable_server,
+            nursery,
+            folder,
+            lease=5.0,
+            poll=0.2,
+            slots=RUNS,
             takeovers=len(MOMENTS) + 1,
         ) as arena,
-    ):  # fmt: skip
+    ):
         await _connect(arena, server)
         await arena.dispatch(await arena.save(PLAN), RUNS)
         arena.crew.start()

@@ -76,8 +76,13 @@ async def test_a_run_that_waits_for_a_draft_survives_the_death_of_its_workers(
 ) -> None:
     async with arena_on(
         # The witness writes from triggers, which a person who confirms is not allowed to.
-        durable_server, nursery, folder, lease=5.0, poll=0.2, watched=False
-    ) as arena:  # fmt: skip
+        durable_server,
+        nursery,
+        folder,
+        lease=5.0,
+        poll=0.2,
+        watched=False,
+    ) as arena:
         await arena.dispatch(await arena.save(PLAN), 1)
         # The draft is there, and the record that the run waits for it is not.
         await _die_at(arena, "end.before")

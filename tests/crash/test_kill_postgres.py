@@ -20,9 +20,13 @@ from tests.kit.processes import first_line, module_process, wait_until
 
 RUNS, STRIKES = 150, 4
 POINTS = [
-    ("claim.before", 1), ("claim.after", 1), ("step.before", 4), ("step.after", 9),
-    ("end.before", 2), ("end.after", 1),
-]  # fmt: skip
+    ("claim.before", 1),
+    ("claim.after", 1),
+    ("step.before", 4),
+    ("step.after", 9),
+    ("end.before", 2),
+    ("end.after", 1),
+]
 RESUME_SECONDS = 5.0
 STOP, BUSY = 0.5, 5.0
 
@@ -38,9 +42,15 @@ async def test_workers_outlive_their_database_and_nothing_is_lost(
     mortal_server: EmbeddedServer, nursery: Nursery, folder: Path, chance: random.Random
 ) -> None:
     async with arena_on(
-        mortal_server, nursery, folder, copied=False, lease=10.0, heartbeat=2.0, least_ms=5,
+        mortal_server,
+        nursery,
+        folder,
+        copied=False,
+        lease=10.0,
+        heartbeat=2.0,
+        least_ms=5,
         most_ms=30,
-    ) as arena:  # fmt: skip
+    ) as arena:
         workers = [arena.crew.start() for _ in range(3)]
         await arena.until_at_work(*workers)
         resumed = await strike_postgres(

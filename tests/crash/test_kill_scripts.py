@@ -69,9 +69,16 @@ async def test_scripts_survive_the_death_of_their_workers(
 ) -> None:
     others = _sandboxes()
     async with arena_on(
-        durable_server, nursery, folder, lease=2.0, poll=0.2, slots=SLOTS, least_ms=20, most_ms=60,
+        durable_server,
+        nursery,
+        folder,
+        lease=2.0,
+        poll=0.2,
+        slots=SLOTS,
+        least_ms=20,
+        most_ms=60,
         takeovers=KILLS + 1,
-    ) as arena:  # fmt: skip
+    ) as arena:
         automation = await arena.save(PLAN)
         await arena.dispatch(automation, RUNS)
         for _ in range(2):

@@ -19,9 +19,16 @@ async def test_two_hundred_runs_survive_the_death_of_their_workers(
     durable_server: EmbeddedServer, nursery: Nursery, folder: Path, chance: random.Random
 ) -> None:
     async with arena_on(
-        durable_server, nursery, folder, lease=LEASE, poll=POLL, slots=8, least_ms=5, most_ms=40,
+        durable_server,
+        nursery,
+        folder,
+        lease=LEASE,
+        poll=POLL,
+        slots=8,
+        least_ms=5,
+        most_ms=40,
         takeovers=KILLS + 1,
-    ) as arena:  # fmt: skip
+    ) as arena:
         kills = await kill_workers(arena, chance, runs=RUNS, kills=KILLS, workers=3, pause=0.3)
         await arena.until_final(60)
         found = await gather(arena)

@@ -23,11 +23,14 @@ HANGING = {
     "name": "hanging",
     "plan": [
         {
-            "step_id": "hang", "action": "crash.hang", "config": {"until": "never"},
-            "timeout_seconds": 1, "max_retries": 0,
+            "step_id": "hang",
+            "action": "crash.hang",
+            "config": {"until": "never"},
+            "timeout_seconds": 1,
+            "max_retries": 0,
         }
     ],
-}  # fmt: skip
+}
 # What a broken disk or a bad hand could make of what is stored.
 SPOILED = {
     "unreadable plan": """

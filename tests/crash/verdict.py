@@ -66,9 +66,15 @@ async def gather(arena: Arena) -> Evidence:
         ]
         counted = {Entry(row["key"], 0, 0, "").place: row["value"] for row in kept}
         return Evidence(
-            list(arena.runs), {row["id"]: dict(row) for row in runs}, records, counted,
-            arena.ledger.begun(), moves, writes, leases,
-        )  # fmt: skip
+            list(arena.runs),
+            {row["id"]: dict(row) for row in runs},
+            records,
+            counted,
+            arena.ledger.begun(),
+            moves,
+            writes,
+            leases,
+        )
 
     found: Evidence = await arena.ask(read)
     return found

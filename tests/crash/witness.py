@@ -124,19 +124,36 @@ async def install(connection: Connection) -> None:
 async def read_moves(connection: Connection) -> list[Move]:
     rows = await connection.fetch("SELECT * FROM witness_runs ORDER BY at, n")
     return [
-        Move(ns(row["at"]), row["pid"], row["run_id"], row["was"], row["status"], row["worker"],
-             row["fence"], row["takeovers"])
+        Move(
+            ns(row["at"]),
+            row["pid"],
+            row["run_id"],
+            row["was"],
+            row["status"],
+            row["worker"],
+            row["fence"],
+            row["takeovers"],
+        )
         for row in rows
-    ]  # fmt: skip
+    ]
 
 
 async def read_writes(connection: Connection) -> list[Written]:
     rows = await connection.fetch(_WRITES)
     return [
-        Written(ns(row["at"]), row["pid"], row["run_id"], row["step"], row["item"],
-                row["status"], row["fence"], row["run_fence"], row["run_stood"])
+        Written(
+            ns(row["at"]),
+            row["pid"],
+            row["run_id"],
+            row["step"],
+            row["item"],
+            row["status"],
+            row["fence"],
+            row["run_fence"],
+            row["run_stood"],
+        )
         for row in rows
-    ]  # fmt: skip
+    ]
 
 
 async def read_leases(connection: Connection) -> list[Lease]:

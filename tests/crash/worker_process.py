@@ -81,12 +81,19 @@ class Orders:
 
     def settings(self) -> Settings:
         return Settings(
-            home=Path(self.home), database_url=self.url, slots=self.slots,
-            lease_seconds=self.lease, heartbeat_seconds=self.heartbeat,
-            poll_seconds=self.poll, stop_seconds=self.stop,
-            limits={"takeovers": self.takeovers, "losses": max(self.takeovers, Limits().losses),
-                    "failures_in_row": self.failures},
-        )  # fmt: skip
+            home=Path(self.home),
+            database_url=self.url,
+            slots=self.slots,
+            lease_seconds=self.lease,
+            heartbeat_seconds=self.heartbeat,
+            poll_seconds=self.poll,
+            stop_seconds=self.stop,
+            limits={
+                "takeovers": self.takeovers,
+                "losses": max(self.takeovers, Limits().losses),
+                "failures_in_row": self.failures,
+            },
+        )
 
 
 def hook_of(orders: Orders) -> Hook:

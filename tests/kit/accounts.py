@@ -44,10 +44,15 @@ from tests.kit.house import Bench
 SCOPES = ("notes.read", "notes.write")
 _BEARER = SecretText(("Bearer ", CONNECTION_TOKEN))
 _NOTES = object_schema(
-    {"notes": {"type": "array", "items": {"type": "string"}}, "who": {"type": ["string", "null"]},
-     "echo": {"type": "string"}},
-    ["notes"], [{"notes": ["one"]}], [({"notes": "one"}, "several")],
-)  # fmt: skip
+    {
+        "notes": {"type": "array", "items": {"type": "string"}},
+        "who": {"type": ["string", "null"]},
+        "echo": {"type": "string"},
+    },
+    ["notes"],
+    [{"notes": ["one"]}],
+    [({"notes": "one"}, "several")],
+)
 _NOTHING = object_schema(
     {"text": {"type": "string"}}, [], [{}], [({"texts": []}, "no such argument")]
 )
@@ -64,12 +69,16 @@ async def ask_api(ctx: CallContext, url: str) -> Mapping[str, Any]:
 
 def _auth(base: str) -> dict[str, Any]:
     return {
-        "kind": "oauth", "how": "Sign in at the notebook.", "provider": "acme",
-        "authorize_url": f"{base}/authorize", "token_url": f"{base}/token",
-        "revoke_url": f"{base}/revoke", "scopes": list(SCOPES),
+        "kind": "oauth",
+        "how": "Sign in at the notebook.",
+        "provider": "acme",
+        "authorize_url": f"{base}/authorize",
+        "token_url": f"{base}/token",
+        "revoke_url": f"{base}/revoke",
+        "scopes": list(SCOPES),
         "extra": {"access_type": "offline"},
         "fields": [{"name": "shelves", "label": "Shelves to follow", "required": False}],
-    }  # fmt: skip
+    }
 
 
 def _reader(
@@ -82,18 +91,26 @@ def _reader(
         return {**found, "who": None if ctx.account is None else ctx.account.account}
 
     return Capability(
-        name, "Read notes\n\nAll of them.", _NOTHING, _NOTES, read,
+        name,
+        "Read notes\n\nAll of them.",
+        _NOTHING,
+        _NOTES,
+        read,
         annotations=Annotations(route=Route(integration, hosts), hosts=hosts, **more),
-    )  # fmt: skip
+    )
 
 
 def _poster(name: str, integration: str, hosts: frozenset[str], url: str) -> Capability:
     send = _reader(name, integration, hosts, url, effect=Effect.SEND)
     return Capability(
-        send.id, send.description, send.input_schema, send.output_schema, send.handler,
+        send.id,
+        send.description,
+        send.input_schema,
+        send.output_schema,
+        send.handler,
         Write(preview=lambda given: f"Post {given.get('text', '')}", editable=("text",)),
         send.annotations,
-    )  # fmt: skip
+    )
 
 
 async def _named(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -103,11 +120,15 @@ async def _named(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
 
 # Its list of sources is each caller's own.
 PICK = Capability(
-    "test.pick", "Pick a source\n\nOne that is connected.",
-    object_schema({"source": {"type": "string"}}, ["source"], [{"source": "notebook"}],
-                  [({}, "which one?")]),
-    _NOTES, _named, annotations=Annotations(connected={"source": "act"}),
-)  # fmt: skip
+    "test.pick",
+    "Pick a source\n\nOne that is connected.",
+    object_schema(
+        {"source": {"type": "string"}}, ["source"], [{"source": "notebook"}], [({}, "which one?")]
+    ),
+    _NOTES,
+    _named,
+    annotations=Annotations(connected={"source": "act"}),
+)
 
 
 def notebook(base: str, pair: str) -> Integration:
@@ -119,8 +140,13 @@ def notebook(base: str, pair: str) -> Integration:
 
     return Integration(
         manifest={
-            "id": "notebook", "name": "Notebook", "description": "Notes.", "tier": "bronze",
-            "auth": _auth(base), "hosts": [pair], "capabilities": [],
+            "id": "notebook",
+            "name": "Notebook",
+            "description": "Notes.",
+            "tier": "bronze",
+            "auth": _auth(base),
+            "hosts": [pair],
+            "capabilities": [],
         },
         capabilities=(
             _reader("notebook.read", "notebook", hosts, f"{base}/api/notes"),
@@ -128,7 +154,7 @@ def notebook(base: str, pair: str) -> Integration:
             post,
         ),
         account=account,
-    )  # fmt: skip
+    )
 
 
 def diary(base: str, pair: str) -> Integration:
@@ -152,26 +178,34 @@ def keyed(base: str, pair: str) -> Integration:
     ]
     return Integration(
         manifest={
-            "id": "keyed", "name": "Keyed", "description": "Notes by a key.", "tier": "bronze",
+            "id": "keyed",
+            "name": "Keyed",
+            "description": "Notes by a key.",
+            "tier": "bronze",
             "auth": {"kind": "token", "how": "Make a key in its settings.", "fields": fields},
-            "hosts": [pair], "capabilities": [],
+            "hosts": [pair],
+            "capabilities": [],
         },
         capabilities=(
             _reader("keyed.read", "keyed", frozenset({pair}), f"{base}/api/notes"),
             _poster("keyed.post", "keyed", frozenset({pair}), f"{base}/api/post"),
         ),
         account=account,
-    )  # fmt: skip
+    )
 
 
 def open_data(pair: str) -> Integration:
     return Integration(
         manifest={
-            "id": "open_data", "name": "Open data", "description": "For anybody.",
-            "tier": "bronze", "auth": {"kind": "none", "how": "Nobody signs in."},
-            "hosts": [pair], "capabilities": [],
+            "id": "open_data",
+            "name": "Open data",
+            "description": "For anybody.",
+            "tier": "bronze",
+            "auth": {"kind": "none", "how": "Nobody signs in."},
+            "hosts": [pair],
+            "capabilities": [],
         }
-    )  # fmt: skip
+    )
 
 
 @dataclass(slots=True)
@@ -239,9 +273,11 @@ async def house_of(settings: Settings, provider: OAuthProvider) -> AsyncIterator
     """The whole product with these integrations beside its own."""
     database = await Database.open(settings)
     shelf = (
-        notebook(provider.url, provider.pair), diary(provider.url, provider.pair),
-        keyed(provider.url, provider.pair), open_data(provider.pair),
-    )  # fmt: skip
+        notebook(provider.url, provider.pair),
+        diary(provider.url, provider.pair),
+        keyed(provider.url, provider.pair),
+        open_data(provider.pair),
+    )
     vault = Vault(database, settings.key_file, Limits())
     registry = build_registry(
         Limits(),
@@ -271,9 +307,14 @@ async def accounts(url: str, home: Path) -> AsyncIterator[Accounts]:
     async with oauth_provider() as provider, stranger() as other:
         provider.elsewhere = other.url
         settings = Settings(
-            home=home, database_url=url, poll_seconds=0.2, stop_seconds=1.0, lease_seconds=12.0,
-            heartbeat_seconds=0.5, egress_allow=frozenset({provider.pair, other.pair}),
-        )  # fmt: skip
+            home=home,
+            database_url=url,
+            poll_seconds=0.2,
+            stop_seconds=1.0,
+            lease_seconds=12.0,
+            heartbeat_seconds=0.5,
+            egress_allow=frozenset({provider.pair, other.pair}),
+        )
         async with house_of(settings, provider) as house:
             bench = Bench(house, Outside())
             async with served(house, own_app=True) as api, bench.worker():

@@ -77,29 +77,42 @@ class Minds(FakeModels):
 
 
 def capability(
-    name: str, handler: Any, *, effect: Effect = Effect.READ,
-    takes: Mapping[str, Any] | None = None, **annotations: Any,
-) -> Capability:  # fmt: skip
+    name: str,
+    handler: Any,
+    *,
+    effect: Effect = Effect.READ,
+    takes: Mapping[str, Any] | None = None,
+    **annotations: Any,
+) -> Capability:
     """A capability of a test's own, which takes anything unless it says otherwise."""
     return Capability(
-        name, name, takes or {"type": "object"}, {"type": "object"}, handler,
+        name,
+        name,
+        takes or {"type": "object"},
+        {"type": "object"},
+        handler,
         annotations=Annotations(effect=effect, **annotations),
-    )  # fmt: skip
+    )
 
 
 @asynccontextmanager
 async def agents_bench(
-    bench: Bench, models: FakeModels | None, *words: Capability | Action,
+    bench: Bench,
+    models: FakeModels | None,
+    *words: Capability | Action,
     limits: Limits | None = None,
-) -> AsyncIterator[Bench]:  # fmt: skip
+) -> AsyncIterator[Bench]:
     """The bench with these models, and with these words beside the usual ones."""
     capabilities = [one for one in words if isinstance(one, Capability)]
     bounds, workshop = limits or Limits(), bench.house.workshop
     registry = build_registry(
-        bounds, settings=bench.house.settings, workshop=workshop, vault=bench.house.vault,
+        bounds,
+        settings=bench.house.settings,
+        workshop=workshop,
+        vault=bench.house.vault,
         capabilities=(*bench.outside.capabilities(), *capabilities),
         actions=[one for one in words if isinstance(one, Action)],
-    )  # fmt: skip
+    )
     house = build_house(
         bench.house.settings, bounds, registry, bench.house.database, workshop, models
     )

@@ -36,17 +36,37 @@ from tests.kit.postgres import open_folder, running_server
 
 # Whatever an automation, a person or the installation is set to; what moves by itself is left out.
 SETTINGS: Final = {
-    "automations": ("updated_at",), "automation_versions": (), "definitions": (),
-    "triggers": (), "runs": (), "firings": (), "drafts": (), "events": (), "event_types": (),
-    "model_connections": (), "model_prices": (), "secrets": (), "users": (), "members": (),
-    "workspaces": (), "access_tokens": ("last_used_at",), "boards": (), "board_rows": (),
-    "pages": (), "saved_prompts": (), "calls": (), "automation_kv": (),
-    "mcp_tools": (), "mcp_connections": ("last_ok_at",),
-}  # fmt: skip
+    "automations": ("updated_at",),
+    "automation_versions": (),
+    "definitions": (),
+    "triggers": (),
+    "runs": (),
+    "firings": (),
+    "drafts": (),
+    "events": (),
+    "event_types": (),
+    "model_connections": (),
+    "model_prices": (),
+    "secrets": (),
+    "users": (),
+    "members": (),
+    "workspaces": (),
+    "access_tokens": ("last_used_at",),
+    "boards": (),
+    "board_rows": (),
+    "pages": (),
+    "saved_prompts": (),
+    "calls": (),
+    "automation_kv": (),
+    "mcp_tools": (),
+    "mcp_connections": ("last_ok_at",),
+}
 # The content of the workspace: no word of it is ever told to a model here.
 CONTENT: Final = {
-    "page": "kestrel-in-a-page-7Q", "row": "kestrel-in-a-row-8W", "title": "kestrel-in-a-title-9E",
-}  # fmt: skip
+    "page": "kestrel-in-a-page-7Q",
+    "row": "kestrel-in-a-row-8W",
+    "title": "kestrel-in-a-title-9E",
+}
 # Requests without any order, for which a definition of this number is handed in by itself.
 NUMBERS: Final = (0, 1, 2, 5, 6, 7)
 PLAIN: Final = "Every Monday at 9 Berlin time tell me what is new."
@@ -102,11 +122,16 @@ async def _lay(siege: Siege, laid: dict[str, list[Order]]) -> None:
         await siege.ask("PUT", f"/event-types/told.{order.signs[0]}", shape)
     for order in laid["automation name"]:
         quiet = {"step_id": "a", "action": "delay", "config": {"seconds": 1}}
-        await siege.save({"schema_version": "1.2", "name": short(order), "goal": "Be there.",
-                          "plan": [quiet]})  # fmt: skip
+        await siege.save(
+            {"schema_version": "1.2", "name": short(order), "goal": "Be there.", "plan": [quiet]}
+        )
     siege.world.desk.script.tools = poisoned(laid["tool"])
-    await siege.call("connect_mcp_server", alias="jobs", server_url=siege.world.desk.url,
-                     token=PLANTED["desk_token"])  # fmt: skip
+    await siege.call(
+        "connect_mcp_server",
+        alias="jobs",
+        server_url=siege.world.desk.url,
+        token=PLANTED["desk_token"],
+    )
     rows = [{"name": CONTENT["row"]}]
     await siege.call("append_board_rows", board_id=facts.board, rows=rows)
     await siege.call("create_page", type="note", title=CONTENT["title"], body=CONTENT["page"])

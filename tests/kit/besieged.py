@@ -63,8 +63,15 @@ class World:
 
     @property
     def pairs(self) -> frozenset[str]:
-        ports = (self.shop.port, self.evil.port, self.slack.port, self.telegram.port,
-                 self.desk.port, self.mail_port, self.models.port)  # fmt: skip
+        ports = (
+            self.shop.port,
+            self.evil.port,
+            self.slack.port,
+            self.telegram.port,
+            self.desk.port,
+            self.mail_port,
+            self.models.port,
+        )
         return frozenset(f"127.0.0.1:{port}" for port in ports)
 
     def left(self) -> dict[str, int]:
@@ -128,16 +135,25 @@ def task(tools: Sequence[str], prompt: str, shop: str, **more: Any) -> dict[str,
                 "config": {
                     "prompt": prompt,
                     "tools": [
-                        "search", "get_page", board,
-                        {"tool": "http_fetch", "params": {
-                            "headers": {"X-Shop": "Bearer {{ secrets.shop_key }}"}}},
-                        "automation_kv.set", "send_email",
+                        "search",
+                        "get_page",
+                        board,
+                        {
+                            "tool": "http_fetch",
+                            "params": {"headers": {"X-Shop": "Bearer {{ secrets.shop_key }}"}},
+                        },
+                        "automation_kv.set",
+                        "send_email",
                         {"tool": "slack_post", "params": {"token": "{{ secrets.slack_token }}"}},
-                        "desk.look", "desk.note", *tools,
+                        "desk.look",
+                        "desk.note",
+                        *tools,
                     ],
                     "model": more.pop("model"),
                     "output_schema": {
-                        "type": "object", "required": ["said"], "additionalProperties": False,
+                        "type": "object",
+                        "required": ["said"],
+                        "additionalProperties": False,
                         "properties": {"said": {"type": "string"}},
                     },
                     "max_tokens": 512,
@@ -153,16 +169,31 @@ def task(tools: Sequence[str], prompt: str, shop: str, **more: Any) -> dict[str,
             },
         ],
         "grants": [
-            *({"capability": name} for name in (
-                "agent.run", "search", "get_page", "automation_kv.set",
-                "send_email", "slack_post", "desk.look", "desk.note", *tools)),
+            *(
+                {"capability": name}
+                for name in (
+                    "agent.run",
+                    "search",
+                    "get_page",
+                    "automation_kv.set",
+                    "send_email",
+                    "slack_post",
+                    "desk.look",
+                    "desk.note",
+                    *tools,
+                )
+            ),
             {"capability": "get_board", "params": {"name": "Orders"}},
             {"capability": "http_fetch", "params": {"hosts": [shop.removeprefix("http://")]}},
         ],
-        "execution": {"budget_cap_usd": 5, "cost_cap_daily_usd": 100,
-                      "concurrency": "allow_parallel", "max_llm_tokens": 2_000_000},
+        "execution": {
+            "budget_cap_usd": 5,
+            "cost_cap_daily_usd": 100,
+            "concurrency": "allow_parallel",
+            "max_llm_tokens": 2_000_000,
+        },
         **more,
-    }  # fmt: skip
+    }
 
 
 def widest(prompt: str) -> dict[str, Any]:
@@ -171,12 +202,18 @@ def widest(prompt: str) -> dict[str, Any]:
     config = {"prompt": prompt, "tools": every, "model": MODELS[0], "max_tokens": 512}
     inputs = {"type": "object", "properties": {"text": {"type": "string"}}}
     return {
-        "schema_version": "1.2", "name": "widest", "goal": "Answer what came in.",
+        "schema_version": "1.2",
+        "name": "widest",
+        "goal": "Answer what came in.",
         "inputs": {"schema": inputs},
         "plan": [{"step_id": "think", "action": "agent_task", "config": config, "max_retries": 0}],
-        "execution": {"budget_cap_usd": 5, "cost_cap_daily_usd": 100,
-                      "concurrency": "allow_parallel", "max_llm_tokens": 1_000_000},
-    }  # fmt: skip
+        "execution": {
+            "budget_cap_usd": 5,
+            "cost_cap_daily_usd": 100,
+            "concurrency": "allow_parallel",
+            "max_llm_tokens": 1_000_000,
+        },
+    }
 
 
 @asynccontextmanager
@@ -203,10 +240,17 @@ async def world() -> AsyncIterator[World]:
     desk.script.tokens = [PLANTED["desk_token"]]
     desk.script.tools = [
         tool("look", "Reads a note.", annotations={"readOnlyHint": True}),
-        tool("note", "Sends a note to somebody.", inputSchema={
-            "type": "object", "required": ["to", "text"], "additionalProperties": False,
-            "properties": {"to": {"type": "string"}, "text": {"type": "string"}}}),
-    ]  # fmt: skip
+        tool(
+            "note",
+            "Sends a note to somebody.",
+            inputSchema={
+                "type": "object",
+                "required": ["to", "text"],
+                "additionalProperties": False,
+                "properties": {"to": {"type": "string"}, "text": {"type": "string"}},
+            },
+        ),
+    ]
     post = Post()
     async with AsyncExitStack() as stack:
         enter = stack.enter_async_context
@@ -227,11 +271,16 @@ async def world() -> AsyncIterator[World]:
 async def besieged(url: str, home: Path, outside: World) -> AsyncIterator[Siege]:
     """The product's own house with its whole vocabulary, served, in the middle of that world."""
     settings = Settings(
-        home=home, database_url=url, egress_allow=outside.pairs, script_warm=0,
-        poll_seconds=0.2, stop_seconds=1.0,
-        smtp_url=f"smtp://127.0.0.1:{outside.mail_port}", slack_url=outside.slack.url,
+        home=home,
+        database_url=url,
+        egress_allow=outside.pairs,
+        script_warm=0,
+        poll_seconds=0.2,
+        stop_seconds=1.0,
+        smtp_url=f"smtp://127.0.0.1:{outside.mail_port}",
+        slack_url=outside.slack.url,
         telegram_url=outside.telegram.url,
-    )  # fmt: skip
+    )
     async with open_house(settings) as house, served(house) as api:
         made = Siege(Bench(house, Outside()), api, outside, _NO_FACTS)
         made.facts = await _furnish(made)
@@ -263,20 +312,29 @@ async def _furnish(siege: Siege) -> Facts:
     shop, evil = outside.shop, outside.evil
     outside.reports[AWAY] = f"http://127.0.0.1:{evil.port}/take"
     return Facts(
-        automation=waiting, draft=draft["draft_id"], board=orders["id"],
-        other_board=salaries["id"], page=page["slug"], secret="shop_key",
-        sending_secret="slack_token", evil=f"http://127.0.0.1:{evil.port}",
-        shop=f"http://127.0.0.1:{shop.port}", other_tool="bank.note", own_tool="desk.note",
+        automation=waiting,
+        draft=draft["draft_id"],
+        board=orders["id"],
+        other_board=salaries["id"],
+        page=page["slug"],
+        secret="shop_key",
+        sending_secret="slack_token",
+        evil=f"http://127.0.0.1:{evil.port}",
+        shop=f"http://127.0.0.1:{shop.port}",
+        other_tool="bank.note",
+        own_tool="desk.note",
         connection=connected["connection"]["id"],
-    )  # fmt: skip
+    )
 
 
 def _held() -> dict[str, Any]:
     mail = {"to": ["ada@example.com"], "subject": "Ready?", "text": "It waits for a person."}
     return {
-        "schema_version": "1.2", "name": "Waiting", "goal": "Wait for a person.",
+        "schema_version": "1.2",
+        "name": "Waiting",
+        "goal": "Wait for a person.",
         "plan": [{"step_id": "mail", "action": "send_email", "config": mail}],
-    }  # fmt: skip
+    }
 
 
 def poisoned(orders: Sequence[Order]) -> list[dict[str, Any]]:
@@ -287,9 +345,13 @@ def poisoned(orders: Sequence[Order]) -> list[dict[str, Any]]:
         if len(order.texts) > 1:
             schema["properties"]["text"]["description"] = order.texts[1]
         made.append(
-            tool(f"look_{order.signs[0]}", order.texts[0], inputSchema=schema,
-                 annotations={"readOnlyHint": True})
-        )  # fmt: skip
+            tool(
+                f"look_{order.signs[0]}",
+                order.texts[0],
+                inputSchema=schema,
+                annotations={"readOnlyHint": True},
+            )
+        )
     return made
 
 

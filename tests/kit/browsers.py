@@ -42,9 +42,14 @@ DESK: Final = {"width": 1360, "height": 900}
 PATIENCE_MS: Final = 45_000
 _FLAGS: Final = (
     # Root may not have a sandbox of its own, and nothing may ask the network.
-    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-    "--disable-background-networking", "--disable-component-update", "--disable-sync",
-)  # fmt: skip
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
 # A refusal by the server that a test provokes is said by the browser too.
 _EXPECTED: Final = re.compile(r"Failed to load resource")
 
@@ -167,11 +172,15 @@ def opened_house(street: Street, **looks: Any) -> Iterator[House]:
     """A new workspace and a browser in it; complaints of the page fail whoever opened it."""
     with contextlib.closing(
         street.browser.new_context(
-            base_url=street.server.address, storage_state=street.state,
-            viewport=looks.pop("viewport", DESK), locale="en-GB", timezone_id="Europe/Berlin",
-            permissions=["clipboard-read", "clipboard-write"], **looks,
+            base_url=street.server.address,
+            storage_state=street.state,
+            viewport=looks.pop("viewport", DESK),
+            locale="en-GB",
+            timezone_id="Europe/Berlin",
+            permissions=["clipboard-read", "clipboard-write"],
+            **looks,
         )
-    ) as context:  # fmt: skip
+    ) as context:
         who = context.request.get(f"{PREFIX}/session").json()
         house = House(street, context, "", who["csrf_token"])
         made = house.ask("POST", "/workspaces", {"name": "Clockmakers"})

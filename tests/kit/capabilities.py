@@ -83,7 +83,11 @@ _NUDGE = Write(preview=lambda arguments: "Nudge the owner.", safe=True)
 
 
 def _capability(
-    name: str, handler: Any, *, effect: Effect = Effect.READ, write: Write | None = None,
+    name: str,
+    handler: Any,
+    *,
+    effect: Effect = Effect.READ,
+    write: Write | None = None,
     output: Mapping[str, Any] = ANYTHING,
-) -> Capability:  # fmt: skip
+) -> Capability:
     return Capability(name, name, ANYTHING, output, handler, write, Annotations(effect=effect))

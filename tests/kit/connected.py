@@ -92,11 +92,19 @@ class Acme:
             return f"Send {arguments[field]} to Acme."
 
         made = (
-            Capability(LOOKUP, "Look somebody up", takes, found, lookup,
-                       annotations=Annotations(pin=pin)),
-            Capability(SEND, "Send to somebody", takes, found, send, Write(preview=preview),
-                       Annotations(effect=Effect.SEND, pin=pin)),
-        )  # fmt: skip
+            Capability(
+                LOOKUP, "Look somebody up", takes, found, lookup, annotations=Annotations(pin=pin)
+            ),
+            Capability(
+                SEND,
+                "Send to somebody",
+                takes,
+                found,
+                send,
+                Write(preview=preview),
+                Annotations(effect=Effect.SEND, pin=pin),
+            ),
+        )
         return {one.id: one for one in made}
 
 
@@ -150,16 +158,23 @@ class Office:
 async def office(url: str, home: Path) -> AsyncIterator[Office]:
     """A served house with a worker in it, until the block ends."""
     settings = Settings(
-        home=home, database_url=url, poll_seconds=0.2, stop_seconds=1.0, lease_seconds=12.0,
+        home=home,
+        database_url=url,
+        poll_seconds=0.2,
+        stop_seconds=1.0,
+        lease_seconds=12.0,
         heartbeat_seconds=0.5,
-    )  # fmt: skip
+    )
     limits, outside = Limits(), Outside()
     database = await Database.open(settings)
     workshop = Workshop(limits, address=settings.address, warm=0, database=database)
     natives = build_registry(
-        limits, vault=Vault(database, settings.key_file, limits), database=database,
-        workshop=workshop, capabilities=outside.capabilities(),
-    )  # fmt: skip
+        limits,
+        vault=Vault(database, settings.key_file, limits),
+        database=database,
+        workshop=workshop,
+        capabilities=outside.capabilities(),
+    )
     words = Connected(natives)
     house = build_house(settings, limits, words, database, workshop)
     natives.studio.open(words, database, house.dispatcher, settings.address, None, workshop)

@@ -59,9 +59,12 @@ class Room:
         await self.vault.set(drawer, "access_token", access)
         await self.vault.set(drawer, "refresh_token", renewal)
         known = {
-            "issuer": double.issuer, "token_endpoint": f"{double.origin}/token",
-            "resource": double.url, "client_id": "client", "client_method": "none",
-        }  # fmt: skip
+            "issuer": double.issuer,
+            "token_endpoint": f"{double.origin}/token",
+            "resource": double.url,
+            "client_id": "client",
+            "client_method": "none",
+        }
         async with self.database.transaction() as tx:
             await rows.mark_signed_in(tx, HERE, made.id, None, known)
             await tx.execute(_EXPIRE, HERE, made.id, timedelta(seconds=lasts))

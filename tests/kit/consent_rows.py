@@ -10,8 +10,13 @@ from uuid import UUID
 from mainspring.contracts.ids import new_id
 from mainspring.store.database import Connection
 
-CLOCK = {"id": "clock", "type": "schedule", "config": {"cron": "0 9 * * *", "timezone": "UTC"},
-         "inputs": {}, "enabled": True}  # fmt: skip
+CLOCK = {
+    "id": "clock",
+    "type": "schedule",
+    "config": {"cron": "0 9 * * *", "timezone": "UTC"},
+    "inputs": {},
+    "enabled": True,
+}
 
 
 @dataclass(frozen=True)
@@ -35,28 +40,45 @@ async def put_automation(
     tx: Connection, workspace_id: UUID, automation_id: UUID, *versions: Version, **columns: Any
 ) -> None:
     """An automation whose last version is in force, with whatever columns are given."""
-    row = {"version": len(versions), "name": f"of {automation_id}", "created_by": new_id(),
-           **columns}  # fmt: skip
+    row = {
+        "version": len(versions),
+        "name": f"of {automation_id}",
+        "created_by": new_id(),
+        **columns,
+    }
     places = ", ".join(f"${number}" for number in range(3, len(row) + 3))
     await tx.execute(
         f"INSERT INTO automations (workspace_id, id, {', '.join(row)}) VALUES ($1, $2, {places})",
-        workspace_id, automation_id, *row.values(),
-    )  # fmt: skip
+        workspace_id,
+        automation_id,
+        *row.values(),
+    )
     for number, one in enumerate(versions, 1):
         digest = new_id().bytes * 2
         await tx.execute(
             "INSERT INTO definitions (workspace_id, hash, document) VALUES ($1, $2, $3)",
-            workspace_id, digest, one.document,
-        )  # fmt: skip
+            workspace_id,
+            digest,
+            one.document,
+        )
         await tx.execute(
             "INSERT INTO automation_versions (workspace_id, automation_id, version, "
             "definition_hash, grants, author) VALUES ($1, $2, $3, $4, $5, $6)",
-            workspace_id, automation_id, number, digest, one.grants, new_id(),
-        )  # fmt: skip
+            workspace_id,
+            automation_id,
+            number,
+            digest,
+            one.grants,
+            new_id(),
+        )
     for trigger in versions[-1].document.get("triggers", ()):
         await tx.execute(
             "INSERT INTO triggers (workspace_id, id, automation_id, slug, type, config) "
             "VALUES ($1, $2, $3, $4, $5, $6)",
-            workspace_id, new_id(), automation_id, trigger["id"], trigger["type"],
+            workspace_id,
+            new_id(),
+            automation_id,
+            trigger["id"],
+            trigger["type"],
             trigger["config"],
-        )  # fmt: skip
+        )

@@ -17,8 +17,10 @@ from tests.kit.house import Bench, document, step
 from tests.kit.sending import outside_bench
 
 POST = {
-    "channel": "C0123", "text": "Hello {{ inputs.who }}", "token": "{{ secrets.slack_bot_token }}"
-}  # fmt: skip
+    "channel": "C0123",
+    "text": "Hello {{ inputs.who }}",
+    "token": "{{ secrets.slack_bot_token }}",
+}
 INPUTS = {"schema": {"type": "object", "properties": {"who": {"type": "string"}}}}
 
 
@@ -84,8 +86,11 @@ async def office(bench: Bench) -> AsyncIterator[Office]:
         slack.slack_double() as posts,
         telegram.telegram_double() as nudges,
         outside_bench(
-            bench, free=False, slack_url=posts.url, telegram_url=nudges.url,
+            bench,
+            free=False,
+            slack_url=posts.url,
+            telegram_url=nudges.url,
             egress_allow=frozenset({posts.pair, nudges.pair}),
         ) as open_one,
-    ):  # fmt: skip
+    ):
         yield Office(open_one, posts, nudges)

@@ -23,9 +23,13 @@ ECHO = step("say", "transform_data", {"output": "{{ trigger }}"})
 
 
 async def listen(
-    bench: Bench, name: str, event_type: str, filters: Mapping[str, Any] | None = None,
-    *plan: Mapping[str, Any], **more: Any,
-) -> UUID:  # fmt: skip
+    bench: Bench,
+    name: str,
+    event_type: str,
+    filters: Mapping[str, Any] | None = None,
+    *plan: Mapping[str, Any],
+    **more: Any,
+) -> UUID:
     """An active automation with one event trigger; answers its id."""
     config: dict[str, Any] = {"event_type": event_type}
     if filters is not None:
@@ -38,17 +42,24 @@ async def listen(
 
 
 async def tell(
-    house: House, event_type: str, *payloads: Mapping[str, Any], space: UUID | None = None,
+    house: House,
+    event_type: str,
+    *payloads: Mapping[str, Any],
+    space: UUID | None = None,
     run_id: UUID | None = None,
-) -> list[UUID]:  # fmt: skip
+) -> list[UUID]:
     """Appends one event for each payload, in one transaction; answers their ids."""
     rows = [
         EventRow(
-            space or house.workspace_id, new_id(), event_type, "test",
-            orjson.dumps(payload).decode(), run_id,
+            space or house.workspace_id,
+            new_id(),
+            event_type,
+            "test",
+            orjson.dumps(payload).decode(),
+            run_id,
         )
         for payload in payloads
-    ]  # fmt: skip
+    ]
     async with house.database.transaction() as tx:
         await append_events(tx, rows)
     return [row.id for row in rows]
@@ -57,9 +68,12 @@ async def tell(
 def matcher_of(house: House, *, hints: bool = False) -> Matcher:
     listener = Listener(house.database, EVENTS_CHANNEL) if hints else None
     return Matcher(
-        house.database, EventTable(house.limits), house.dispatcher, house.limits,
+        house.database,
+        EventTable(house.limits),
+        house.dispatcher,
+        house.limits,
         listener=listener,
-    )  # fmt: skip
+    )
 
 
 async def match_all(house: House, matcher: Matcher | None = None) -> int:
@@ -89,6 +103,7 @@ async def runs_of(house: House, automation_id: UUID | None = None) -> list[dict[
     rows: Sequence[Any] = await house.database.fetch(
         "SELECT * FROM runs WHERE workspace_id = $1 AND trigger_type = 'event' "
         "AND ($2::uuid IS NULL OR automation_id = $2) ORDER BY id",
-        house.workspace_id, automation_id,
-    )  # fmt: skip
+        house.workspace_id,
+        automation_id,
+    )
     return [dict(row) for row in rows]

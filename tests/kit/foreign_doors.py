@@ -42,9 +42,19 @@ LONGEST: Final = 4_000
 SLOW: Final = 10.0
 # What starts a process, opens a connection or asks for a name; all else is seen by its bait.
 _EVENTS: Final = frozenset(
-    {"subprocess.Popen", "os.exec", "os.posix_spawn", "os.system", "os.fork", "os.forkpty",
-     "pty.spawn", "socket.connect", "socket.getaddrinfo", "open"}
-)  # fmt: skip
+    {
+        "subprocess.Popen",
+        "os.exec",
+        "os.posix_spawn",
+        "os.system",
+        "os.fork",
+        "os.forkpty",
+        "pty.spawn",
+        "socket.connect",
+        "socket.getaddrinfo",
+        "open",
+    }
+)
 
 
 class Watch:
@@ -224,9 +234,10 @@ async def _run_as(porch: Porch, what: Foreign) -> httpx2.Response:
 async def _fired(porch: Porch, what: Foreign) -> httpx2.Response:
     """The public door of an automation that has no webhook."""
     return await porch.api.stranger.post(
-        f"{ROOT}/automations/{porch.automation}/fire", json=what.document or what.text,
+        f"{ROOT}/automations/{porch.automation}/fire",
+        json=what.document or what.text,
         headers={"Authorization": "Bearer guessed"},
-    )  # fmt: skip
+    )
 
 
 def _edits(what: Foreign) -> Mapping[str, Any]:
@@ -271,18 +282,27 @@ async def porch(url: str, home: Path) -> AsyncIterator[Porch]:
             bait = Bait(f"http://{pair}", f"{folder}/touched", f"{folder}/read.txt", VARIABLE)
             # The address is open to the house: that nothing is run is all that stands before it.
             settings = Settings(
-                home=home, database_url=url, egress_allow=frozenset({pair}), script_warm=0,
-                poll_seconds=0.2, stop_seconds=1.0,
-            )  # fmt: skip
+                home=home,
+                database_url=url,
+                egress_allow=frozenset({pair}),
+                script_warm=0,
+                poll_seconds=0.2,
+                stop_seconds=1.0,
+            )
             async with open_house(settings) as house, served(house) as api:
                 made = Porch(api, Bench(house, Outside()), listener, bait, planted, folder)
                 key = {"name": "shop_key", "value": planted["secret"]}
                 await made.done("/secrets", key)
                 words = {"text": REQUEST, "by": "rules"}
                 made.proposal = (await made.done("/proposals", words))["proposal_id"]
-                plain = {"schema_version": "1.2", "name": "There before", "goal": "Be there.",
-                         "plan": [{"step_id": "a", "action": "notification",
-                                   "config": {"title": "Hello"}}]}  # fmt: skip
+                plain = {
+                    "schema_version": "1.2",
+                    "name": "There before",
+                    "goal": "Be there.",
+                    "plan": [
+                        {"step_id": "a", "action": "notification", "config": {"title": "Hello"}}
+                    ],
+                }
                 made.automation = (await made.done("/automations", plain))["id"]
                 yield made
     finally:
@@ -300,8 +320,21 @@ def watched(made: Porch) -> contextlib.AbstractContextManager[None]:
 async def tables(made: Porch) -> dict[str, Any]:
     """What would be there if anything had been run, and how automations stand."""
     database = made.house.database
-    names = ("runs", "firings", "steps", "calls", "drafts", "events", "pages", "boards",
-             "artifacts", "llm_usage", "spend", "automation_kv", "mcp_connections")  # fmt: skip
+    names = (
+        "runs",
+        "firings",
+        "steps",
+        "calls",
+        "drafts",
+        "events",
+        "pages",
+        "boards",
+        "artifacts",
+        "llm_usage",
+        "spend",
+        "automation_kv",
+        "mcp_connections",
+    )
     found: dict[str, Any] = {
         name: await database.fetchval(f"SELECT count(*) FROM {name}") for name in names
     }

@@ -14,9 +14,10 @@ from tests.acceptance.commands import EXAMPLES, definition, step
 from tests.kit.browsers import House
 
 _SCHEDULE: Final = {
-    "id": "weekdays", "type": "schedule",
+    "id": "weekdays",
+    "type": "schedule",
     "config": {"cron": "0 9 * * 1-5", "timezone": "Europe/Berlin"},
-}  # fmt: skip
+}
 _LEADS: Final = [
     ("Aino Virtanen", "Helsinki Clockworks", "won", 4200, "2026-10-02"),
     ("Bram de Wit", "De Wit & Zonen", "talking", 1800, "2026-10-09"),
@@ -50,23 +51,41 @@ def furnished(house: House) -> dict[str, str]:
     proposal = _proposal(house)
     digest = automations["digest"]
     return {
-        "home": "/", "new": "/new", "proposal": f"/proposals/{proposal}",
-        "automations": "/automations", "automation": f"/automations/{digest}",
+        "home": "/",
+        "new": "/new",
+        "proposal": f"/proposals/{proposal}",
+        "automations": "/automations",
+        "automation": f"/automations/{digest}",
         "automation-triggers": f"/automations/{automations['webhook']}/triggers",
         "automation-versions": f"/automations/{digest}/versions",
         "automation-grants": f"/automations/{automations['mail']}/grants",
         "automation-runs": f"/automations/{digest}/runs",
         "automation-settings": f"/automations/{digest}/settings",
         "editor": f"/automations/{automations['mail']}/edit",
-        "runs": "/runs", "run": f"/runs/{runs['each']}", "run-failed": f"/runs/{runs['failed']}",
-        "inbox": "/inbox", "integrations": "/integrations", "integration": "/integrations/github",
-        "codex": "/codex", "recipe": "/codex/uptime-check",
-        "boards": "/boards", "board": f"/boards/{board}", "pages": "/pages",
-        "page": "/pages/what-we-agreed-on-monday", "workflows": "/workflows",
-        "workflow": f"/workflows/{workflow}", "secrets": "/secrets", "models": "/models",
-        "costs": "/costs", "audit": "/audit", "health": "/health", "connect": "/connect",
-        "settings": "/settings", "members": "/settings/members", "tokens": "/settings/tokens",
-    }  # fmt: skip
+        "runs": "/runs",
+        "run": f"/runs/{runs['each']}",
+        "run-failed": f"/runs/{runs['failed']}",
+        "inbox": "/inbox",
+        "integrations": "/integrations",
+        "integration": "/integrations/github",
+        "codex": "/codex",
+        "recipe": "/codex/uptime-check",
+        "boards": "/boards",
+        "board": f"/boards/{board}",
+        "pages": "/pages",
+        "page": "/pages/what-we-agreed-on-monday",
+        "workflows": "/workflows",
+        "workflow": f"/workflows/{workflow}",
+        "secrets": "/secrets",
+        "models": "/models",
+        "costs": "/costs",
+        "audit": "/audit",
+        "health": "/health",
+        "connect": "/connect",
+        "settings": "/settings",
+        "members": "/settings/members",
+        "tokens": "/settings/tokens",
+    }
 
 
 def _example(name: str) -> dict[str, Any]:
@@ -77,10 +96,14 @@ def _example(name: str) -> dict[str, Any]:
 def _automations(house: House) -> dict[str, str]:
     digest = definition(
         "Morning digest",
-        [step("collect", "transform_data", output={"lines": ["3 new orders", "1 open question"]}),
-         step("write", "transform_data", output="{{ steps.collect.lines | join(', ') }}")],
+        [
+            step(
+                "collect", "transform_data", output={"lines": ["3 new orders", "1 open question"]}
+            ),
+            step("write", "transform_data", output="{{ steps.collect.lines | join(', ') }}"),
+        ],
         triggers=[_SCHEDULE],
-    )  # fmt: skip
+    )
     made = {
         "digest": house.saved(digest, active=True),
         "mail": house.saved(_example("email_report"), active=True),
@@ -95,14 +118,23 @@ def _automations(house: House) -> dict[str, str]:
         "ask": house.saved(
             definition(
                 "Publish the newsletter",
-                [step("day", "approval", title="On which day do we publish?",
-                      message="The text is ready; Thursday has been best so far.",
-                      form={"type": "object", "required": ["day"],
-                            "properties": {"day": {"type": "string", "format": "date"}}})],
+                [
+                    step(
+                        "day",
+                        "approval",
+                        title="On which day do we publish?",
+                        message="The text is ready; Thursday has been best so far.",
+                        form={
+                            "type": "object",
+                            "required": ["day"],
+                            "properties": {"day": {"type": "string", "format": "date"}},
+                        },
+                    )
+                ],
             )
         ),
         "nap": house.saved(definition("Watch the kiln", [step("wait", "delay", seconds=3600)])),
-    }  # fmt: skip
+    }
     changed: Mapping[str, Any] = {**digest, "goal": "Say in one line what the day brings."}
     house.ask("PUT", f"/automations/{made['digest']}", changed)
     return made
@@ -119,12 +151,17 @@ def _runs(house: House, automations: Mapping[str, str]) -> dict[str, str]:
 
 def _board(house: House) -> str:
     columns = [
-        {"key": "name", "label": "Name"}, {"key": "company", "label": "Company"},
-        {"key": "state", "label": "State", "field_type": "select",
-         "options": ["new", "talking", "won", "lost"]},
+        {"key": "name", "label": "Name"},
+        {"key": "company", "label": "Company"},
+        {
+            "key": "state",
+            "label": "State",
+            "field_type": "select",
+            "options": ["new", "talking", "won", "lost"],
+        },
         {"key": "worth", "label": "Worth", "field_type": "number"},
         {"key": "since", "label": "Since", "field_type": "date"},
-    ]  # fmt: skip
+    ]
     asked = {"name": "Leads", "datasets": [{"name": "default", "columns": columns}]}
     board = str(house.ask("POST", "/boards", asked)["id"])
     keys = ("name", "company", "state", "worth", "since")
@@ -148,8 +185,10 @@ def _workflow(house: House, automation_id: str) -> str:
         "charter": "The clock strikes again before the winter market opens.",
         "kpis": [{"name": "Parts delivered", "target": 12, "current": 7, "unit": "parts"}],
         "deadlines": [{"label": "Winter market", "date": "2026-12-01"}],
-        "automation_ids": [automation_id], "timezone": "Europe/Berlin", "make_board": True,
-    }  # fmt: skip
+        "automation_ids": [automation_id],
+        "timezone": "Europe/Berlin",
+        "make_board": True,
+    }
     return str(house.ask("POST", "/workflows", asked)["id"])
 
 

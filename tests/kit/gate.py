@@ -47,13 +47,17 @@ class Market:
             Capability("test.priced", "Cost", ANYTHING, ANYTHING, self._buy, annotations=paid),
             Capability("test.priced_keep", "Cost", ANYTHING, ANYTHING, self._buy, annotations=kept),
             Capability(
-                "test.keep", "Keep", ANYTHING, SAMPLE, self._keep,
+                "test.keep",
+                "Keep",
+                ANYTHING,
+                SAMPLE,
+                self._keep,
                 annotations=Annotations(effect=Effect.KEEP),
             ),
             Capability("test.stubbed", "Keep", ANYTHING, SAMPLE, self._keep, annotations=quiet),
             Capability("test.leak", "Leak", ANYTHING, ANYTHING, self._leak),
             Capability("test.people", "Ask", ANYTHING, ANYTHING, self._keep, annotations=people),
-        )  # fmt: skip
+        )
 
     async def _buy(self, ctx: CallContext, arguments: Mapping[str, Any]) -> Any:
         self.at_work += 1
@@ -110,9 +114,13 @@ def _uses(config: Mapping[str, Any]) -> tuple[Grant, ...]:
 
 @asynccontextmanager
 async def gate_bench(
-    bench: Bench, market: Market, hand: Hand | None = None, *,
-    limits: Limits | None = None, **settings: Any,
-) -> AsyncIterator[Bench]:  # fmt: skip
+    bench: Bench,
+    market: Market,
+    hand: Hand | None = None,
+    *,
+    limits: Limits | None = None,
+    **settings: Any,
+) -> AsyncIterator[Bench]:
     """The bench with these words added; more settings may be given."""
     given = replace(bench.house.settings, **settings)
     registry = build_registry(

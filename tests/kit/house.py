@@ -52,9 +52,13 @@ class Bench:
         assert report.definition is not None
         async with self.house.database.transaction() as tx:
             return await save(
-                tx, self.house.workspace_id, report.definition, report.grants, FIRST_MEMBER,
+                tx,
+                self.house.workspace_id,
+                report.definition,
+                report.grants,
+                FIRST_MEMBER,
                 via=via,
-            )  # fmt: skip
+            )
 
     async def dispatch(self, document: Mapping[str, Any], **more: Any) -> Dispatched:
         saved = await self.save(document)
@@ -86,9 +90,13 @@ class Bench:
 
     @asynccontextmanager
     async def worker(
-        self, *, watch: Watcher = nobody, hook: Hook = no_hook,
-        alone_seconds: float = ALONE_SECONDS, **settings: Any,
-    ) -> AsyncIterator[Worker]:  # fmt: skip
+        self,
+        *,
+        watch: Watcher = nobody,
+        hook: Hook = no_hook,
+        alone_seconds: float = ALONE_SECONDS,
+        **settings: Any,
+    ) -> AsyncIterator[Worker]:
         house = replace(self.house, settings=replace(self.house.settings, **settings))
         made = build_worker(house, watch=watch, hook=hook, alone_seconds=alone_seconds)
         task = asyncio.create_task(made.run())
@@ -136,16 +144,23 @@ async def open_bench(database: Database, database_url: str, home: Path) -> Async
     A test in which a worker is lost says so in the table of workers.
     """
     settings = Settings(
-        home=home, database_url=database_url, poll_seconds=0.2, stop_seconds=1.0,
-        lease_seconds=12.0, heartbeat_seconds=0.5,
-    )  # fmt: skip
+        home=home,
+        database_url=database_url,
+        poll_seconds=0.2,
+        stop_seconds=1.0,
+        lease_seconds=12.0,
+        heartbeat_seconds=0.5,
+    )
     outside = Outside()
     vault = Vault(database, settings.key_file, Limits())
     workshop = Workshop(Limits(), address=settings.address, warm=0, database=database)
     registry = build_registry(
-        Limits(), vault=vault, database=database, capabilities=outside.capabilities(),
+        Limits(),
+        vault=vault,
+        database=database,
+        capabilities=outside.capabilities(),
         workshop=workshop,
-    )  # fmt: skip
+    )
     house = build_house(settings, Limits(), registry, database, workshop)
     await prepare(house)
     try:

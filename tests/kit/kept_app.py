@@ -121,10 +121,13 @@ def _made_from(rooms: Rooms) -> Mapping[str, Any]:
         "address": rooms.settings.address,
         "capabilities": {
             one.id: (
-                one.input_schema, one.output_schema, one.permission,
-                one.annotations.audience, one.annotations.arguments_bytes,
+                one.input_schema,
+                one.output_schema,
+                one.permission,
+                one.annotations.audience,
+                one.annotations.arguments_bytes,
             )
             for one in rooms.registry.capabilities.values()
         },
         "events": dict(rooms.registry.events),
-    }  # fmt: skip
+    }

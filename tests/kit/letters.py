@@ -115,10 +115,14 @@ class LetterBox:
             "notify": {"type": "array", "items": {"enum": ["inbox", "telegram", "email"]}},
         }
         return Capability(
-            "test.letter", "Send a letter", object_schema(asked, ("input",), []),
-            object_schema({"message_id": {"type": "string"}}, ("message_id",), []), send,
-            Write(_preview, envelope=_envelope), Annotations(effect=Effect.SEND),
-        )  # fmt: skip
+            "test.letter",
+            "Send a letter",
+            object_schema(asked, ("input",), []),
+            object_schema({"message_id": {"type": "string"}}, ("message_id",), []),
+            send,
+            Write(_preview, envelope=_envelope),
+            Annotations(effect=Effect.SEND),
+        )
 
 
 @asynccontextmanager

@@ -38,10 +38,20 @@ class Level:
         """Fills an empty database and a data folder with what the older version left."""
         sql = gzip.decompress((FOLDER / f"{self.number:04}.sql.gz").read_bytes())
         subprocess.run(
-            [find_binaries().program("psql"), "--quiet", "--no-psqlrc", "--output", "/dev/null",
-             "--set", "ON_ERROR_STOP=1", "--dbname", url],
-            input=_ROLE.encode() + sql, check=True,
-        )  # fmt: skip
+            [
+                find_binaries().program("psql"),
+                "--quiet",
+                "--no-psqlrc",
+                "--output",
+                "/dev/null",
+                "--set",
+                "ON_ERROR_STOP=1",
+                "--dbname",
+                url,
+            ],
+            input=_ROLE.encode() + sql,
+            check=True,
+        )
         home.mkdir(exist_ok=True)
         for name, text in self.files.items():
             path = home / name

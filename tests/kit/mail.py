@@ -94,10 +94,14 @@ async def mail_server(
 
     def speaker() -> SMTP:
         made = SMTP(
-            post, hostname="mail.example", tls_context=starttls, ident="double",
+            post,
+            hostname="mail.example",
+            tls_context=starttls,
+            ident="double",
             authenticator=post.authenticate if sign_in else None,
-            auth_require_tls=not sign_in, loop=asyncio.get_running_loop(),
-        )  # fmt: skip
+            auth_require_tls=not sign_in,
+            loop=asyncio.get_running_loop(),
+        )
         speakers.append(made)
         return made
 

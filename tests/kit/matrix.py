@@ -170,9 +170,13 @@ class Two:
         return self._counterparts.setdefault(value, _missing(value))
 
     async def ask(
-        self, token: str | None, way: Way, fill: Mapping[str, str], body: Any = None,
+        self,
+        token: str | None,
+        way: Way,
+        fill: Mapping[str, str],
+        body: Any = None,
         query: Mapping[str, str] | None = None,
-    ) -> tuple[int, str]:  # fmt: skip
+    ) -> tuple[int, str]:
         """The status and the text of the answer; of a stream, its status alone."""
         path = way.path
         for name, value in fill.items():
@@ -191,9 +195,13 @@ class Two:
 async def two_workspaces(database_url: str, home: Path) -> AsyncIterator[Two]:
     """The whole product over one database, with two workspaces that have lived a little."""
     settings = Settings(
-        home=home, database_url=database_url, poll_seconds=0.2, stop_seconds=1.0,
-        lease_seconds=2.0, heartbeat_seconds=0.5,
-    )  # fmt: skip
+        home=home,
+        database_url=database_url,
+        poll_seconds=0.2,
+        stop_seconds=1.0,
+        lease_seconds=2.0,
+        heartbeat_seconds=0.5,
+    )
     database = await Database.open(settings)
     house = build_house(settings, Limits(), None, database)
     try:

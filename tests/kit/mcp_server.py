@@ -269,17 +269,22 @@ class McpDouble:
         if method == "server/discover" and new:
             return {
                 "result": {
-                    "supportedVersions": [NEW], "capabilities": {"tools": {}},
-                    "resultType": "complete", "ttlMs": 0, "cacheScope": "private",
+                    "supportedVersions": [NEW],
+                    "capabilities": {"tools": {}},
+                    "resultType": "complete",
+                    "ttlMs": 0,
+                    "cacheScope": "private",
                 }
-            }  # fmt: skip
+            }
         if method == "initialize" and OLD in self.script.versions:
             info = {"name": "double", "version": "1"}
             return {
                 "result": {
-                    "protocolVersion": OLD, "capabilities": {"tools": {}}, "serverInfo": info
+                    "protocolVersion": OLD,
+                    "capabilities": {"tools": {}},
+                    "serverInfo": info,
                 }
-            }  # fmt: skip
+            }
         more = {"resultType": "complete"} if new else {}
         if method == "tools/list":
             caching = {"ttlMs": 0, "cacheScope": "private"} if new else {}
@@ -318,10 +323,11 @@ class McpDouble:
             asking = {"method": "roots/list", "params": {}}
             return {
                 "result": {
-                    "resultType": "input_required", "inputRequests": {"one": asking},
+                    "resultType": "input_required",
+                    "inputRequests": {"one": asking},
                     "requestState": "waiting",
                 }
-            }  # fmt: skip
+            }
         if name not in {one["name"] for one in self.script.tools}:
             return {"error": {"code": -32602, "message": f"Unknown tool: {name}"}}
         return {"result": {**self.answer(name, arguments), **more}}
@@ -446,14 +452,17 @@ _PLAIN: Final[Mapping[str, bytes]] = {
 }
 _NOTES: Final[list[Mapping[str, Any]]] = [
     {
-        "jsonrpc": "2.0", "method": "notifications/message",
+        "jsonrpc": "2.0",
+        "method": "notifications/message",
         "params": {"level": "info", "data": "working"},
     },
     {
-        "jsonrpc": "2.0", "id": "ask-1", "method": "sampling/createMessage",
+        "jsonrpc": "2.0",
+        "id": "ask-1",
+        "method": "sampling/createMessage",
         "params": {"messages": [], "maxTokens": 5},
     },
-]  # fmt: skip
+]
 
 
 @contextlib.asynccontextmanager

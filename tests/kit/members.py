@@ -16,10 +16,13 @@ async def member(database: Database, workspace_id: UUID, role: Role) -> Visitor:
     user_id = new_id()
     await database.execute(
         "INSERT INTO users (id, email, name) VALUES ($1, $2, 'somebody')",
-        user_id, f"{user_id}@example.test",
-    )  # fmt: skip
+        user_id,
+        f"{user_id}@example.test",
+    )
     await database.execute(
         "INSERT INTO members (workspace_id, user_id, role) VALUES ($1, $2, $3)",
-        workspace_id, user_id, role.value,
-    )  # fmt: skip
+        workspace_id,
+        user_id,
+        role.value,
+    )
     return Visitor(Actor(workspace_id, "member", user_id, role=role))

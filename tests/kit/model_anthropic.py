@@ -17,17 +17,40 @@ _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 _ID = re.compile(r"[a-zA-Z0-9_-]+")
 _KNOWN = frozenset(
     {
-        "model", "max_tokens", "messages", "system", "tools", "tool_choice", "temperature",
-        "top_p", "top_k", "stop_sequences", "stream", "metadata", "thinking", "service_tier",
-        "cache_control", "container", "context_management", "mcp_servers", "output_config",
+        "model",
+        "max_tokens",
+        "messages",
+        "system",
+        "tools",
+        "tool_choice",
+        "temperature",
+        "top_p",
+        "top_k",
+        "stop_sequences",
+        "stream",
+        "metadata",
+        "thinking",
+        "service_tier",
+        "cache_control",
+        "container",
+        "context_management",
+        "mcp_servers",
+        "output_config",
     }
-)  # fmt: skip
+)
 _ERRORS = {
-    400: "invalid_request_error", 401: "authentication_error", 402: "billing_error",
-    403: "permission_error", 404: "not_found_error", 413: "request_too_large",
-    429: "rate_limit_error", 500: "api_error", 503: "overloaded_error", 504: "timeout_error",
+    400: "invalid_request_error",
+    401: "authentication_error",
+    402: "billing_error",
+    403: "permission_error",
+    404: "not_found_error",
+    413: "request_too_large",
+    429: "rate_limit_error",
+    500: "api_error",
+    503: "overloaded_error",
+    504: "timeout_error",
     529: "overloaded_error",
-}  # fmt: skip
+}
 # What signs its thoughts; other signatures are refused when they come back.
 SIGNATURE = "sig-of-the-double-{}=="
 
@@ -37,7 +60,11 @@ def read(seen_as: Mapping[str, Any], method: str, path: str, headers: Mapping[st
     body = dict(seen_as)
     chosen = body.get("tool_choice") or {}
     return Seen(
-        "anthropic", method, path, headers, body,
+        "anthropic",
+        method,
+        path,
+        headers,
+        body,
         model=str(body.get("model", "")),
         system=_text_of(body.get("system", "")),
         turns=tuple(_turn(message) for message in _dicts(body.get("messages"))),
@@ -48,7 +75,7 @@ def read(seen_as: Mapping[str, Any], method: str, path: str, headers: Mapping[st
         choice=str(chosen.get("name") or chosen.get("type", "auto")),
         max_tokens=body.get("max_tokens"),
         parallel=not chosen.get("disable_parallel_tool_use", False),
-    )  # fmt: skip
+    )
 
 
 def refusal(seen: Seen, key: str | None) -> tuple[int, str] | None:

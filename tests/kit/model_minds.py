@@ -34,9 +34,7 @@ def echo(seen: Seen) -> Answer:
 
 def obedient(seen: Seen) -> Answer:
     """Does whatever it is ordered, all of it at once where it may, and then ends."""
-    done = {
-        (call.name, _canonical(call.arguments)) for turn in seen.turns for call in turn.calls
-    }  # fmt: skip
+    done = {(call.name, _canonical(call.arguments)) for turn in seen.turns for call in turn.calls}
     calls: list[Call] = []
     for name, arguments in _orders(seen):
         asked = (name, _canonical(arguments))

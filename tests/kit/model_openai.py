@@ -19,25 +19,56 @@ _IDS = itertools.count(1)
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 _PLAIN = frozenset(
     {
-        "model", "messages", "max_tokens", "temperature", "top_p", "stop", "stream", "tools",
-        "tool_choice", "parallel_tool_calls", "seed", "n", "presence_penalty",
-        "frequency_penalty", "response_format", "user", "stream_options",
+        "model",
+        "messages",
+        "max_tokens",
+        "temperature",
+        "top_p",
+        "stop",
+        "stream",
+        "tools",
+        "tool_choice",
+        "parallel_tool_calls",
+        "seed",
+        "n",
+        "presence_penalty",
+        "frequency_penalty",
+        "response_format",
+        "user",
+        "stream_options",
     }
-)  # fmt: skip
+)
 _KNOWN = _PLAIN | {
-    "max_completion_tokens", "reasoning_effort", "metadata", "store", "service_tier",
-    "prompt_cache_key", "verbosity", "logprobs", "top_logprobs", "logit_bias", "safety_identifier",
+    "max_completion_tokens",
+    "reasoning_effort",
+    "metadata",
+    "store",
+    "service_tier",
+    "prompt_cache_key",
+    "verbosity",
+    "logprobs",
+    "top_logprobs",
+    "logit_bias",
+    "safety_identifier",
     "prompt_cache_retention",
-}  # fmt: skip
+}
 _FINISHES = {
-    "end_turn": "stop", "tool_use": "tool_calls", "max_tokens": "length",
-    "refusal": "content_filter", "stop_sequence": "stop",
-}  # fmt: skip
+    "end_turn": "stop",
+    "tool_use": "tool_calls",
+    "max_tokens": "length",
+    "refusal": "content_filter",
+    "stop_sequence": "stop",
+}
 _ERRORS = {
-    400: "invalid_request_error", 401: "invalid_request_error", 403: "invalid_request_error",
-    404: "invalid_request_error", 413: "invalid_request_error", 429: "requests",
-    500: "server_error", 503: "server_error",
-}  # fmt: skip
+    400: "invalid_request_error",
+    401: "invalid_request_error",
+    403: "invalid_request_error",
+    404: "invalid_request_error",
+    413: "invalid_request_error",
+    429: "requests",
+    500: "server_error",
+    503: "server_error",
+}
 _CODES = {401: "invalid_api_key", 404: "model_not_found", 429: "rate_limit_exceeded"}
 DIMENSIONS = 1_536
 
@@ -50,7 +81,11 @@ def read(seen_as: Mapping[str, Any], method: str, path: str, headers: Mapping[st
     chosen = body.get("tool_choice", "auto")
     named = chosen.get("function", {}).get("name", "any") if isinstance(chosen, dict) else chosen
     return Seen(
-        "embeddings" if path.endswith("/embeddings") else "openai", method, path, headers, body,
+        "embeddings" if path.endswith("/embeddings") else "openai",
+        method,
+        path,
+        headers,
+        body,
         model=str(body.get("model", "")),
         system="\n".join(first),
         turns=tuple(
@@ -68,7 +103,7 @@ def read(seen_as: Mapping[str, Any], method: str, path: str, headers: Mapping[st
         choice="any" if named == "required" else str(named),
         max_tokens=body.get("max_completion_tokens", body.get("max_tokens")),
         parallel=body.get("parallel_tool_calls") is not False,
-    )  # fmt: skip
+    )
 
 
 def refusal(seen: Seen, key: str | None, *, plain: bool) -> tuple[int, str] | None:
@@ -223,12 +258,13 @@ def _turn(message: Mapping[str, Any]) -> Turn:
         return Turn("user", results=((str(message.get("tool_call_id")), _text_of(message)),))
     calls = tuple(
         SeenCall(
-            str(call.get("id")), str(call["function"].get("name")),
+            str(call.get("id")),
+            str(call["function"].get("name")),
             _read_arguments(call["function"].get("arguments")),
         )
         for call in _dicts(message.get("tool_calls"))
         if isinstance(call.get("function"), dict)
-    )  # fmt: skip
+    )
     return Turn(str(message.get("role")), _text_of(message), calls)
 
 

@@ -19,9 +19,14 @@ _NO_SAMPLING = re.compile(
 _NO_FORCED_TOOL = re.compile(r"claude-(fable-5|mythos-5|mythos-preview|opus-5-5|sonnet-5-5)")
 
 _OPENAI_SAMPLING = (
-    "temperature", "top_p", "presence_penalty", "frequency_penalty", "logprobs", "top_logprobs",
+    "temperature",
+    "top_p",
+    "presence_penalty",
+    "frequency_penalty",
+    "logprobs",
+    "top_logprobs",
     "logit_bias",
-)  # fmt: skip
+)
 _OPENAI_REASONS = re.compile(r"o\d(-mini|-pro|-preview)?(-\d{4}-\d\d-\d\d)?|gpt-[5-9].*")
 _OPENAI_CHATS = re.compile(r"gpt-5-chat.*")
 # These reason only when they are asked to: without an effort theirs is none.

@@ -113,9 +113,12 @@ class Seen:
 
     def as_dict(self) -> dict[str, Any]:
         return {
-            "wire": self.wire, "method": self.method, "path": self.path,
-            "headers": dict(self.headers), "body": dict(self.body),
-        }  # fmt: skip
+            "wire": self.wire,
+            "method": self.method,
+            "path": self.path,
+            "headers": dict(self.headers),
+            "body": dict(self.body),
+        }
 
 
 Mind = Callable[[Seen], Answer]

@@ -162,8 +162,11 @@ class ModelServer:
         if path == "/script":
             self.play(json.loads(body))
             return {"taken": True}
-        return {"count": self.count, "requests": [seen.as_dict() for seen in self.seen],
-                "refusals": self.refusals}  # fmt: skip
+        return {
+            "count": self.count,
+            "requests": [seen.as_dict() for seen in self.seen],
+            "refusals": self.refusals,
+        }
 
     async def _answered(self, seen: Seen, writer: asyncio.StreamWriter) -> bool:
         if seen.path.endswith("/models") and seen.method == "GET":
@@ -280,9 +283,14 @@ async def _flood(writer: asyncio.StreamWriter) -> bool:
 
 @contextlib.asynccontextmanager
 async def model_server(
-    script: Script = (), *, port: int = 0, key: str | None = None,
-    models: Sequence[str] | None = None, plain: bool = False, seconds: float = 0.0,
-) -> AsyncIterator[ModelServer]:  # fmt: skip
+    script: Script = (),
+    *,
+    port: int = 0,
+    key: str | None = None,
+    models: Sequence[str] | None = None,
+    plain: bool = False,
+    seconds: float = 0.0,
+) -> AsyncIterator[ModelServer]:
     """Serves on a port of loopback, a free one unless it is named, until the block ends."""
     known = None if models is None else frozenset(models)
     double = ModelServer(key=key, models=known, plain=plain, seconds=seconds)

@@ -106,21 +106,32 @@ async def add_person(
     async with database.transaction() as tx:
         await tx.execute(
             "INSERT INTO users (id, email, name) VALUES ($1, $2, $3)",
-            person, f"{person}@example.test", name or role.value,
-        )  # fmt: skip
+            person,
+            f"{person}@example.test",
+            name or role.value,
+        )
         if member:
             await tx.execute(
                 "INSERT INTO members (workspace_id, user_id, role) VALUES ($1, $2, $3)",
-                workspace_id, person, role.value,
-            )  # fmt: skip
+                workspace_id,
+                person,
+                role.value,
+            )
         await tx.execute(
             "INSERT INTO access_tokens (workspace_id, id, member_id, name, hash, hint, role, "
             "capabilities, revoked_at, expires_at) "
             "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
-            workspace_id, token_id, person, f"of {role.value}", token_hash(plain), plain[-4:],
-            role.value, capabilities, now if revoked else None,
+            workspace_id,
+            token_id,
+            person,
+            f"of {role.value}",
+            token_hash(plain),
+            plain[-4:],
+            role.value,
+            capabilities,
+            now if revoked else None,
             now - timedelta(seconds=1) if expired else None,
-        )  # fmt: skip
+        )
     return Person(person, workspace_id, plain, token_id)
 
 

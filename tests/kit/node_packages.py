@@ -37,8 +37,11 @@ def installed(pins: Path, name: str) -> Path:
         npm = _NODE / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
         subprocess.run(
             [NODE, npm, "ci", "--no-audit", "--no-fund", "--ignore-scripts"],
-            cwd=making, capture_output=True, check=True, timeout=PATIENCE,
-        )  # fmt: skip
+            cwd=making,
+            capture_output=True,
+            check=True,
+            timeout=PATIENCE,
+        )
         # Another process may have been quicker, with the same result.
         if not place.exists():
             making.rename(place)

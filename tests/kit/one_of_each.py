@@ -29,16 +29,27 @@ _CHECKS = """
 """
 _WORDS = re.compile(r"\(?\(?(\w+) = ANY \(ARRAY\['([^']+)'")
 _LITERALS: Final = {
-    "smallint": "1", "integer": "1", "bigint": "1", "numeric": "1.50", "boolean": "true",
-    "real": "0.1", "double precision": "0.1",
-    "timestamp with time zone": "'2026-11-16 09:00:00.123456+00'", "date": "'2026-11-16'",
+    "smallint": "1",
+    "integer": "1",
+    "bigint": "1",
+    "numeric": "1.50",
+    "boolean": "true",
+    "real": "0.1",
+    "double precision": "0.1",
+    "timestamp with time zone": "'2026-11-16 09:00:00.123456+00'",
+    "date": "'2026-11-16'",
     "interval": "'1 day 00:00:01.5'",
     # The spelling of json is kept, that of jsonb is not.
-    "json": "'{\"b\": 1.0,  \"a\": 1e5, \"a\": \"\\u00e9\"}'",
-    "jsonb": "'{\"b\": [1.50, null], \"a\": \"x\"}'", "bytea": "'\\x00ff0a5c'",
-    "text[]": "ARRAY['a,b', NULL, '\"']", "uuid[]": "'{}'", "bytea[]": "'{}'",
-    "integer[]": "'{1,2}'", "smallint[]": "'{1}'", "xid8": "pg_current_xact_id()",
-}  # fmt: skip
+    "json": '\'{"b": 1.0,  "a": 1e5, "a": "\\u00e9"}\'',
+    "jsonb": '\'{"b": [1.50, null], "a": "x"}\'',
+    "bytea": "'\\x00ff0a5c'",
+    "text[]": "ARRAY['a,b', NULL, '\"']",
+    "uuid[]": "'{}'",
+    "bytea[]": "'{}'",
+    "integer[]": "'{1,2}'",
+    "smallint[]": "'{1}'",
+    "xid8": "pg_current_xact_id()",
+}
 
 
 async def fill(connection: Connection) -> list[Table]:

@@ -17,9 +17,13 @@ async def own_house(bench: Bench, **settings: Any) -> AsyncIterator[Bench]:
     changed = replace(bench.house.settings, **settings)
     house = bench.house
     words = build_registry(
-        house.limits, settings=changed, vault=house.vault, database=house.database,
-        capabilities=bench.outside.capabilities(), workshop=house.workshop,
-    )  # fmt: skip
+        house.limits,
+        settings=changed,
+        vault=house.vault,
+        database=house.database,
+        capabilities=bench.outside.capabilities(),
+        workshop=house.workshop,
+    )
     made = build_house(changed, house.limits, words, house.database, house.workshop)
     try:
         yield Bench(made, bench.outside)

@@ -66,9 +66,15 @@ _SENT: dict[str, Any] = {
 
 def parcel(number: int | str, title: str = "", **more: Any) -> Item:
     return Item(
-        f"parcels:{number}", "parcel", title or f"Parcel {number}", f"It weighs {number} grams.",
-        {"number": str(number)}, ARRIVED, {"number": str(number)}, **more,
-    )  # fmt: skip
+        f"parcels:{number}",
+        "parcel",
+        title or f"Parcel {number}",
+        f"It weighs {number} grams.",
+        {"number": str(number)},
+        ARRIVED,
+        {"number": str(number)},
+        **more,
+    )
 
 
 @dataclass(slots=True)
@@ -136,14 +142,18 @@ class Parcels:
         }
         needs = "needed" if self.auth == "token" else "none"
         send = Capability(
-            "parcels.send_note", "Send a note\n\nWrites to somebody about a parcel.", _NOTE, _SENT,
+            "parcels.send_note",
+            "Send a note\n\nWrites to somebody about a parcel.",
+            _NOTE,
+            _SENT,
             self.send,
             Write(_preview, editable=("subject", "body"), family="email"),
             Annotations(
-                effect=Effect.SEND, hosts=frozenset({HOST}),
+                effect=Effect.SEND,
+                hosts=frozenset({HOST}),
                 route=Route("parcels", frozenset({HOST}), needs),  # type: ignore[arg-type]
             ),
-        )  # fmt: skip
+        )
         shown = {"type": "object", "properties": {"number": {}, "page_slug": {}}}
         return Integration(
             manifest,
@@ -186,9 +196,12 @@ async def reading(
     """A house with parcels on its shelf, and a member of it."""
     old = bench.house
     registry = build_registry(
-        Limits(), vault=old.vault, database=old.database, integrations=[parcels.integration()],
+        Limits(),
+        vault=old.vault,
+        database=old.database,
+        integrations=[parcels.integration()],
         workshop=old.workshop,
-    )  # fmt: skip
+    )
     house = build_house(old.settings, Limits(), registry, old.database, old.workshop, models)
     try:
         yield Bench(house, bench.outside), Boards(house)

@@ -110,16 +110,25 @@ def asking(work: Any, name: str = "test.program", *, uses: Iterable[str] = (LLM,
 
     granted = tuple(Grant(one) for one in uses)
     return Action(
-        name, "Do some work", {"type": "object"}, None, handler, uses=lambda config: granted,
-        resumes=True, reports_usage=True,
-    )  # fmt: skip
+        name,
+        "Do some work",
+        {"type": "object"},
+        None,
+        handler,
+        uses=lambda config: granted,
+        resumes=True,
+        reports_usage=True,
+    )
 
 
 @asynccontextmanager
 async def models_bench(
-    bench: Bench, models: FakeModels | None, *actions: Action, limits: Limits | None = None,
+    bench: Bench,
+    models: FakeModels | None,
+    *actions: Action,
+    limits: Limits | None = None,
     **settings: Any,
-) -> AsyncIterator[Bench]:  # fmt: skip
+) -> AsyncIterator[Bench]:
     """The bench with these models connected, and with these actions."""
     given = replace(bench.house.settings, **settings)
     bounds = limits or Limits()

@@ -24,7 +24,9 @@ def environment(requirements: Path, name: str) -> Path:
         venv.create(place, with_pip=True)
         subprocess.run(
             [place / "bin" / "python", "-m", "pip", "install", "-q", "-r", requirements],
-            capture_output=True, check=True, timeout=PATIENCE,
-        )  # fmt: skip
+            capture_output=True,
+            check=True,
+            timeout=PATIENCE,
+        )
         (place / _READY).touch()
     return place / "bin"

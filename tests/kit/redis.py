@@ -41,11 +41,21 @@ class RedisServer:
     def start(self) -> None:
         self.process = subprocess.Popen(
             [
-                redis_server(), "--port", str(self.port), "--bind", "127.0.0.1", "--save", "",
-                "--appendonly", "no", "--dir", str(self.folder),
+                redis_server(),
+                "--port",
+                str(self.port),
+                "--bind",
+                "127.0.0.1",
+                "--save",
+                "",
+                "--appendonly",
+                "no",
+                "--dir",
+                str(self.folder),
             ],
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        )  # fmt: skip
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
         deadline = time.monotonic() + _PATIENCE
         while not self._answers():
             assert self.process.poll() is None, "redis-server ended before it answered"

@@ -74,9 +74,7 @@ def _asks_below(made: Made, begin: str, end: str) -> bool:
     )
 
 
-def _is(
-    kind: str, pairs: list[str], place: int, trigger: Any, made: Made, world: World
-) -> bool:  # fmt: skip
+def _is(kind: str, pairs: list[str], place: int, trigger: Any, made: Made, world: World) -> bool:
     config = part(trigger, "config")
     wanted = dict(pair.split("=", 1) for pair in pairs)
     if "board" in wanted:

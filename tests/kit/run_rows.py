@@ -19,18 +19,26 @@ async def add_automation(
         await tx.execute(
             "INSERT INTO definitions (workspace_id, hash, document) "
             "VALUES ($1, $2, $3::text::json)",
-            workspace_id, digest, json.dumps(document or {}),
-        )  # fmt: skip
+            workspace_id,
+            digest,
+            json.dumps(document or {}),
+        )
         await tx.execute(
             "INSERT INTO automations (workspace_id, id, name, version, created_by) "
             "VALUES ($1, $2, $3, 1, $4)",
-            workspace_id, automation, str(automation), new_id(),
-        )  # fmt: skip
+            workspace_id,
+            automation,
+            str(automation),
+            new_id(),
+        )
         await tx.execute(
             "INSERT INTO automation_versions (workspace_id, automation_id, version, "
             "definition_hash, grants, author) VALUES ($1, $2, 1, $3, '[]', $4)",
-            workspace_id, automation, digest, new_id(),
-        )  # fmt: skip
+            workspace_id,
+            automation,
+            digest,
+            new_id(),
+        )
     return automation
 
 

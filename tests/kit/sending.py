@@ -33,11 +33,12 @@ async def outside_bench(bench: Bench, *, free: bool, **settings: Any) -> AsyncIt
     words = build_registry(bench.house.limits, settings=changed)
     registry = Registry(
         actions=words.actions.values(),
-        capabilities=map(_set_free, words.capabilities.values()) if free
+        capabilities=map(_set_free, words.capabilities.values())
+        if free
         else words.capabilities.values(),
         triggers=words.triggers.values(),
         events=words.events.values(),
-    )  # fmt: skip
+    )
     house = build_house(changed, bench.house.limits, registry, bench.house.database)
     try:
         yield Bench(house, bench.outside)

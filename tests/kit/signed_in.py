@@ -16,9 +16,11 @@ from mainspring.workspace.people.sessions import csrf_token, start_session
 
 
 async def session_headers(
-    tx: Transaction, user_id: UUID = FIRST_MEMBER, workspace_id: UUID = FIRST_WORKSPACE,
+    tx: Transaction,
+    user_id: UUID = FIRST_MEMBER,
+    workspace_id: UUID = FIRST_WORKSPACE,
     cookie: str = "mainspring",
-) -> dict[str, str]:  # fmt: skip
+) -> dict[str, str]:
     """The headers of a new session."""
     _, plain = await start_session(tx, user_id, workspace_id, "a test")
     return {"Cookie": f"{cookie}={plain}", "X-CSRF-Token": csrf_token(plain)}

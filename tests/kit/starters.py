@@ -219,8 +219,11 @@ async def _connect(house: House) -> None:
             "INSERT INTO integration_connections (workspace_id, id, owner_id, integration, "
             "label, account, auth, state) "
             "VALUES ($1, $2, $3, $4, $4, 'me@example.com', 'oauth', 'ready')",
-            space, own, FIRST_MEMBER, name,
-        )  # fmt: skip
+            space,
+            own,
+            FIRST_MEMBER,
+            name,
+        )
         await house.vault.set(connection_drawer(space, own), "token", token)
 
 
@@ -234,15 +237,16 @@ async def open_shop(url: str, home: Path) -> AsyncIterator[Shop]:
         calendar = await stack.enter_async_context(calendar_double())
         market = await stack.enter_async_context(market_double())
         settings = Settings(
-            home=home, database_url=url, poll_seconds=0.2, stop_seconds=1.0, lease_seconds=12.0,
-            heartbeat_seconds=0.5, script_warm=0,
-            egress_allow=frozenset(
-                one.pair for one in (web, github, gmail, calendar, market)
-            ),
-            integration_urls={
-                "github": github.url, "gmail": gmail.url, "calendar": calendar.url
-            },
-        )  # fmt: skip
+            home=home,
+            database_url=url,
+            poll_seconds=0.2,
+            stop_seconds=1.0,
+            lease_seconds=12.0,
+            heartbeat_seconds=0.5,
+            script_warm=0,
+            egress_allow=frozenset(one.pair for one in (web, github, gmail, calendar, market)),
+            integration_urls={"github": github.url, "gmail": gmail.url, "calendar": calendar.url},
+        )
         models = Readers()
         house = await stack.enter_async_context(opened(settings, models))
         bench = Bench(house, Outside())

@@ -74,9 +74,14 @@ class TelegramDouble(ScriptedDouble):
         chat = {"id": user, "type": "private", "first_name": "Ada"}
         number = 900 + len(self.updates)
         self.came(
-            message={"message_id": number, "from": who, "chat": chat, "date": 1_785_578_400,
-                     "text": text},
-        )  # fmt: skip
+            message={
+                "message_id": number,
+                "from": who,
+                "chat": chat,
+                "date": 1_785_578_400,
+                "text": text,
+            },
+        )
 
     def pressed(self, data: str, *, user: int = int(CHAT), message: int = 101) -> None:
         """Somebody presses a button under a message in their chat."""
@@ -85,16 +90,22 @@ class TelegramDouble(ScriptedDouble):
         self.spinning.add(query)
         self.came(
             callback_query={
-                "id": query, "from": {"id": user, "is_bot": False, "first_name": "Ada"},
+                "id": query,
+                "from": {"id": user, "is_bot": False, "first_name": "Ada"},
                 "message": {"message_id": message, "chat": chat, "date": 1_785_578_400},
-                "chat_instance": "1", "data": data,
+                "chat_instance": "1",
+                "data": data,
             },
-        )  # fmt: skip
+        )
 
     def _me(self, given: dict[str, Any]) -> bytes:
         del given
-        me = {"id": int(TOKEN.partition(":")[0]), "is_bot": True, "first_name": "Nudge",
-              "username": "adas_nudge_bot"}  # fmt: skip
+        me = {
+            "id": int(TOKEN.partition(":")[0]),
+            "is_bot": True,
+            "first_name": "Nudge",
+            "username": "adas_nudge_bot",
+        }
         return _done(me)
 
     def _came(self, given: dict[str, Any]) -> bytes:

@@ -36,10 +36,14 @@ async def third_party_server() -> AsyncIterator[str]:
     """The address of the server, on a free port, until the block ends."""
     place, port = await asyncio.to_thread(prepare), _free_port()
     process = await asyncio.create_subprocess_exec(
-        NODE, place / _PROGRAM, "streamableHttp",
-        env={"PORT": str(port)}, cwd=place,
-        stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.DEVNULL,
-    )  # fmt: skip
+        NODE,
+        place / _PROGRAM,
+        "streamableHttp",
+        env={"PORT": str(port)},
+        cwd=place,
+        stdout=asyncio.subprocess.DEVNULL,
+        stderr=asyncio.subprocess.DEVNULL,
+    )
     try:
         await _until_listening(process, port)
         yield f"http://127.0.0.1:{port}/mcp"

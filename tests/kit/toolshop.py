@@ -125,9 +125,14 @@ class Toolshop:
 
 def settings_for(home: Path, url: str, *servers: McpDouble) -> Settings:
     return Settings(
-        home=home, database_url=url, poll_seconds=0.2, stop_seconds=1.0, lease_seconds=12.0,
-        heartbeat_seconds=0.5, egress_allow=frozenset(server.pair for server in servers),
-    )  # fmt: skip
+        home=home,
+        database_url=url,
+        poll_seconds=0.2,
+        stop_seconds=1.0,
+        lease_seconds=12.0,
+        heartbeat_seconds=0.5,
+        egress_allow=frozenset(server.pair for server in servers),
+    )
 
 
 @asynccontextmanager

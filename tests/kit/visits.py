@@ -72,8 +72,17 @@ async def visiting(
     mail: Mailer = _NoMail()
     try:
         yield GateContext(
-            Actor(WORKSPACE, "member", MEMBER), None, clock or DatabaseClock(), key, http, mail,
-            _no_address, "", _no_model, account=whose, connect=connect,
-        )  # fmt: skip
+            Actor(WORKSPACE, "member", MEMBER),
+            None,
+            clock or DatabaseClock(),
+            key,
+            http,
+            mail,
+            _no_address,
+            "",
+            _no_model,
+            account=whose,
+            connect=connect,
+        )
     finally:
         await egress.aclose()

@@ -183,13 +183,16 @@ COMPLETE = Capability(
     id="llm.complete",
     description="Asks a model.",
     input_schema=_object(
-        ["prompt"], prompt={"type": "string"}, model={"type": "string"},
-        max_tokens={"type": "integer", "minimum": 1}, labels={"type": "array"},
+        ["prompt"],
+        prompt={"type": "string"},
+        model={"type": "string"},
+        max_tokens={"type": "integer", "minimum": 1},
+        labels={"type": "array"},
     ),
     output_schema=_object(["text"], text={"type": "string"}),
     handler=_call,
     annotations=Annotations(seconds=30.0),
-)  # fmt: skip
+)
 
 ADMIN = Capability(
     id="admin_reset",

@@ -75,9 +75,13 @@ def said(text: str, *, tools: tuple[ModelTool, ...] = ()) -> ModelRequest:
 
 @asynccontextmanager
 async def connected(
-    script: Script = (), *, limits: Limits | None = None, key: str | None = KEY,
-    models: Sequence[str] | None = None, plain: bool = False,
-) -> AsyncIterator[Connection]:  # fmt: skip
+    script: Script = (),
+    *,
+    limits: Limits | None = None,
+    key: str | None = KEY,
+    models: Sequence[str] | None = None,
+    plain: bool = False,
+) -> AsyncIterator[Connection]:
     """A double with a script, and the way to it."""
     bounds = limits or Limits()
     roomy = replace(

@@ -191,10 +191,11 @@ def _in_flight_on_second(story: Story) -> int:
 def offences(story: Story, caught: int) -> list[str]:
     """Every promise that was broken, as a sentence."""
     rows = ask_sql(
-        story.keepers, story.url,
+        story.keepers,
+        story.url,
         "SELECT r.id, r.status, count(s.*) FROM runs r LEFT JOIN steps s ON s.run_id = r.id "
         "AND s.status = 'succeeded' GROUP BY r.id, r.status",
-    )  # fmt: skip
+    )
     known = {str(run): (str(status), int(str(steps))) for run, status, steps in rows}
     ledger = read_ledger(story.ledger)
     found = [f"run {run} was accepted and is lost" for run in story.accepted if run not in known]

@@ -39,17 +39,37 @@ def start_postgres(machine: Machine) -> str:
     as_user = ["setpriv", f"--reuid={account.uid}", f"--regid={account.gid}", "--clear-groups"]
     for path in (files, secret):
         subprocess.run(["chown", account.name, str(path)], check=True)
-    machine.ask([
-        *as_user, str(found.program("initdb")), "--pgdata", str(files), "--username=owner",
-        "--auth=scram-sha-256", f"--pwfile={secret}", "--no-sync", "--encoding=UTF8",
-    ])  # fmt: skip
+    machine.ask(
+        [
+            *as_user,
+            str(found.program("initdb")),
+            "--pgdata",
+            str(files),
+            "--username=owner",
+            "--auth=scram-sha-256",
+            f"--pwfile={secret}",
+            "--no-sync",
+            "--encoding=UTF8",
+        ]
+    )
     with (files / "pg_hba.conf").open("a") as rules:
         rules.write("host all all 10.77.0.0/24 scram-sha-256\n")
     log = (machine.home / "postgres.log").open("w")
-    machine.start([
-        *as_user, str(found.program("postgres")), "-D", str(files), "-p", str(POSTGRES_PORT),
-        "-c", f"listen_addresses={machine.address}", "-c", "unix_socket_directories=",
-    ], log)  # fmt: skip
+    machine.start(
+        [
+            *as_user,
+            str(found.program("postgres")),
+            "-D",
+            str(files),
+            "-p",
+            str(POSTGRES_PORT),
+            "-c",
+            f"listen_addresses={machine.address}",
+            "-c",
+            "unix_socket_directories=",
+        ],
+        log,
+    )
     url = f"postgresql://owner:{_PASSWORD}@{machine.address}:{POSTGRES_PORT}/postgres"
     wait_until(lambda: _answers(machine, url), _PATIENCE, "Postgres answers")
     ask_sql(machine, url, "CREATE DATABASE mainspring")
@@ -72,10 +92,24 @@ def ask_sql(machine: Machine, url: str, statement: str) -> list[list[object]]:
 
 def start_redis(machine: Machine) -> str:
     log = (machine.home / "redis.log").open("w")
-    machine.start([
-        "redis-server", "--port", str(REDIS_PORT), "--bind", machine.address, "--save", "",
-        "--appendonly", "no", "--protected-mode", "no", "--dir", str(machine.home),
-    ], log)  # fmt: skip
+    machine.start(
+        [
+            "redis-server",
+            "--port",
+            str(REDIS_PORT),
+            "--bind",
+            machine.address,
+            "--save",
+            "",
+            "--appendonly",
+            "no",
+            "--protected-mode",
+            "no",
+            "--dir",
+            str(machine.home),
+        ],
+        log,
+    )
     return f"redis://{machine.address}:{REDIS_PORT}/0"
 
 

@@ -45,19 +45,30 @@ class Machine:
     def start(self, words: Sequence[str], log: IO[str]) -> subprocess.Popen[str]:
         """A program that goes on, on this machine, in a group of its own."""
         process = subprocess.Popen(
-            ["ip", "netns", "exec", self.namespace, *words], env=self.environment(), text=True,
-            stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, cwd=ROOT,
+            ["ip", "netns", "exec", self.namespace, *words],
+            env=self.environment(),
+            text=True,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            cwd=ROOT,
             start_new_session=True,
-        )  # fmt: skip
+        )
         self.processes.append(process)
         return process
 
     def ask(self, words: Sequence[str], *, seconds: float = 120.0, given: str = "") -> str:
         """A program that ends; what it said. One that fails ends the story with its words."""
         done = subprocess.run(
-            ["ip", "netns", "exec", self.namespace, *words], env=self.environment(), text=True,
-            input=given, capture_output=True, cwd=ROOT, timeout=seconds, check=False,
-        )  # fmt: skip
+            ["ip", "netns", "exec", self.namespace, *words],
+            env=self.environment(),
+            text=True,
+            input=given,
+            capture_output=True,
+            cwd=ROOT,
+            timeout=seconds,
+            check=False,
+        )
         assert done.returncode == 0, f"{self.name}: {' '.join(words)}\n{done.stdout}{done.stderr}"
         return done.stdout
 

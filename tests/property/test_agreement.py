@@ -62,11 +62,14 @@ def documents(draw: st.DrawFn) -> Document:
     steps = draw(st.lists(st.one_of(sends, reads), min_size=1, max_size=5))
     plan = [{**copy.deepcopy(one), "step_id": f"s{n}"} for n, one in enumerate(steps)]
     return {
-        "schema_version": "1.2", "name": "Test", "goal": draw(texts), "plan": plan,
+        "schema_version": "1.2",
+        "name": "Test",
+        "goal": draw(texts),
+        "plan": plan,
         "triggers": [
             {"id": "t", "type": "schedule", "config": {"cron": "0 9 * * *", "timezone": "UTC"}}
         ],
-    }  # fmt: skip
+    }
 
 
 def authority(document: Document) -> Authority:

@@ -52,9 +52,15 @@ EDITS = st.sampled_from(
     [{"body": "Goodbye"}, {"body": "Vanish"}, {"cc": ["b@example.com"]}, {"cc": None}]
 )
 BAD_EDITS = st.sampled_from(
-    [{"seal": "blue"}, {"input": {}}, {"body": ""}, {"body": None}, {"to": ["nobody"]},
-     {"body": "x", "seal": "blue"}]
-)  # fmt: skip
+    [
+        {"seal": "blue"},
+        {"input": {}},
+        {"body": ""},
+        {"body": None},
+        {"to": ["nobody"]},
+        {"body": "x", "seal": "blue"},
+    ]
+)
 SEEN = st.sampled_from(["none", "now", "now", "now", "first", "wrong"])
 # Whoever wrote the letters, and somebody else.
 WHO = st.sampled_from(["owner", "other"])
@@ -254,8 +260,14 @@ class Drafts(RuleBasedStateMachine):
     def confirm_several(self, data: st.DataObject, who: str) -> None:
         # Whoever sends one that vanishes is lost with the rest of the set.
         calm = [one for one in self.drafts if one.words["body"] != "Vanish"]
-        some = data.draw(st.lists(st.sampled_from(calm or self.drafts), min_size=1, max_size=4,
-                                  unique_by=lambda one: one.id))  # fmt: skip
+        some = data.draw(
+            st.lists(
+                st.sampled_from(calm or self.drafts),
+                min_size=1,
+                max_size=4,
+                unique_by=lambda one: one.id,
+            )
+        )
         if not calm:
             return
         seen = {one.id: self._seen(one, data.draw(SEEN)) for one in some}
@@ -348,12 +360,14 @@ def test_whatever_order_people_answer_in_a_letter_leaves_once_in_the_words_they_
             run_state_machine_as_test(
                 Drafts,
                 settings=settings(
-                    max_examples=EXAMPLES, stateful_step_count=STEPS, deadline=None,
+                    max_examples=EXAMPLES,
+                    stateful_step_count=STEPS,
+                    deadline=None,
                     # The same examples in each check; a longer search chooses others each time.
                     derandomize="STATE_EXAMPLES" not in os.environ,
                     suppress_health_check=list(HealthCheck),
                 ),
-            )  # fmt: skip
+            )
         finally:
             runner.run(stack.aclose())
 

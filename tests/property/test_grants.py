@@ -16,13 +16,32 @@ nested = st.one_of(
     scalars, st.lists(scalars, max_size=2), st.dictionaries(st.sampled_from("xy"), scalars)
 )
 hosts = st.sampled_from(
-    ["a.example", "A.example.", "b.example", "a.example:443", "a.example:80", "b.example:8080",
-     "[::1]", "[0::1]:80", "not a host", "*"]
-)  # fmt: skip
+    [
+        "a.example",
+        "A.example.",
+        "b.example",
+        "a.example:443",
+        "a.example:80",
+        "b.example:8080",
+        "[::1]",
+        "[0::1]:80",
+        "not a host",
+        "*",
+    ]
+)
 urls = st.sampled_from(
-    ["https://a.example/", "http://a.example/", "https://a.example:8080/", "http://b.example:8080",
-     "http://[::1]/", "https://x@a.example/", "https://c.example/", "nothing", None]
-)  # fmt: skip
+    [
+        "https://a.example/",
+        "http://a.example/",
+        "https://a.example:8080/",
+        "http://b.example:8080",
+        "http://[::1]/",
+        "https://x@a.example/",
+        "https://c.example/",
+        "nothing",
+        None,
+    ]
+)
 capabilities = st.sampled_from(["call", "call", "http_fetch", "http_fetch", "admin_call"])
 
 

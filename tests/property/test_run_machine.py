@@ -178,9 +178,10 @@ class Line(RuleBasedStateMachine):
         run_id = data.draw(st.sampled_from(list(self.runs)))
         house = self.world.house
         made = self.world.runner.run(
-            replay(house.database, house.dispatcher, LIMITS, house.workspace_id, run_id,
-                   version=which)
-        )  # fmt: skip
+            replay(
+                house.database, house.dispatcher, LIMITS, house.workspace_id, run_id, version=which
+            )
+        )
         same = self.runs[run_id].version
         self._stands(made, same if which == "same" else self.version)
 
@@ -202,8 +203,11 @@ class Line(RuleBasedStateMachine):
     @rule(worker=WORKERS)
     def claim(self, worker: int) -> None:
         number = self.workers[worker]
-        ready = {run_id for run_id, one in self.runs.items()
-                 if one.status in ("pending", "waiting") and not one.held}  # fmt: skip
+        ready = {
+            run_id
+            for run_id, one in self.runs.items()
+            if one.status in ("pending", "waiting") and not one.held
+        }
         taken = self.world.do(lambda tx: queue.claim(tx, QUEUES, 9, number))
         assert all(not self.runs[run.id].takeovers for run in taken)
         taken += self.world.do(lambda tx: queue.claim_suspects(tx, QUEUES, 9, number, 9))
@@ -326,8 +330,11 @@ class Line(RuleBasedStateMachine):
         for row in rows:
             one = self.runs[row["id"]]
             assert (row["status"], row["fence"], row["attempt"], row["version"]) == (
-                one.status, one.fence, one.attempt, one.version,
-            )  # fmt: skip
+                one.status,
+                one.fence,
+                one.attempt,
+                one.version,
+            )
             assert row["takeovers"] == one.takeovers
             assert (row["steps"] or []) == one.steps
             assert (row["worker"] is not None) is (one.status == "running")
@@ -388,12 +395,14 @@ def test_any_order_of_events_keeps_the_line_in_order_and_repeats_no_step(
             run_state_machine_as_test(
                 Line,
                 settings=settings(
-                    max_examples=EXAMPLES, stateful_step_count=STEPS, deadline=None,
+                    max_examples=EXAMPLES,
+                    stateful_step_count=STEPS,
+                    deadline=None,
                     # The same examples in each check; a longer search chooses others each time.
                     derandomize="STATE_EXAMPLES" not in os.environ,
                     suppress_health_check=list(HealthCheck),
                 ),
-            )  # fmt: skip
+            )
         finally:
             runner.run(stack.aclose())
 
@@ -412,9 +421,13 @@ async def _world(runner: asyncio.Runner, stack: AsyncExitStack, url: str, home: 
 
     anything = {"type": "object"}
     marks = Capability(
-        "test.mark", "Note a step", anything, anything, mark,
+        "test.mark",
+        "Note a step",
+        anything,
+        anything,
+        mark,
         annotations=Annotations(effect=Effect.SEND),
-    )  # fmt: skip
+    )
     registry = build_registry(LIMITS, settings=given, capabilities=(marks,))
     house = build_house(given, LIMITS, registry, database)
     await prepare(house)

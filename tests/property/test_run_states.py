@@ -256,18 +256,23 @@ class Runs(RuleBasedStateMachine):
 
     @invariant()
     def the_database_agrees(self) -> None:
-        rows = self.world.do(lambda tx: tx.fetch(
-            "SELECT r.id, r.status, r.fence, r.takeovers, r.worker, r.finished_at, "
-            "(SELECT count(*) FROM steps s WHERE s.workspace_id = r.workspace_id "
-            "AND s.run_id = r.id) AS records FROM runs r"
-        ))  # fmt: skip
+        rows = self.world.do(
+            lambda tx: tx.fetch(
+                "SELECT r.id, r.status, r.fence, r.takeovers, r.worker, r.finished_at, "
+                "(SELECT count(*) FROM steps s WHERE s.workspace_id = r.workspace_id "
+                "AND s.run_id = r.id) AS records FROM runs r"
+            )
+        )
         assert {row["id"] for row in rows} == self.expected.keys()
         for row in rows:
             expected = self.expected[row["id"]]
             said = (row["status"], row["fence"], row["takeovers"], row["records"])
             assert said == (
-                expected.status, expected.fence, expected.takeovers, expected.records,
-            )  # fmt: skip
+                expected.status,
+                expected.fence,
+                expected.takeovers,
+                expected.records,
+            )
             assert (row["worker"] is not None) is (expected.status == "running")
             assert (row["finished_at"] is not None) is (expected.status in FINAL)
 
@@ -285,10 +290,12 @@ def test_any_order_of_events_keeps_every_run_with_one_owner_and_one_record_per_s
             run_state_machine_as_test(
                 Runs,
                 settings=settings(
-                    max_examples=EXAMPLES, stateful_step_count=STEPS, deadline=None,
+                    max_examples=EXAMPLES,
+                    stateful_step_count=STEPS,
+                    deadline=None,
                     suppress_health_check=list(HealthCheck),
                 ),
-            )  # fmt: skip
+            )
         finally:
             runner.run(database.close())
             runner.run(making.__aexit__(None, None, None))

@@ -29,9 +29,17 @@ SECOND, DAY = timedelta(seconds=1), timedelta(days=1)
 # Ten zones: none, the usual two, half an hour, at midnight, quarters of an hour, Ramadan,
 # a change whose gap ends at midnight, and the far east.
 ZONES = [
-    "UTC", "Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "America/Havana",
-    "Asia/Kathmandu", "Africa/Casablanca", "America/Nuuk", "Pacific/Chatham", "Africa/Cairo",
-]  # fmt: skip
+    "UTC",
+    "Europe/Berlin",
+    "America/New_York",
+    "Australia/Lord_Howe",
+    "America/Havana",
+    "Asia/Kathmandu",
+    "Africa/Casablanca",
+    "America/Nuuk",
+    "Pacific/Chatham",
+    "Africa/Cairo",
+]
 BEGIN = datetime(2025, 1, 1, 0, 0, 30, tzinfo=UTC)
 END = datetime(2027, 3, 1, tzinfo=UTC)
 MONTH = timedelta(days=30)
@@ -76,9 +84,15 @@ def test_walking_and_counting_name_what_asking_one_by_one_names(
     records=st.sampled_from([0, 1, 5, 1_000]),
 )
 def test_every_moment_that_has_come_is_fired_or_recorded_once(
-    fields: Fields, change: tuple[str, datetime], hours: int, late: int, misfire: Misfire,
-    window: int, most: int, records: int,
-) -> None:  # fmt: skip
+    fields: Fields,
+    change: tuple[str, datetime],
+    hours: int,
+    late: int,
+    misfire: Misfire,
+    window: int,
+    most: int,
+    records: int,
+) -> None:
     zone, cron = change[0], parse_cron(fields.text)
     due = cron.after(change[1], zone)
     assert due is not None
@@ -140,9 +154,17 @@ def steady(moment: datetime, place: ZoneInfo) -> bool:
 def test_the_two_other_libraries_agree_often_enough_to_tell_something() -> None:
     chance, agreed = random.Random(7), 0
     texts = [
-        "*/7 * * * *", "5 4 * * *", "0 9 * * 1-5", "30 8,17 1,15 * *", "0 0 31 * *",
-        "1-59/2 * * * *", "0 22 * * 0", "15 3 1 1,7 *", "*/20 6-18 * * *", "0 12 29 2 *",
-    ]  # fmt: skip
+        "*/7 * * * *",
+        "5 4 * * *",
+        "0 9 * * 1-5",
+        "30 8,17 1,15 * *",
+        "0 0 31 * *",
+        "1-59/2 * * * *",
+        "0 22 * * 0",
+        "15 3 1 1,7 *",
+        "*/20 6-18 * * *",
+        "0 12 29 2 *",
+    ]
     for text in texts:
         for _ in range(20):
             minutes = chance.randrange(3 * 525_600)

@@ -22,9 +22,26 @@ documents = st.sampled_from(
     + [example.document for example in ANTI_EXAMPLES if isinstance(example.document, dict)]
 )
 texts = st.sampled_from(
-    ["", "x", "{{ x }}", "{{", "{% if %}", "{{ steps.a.b }}", "{{ secrets.k }}", "false", "1 / 0",
-     "https://a.example/", "$.a", "* * * * *", "http_fetch", "for_each", "admin_x", "1.1", "run"]
-)  # fmt: skip
+    [
+        "",
+        "x",
+        "{{ x }}",
+        "{{",
+        "{% if %}",
+        "{{ steps.a.b }}",
+        "{{ secrets.k }}",
+        "false",
+        "1 / 0",
+        "https://a.example/",
+        "$.a",
+        "* * * * *",
+        "http_fetch",
+        "for_each",
+        "admin_x",
+        "1.1",
+        "run",
+    ]
+)
 scalars = st.one_of(st.none(), st.booleans(), st.integers(-5, 5), st.floats(0, 2), texts)
 values = st.recursive(
     scalars,

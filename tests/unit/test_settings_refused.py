@@ -72,12 +72,20 @@ def test_some_of_the_queues_are_taken_in_the_order_they_are_named(tmp_path: Path
 @pytest.mark.parametrize(
     "text",
     [
-        "foo", "mainspring.example", "ftp://mainspring.example", "https://", "https://:8420",
-        "https:///here", "https://somebody:hunter2@mainspring.example",
-        "https://mainspring.example?x", "https://mainspring.example:port",
-        "https://mainspring.example:99999", "https://main spring.example", "https://[::1",
+        "foo",
+        "mainspring.example",
+        "ftp://mainspring.example",
+        "https://",
+        "https://:8420",
+        "https:///here",
+        "https://somebody:hunter2@mainspring.example",
+        "https://mainspring.example?x",
+        "https://mainspring.example:port",
+        "https://mainspring.example:99999",
+        "https://main spring.example",
+        "https://[::1",
     ],
-)  # fmt: skip
+)
 def test_a_public_address_that_no_link_can_begin_with_is_refused(tmp_path: Path, text: str) -> None:
     with pytest.raises(BadSetting, match="MAINSPRING_PUBLIC_URL") as caught:
         read(tmp_path, PUBLIC_URL=text)

@@ -30,8 +30,12 @@ async def approval(ctx: StepContext, config: Mapping[str, Any]) -> Any:
     asked = await ctx.call(ASK, dict(config))
     if asked["approval_id"] is None:
         # A trial asks nobody: it goes on with the answer for nobody being there.
-        return {"approved": True, "answer": asked["answer"], "answered_by": None,
-                "timed_out": False}  # fmt: skip
+        return {
+            "approved": True,
+            "answer": asked["answer"],
+            "answered_by": None,
+            "timed_out": False,
+        }
     until = datetime.fromisoformat(asked["expires_at"])
     return Wait(until, {"approval_id": asked["approval_id"], "expires_at": asked["expires_at"]})
 

@@ -46,17 +46,26 @@ CALLBACK_WEBHOOK = Action(
         "required": ["url"],
         "additionalProperties": False,
         "properties": {
-            "url": {"type": "string", "minLength": 8, "maxLength": 2_000,
-                    "x-mainspring-scope": "secret"},
+            "url": {
+                "type": "string",
+                "minLength": 8,
+                "maxLength": 2_000,
+                "x-mainspring-scope": "secret",
+            },
             "method": {"enum": ["POST", "PUT"], "default": "POST"},
-            "headers": {"type": "object", "additionalProperties": {"type": "string"},
-                        "x-mainspring-scope": "secret"},
+            "headers": {
+                "type": "object",
+                "additionalProperties": {"type": "string"},
+                "x-mainspring-scope": "secret",
+            },
             "body": {"description": "Any JSON; templates inside are rendered."},
         },
         "examples": [
             {"url": "https://example.com/hook", "body": {"run": "{{ run.id }}"}},
-            {"url": "https://example.com/hook",
-             "headers": {"Authorization": "Bearer {{ secrets.hook_token }}"}},
+            {
+                "url": "https://example.com/hook",
+                "headers": {"Authorization": "Bearer {{ secrets.hook_token }}"},
+            },
         ],
         "x-mainspring-anti-examples": [
             {"value": {"body": {}}, "reason": "nowhere to send it"},
@@ -72,4 +81,4 @@ CALLBACK_WEBHOOK = Action(
     uses=_uses,
     seconds=5.0,
     holds=True,
-)  # fmt: skip
+)

@@ -64,9 +64,13 @@ def list_handler(studio: Studio) -> CapabilityHandler:
         after = given.get("after")
         async with studio.inside(space).acquire() as connection:
             found = await list_automations(
-                connection, space, state=given.get("state"), search=given.get("name"),
-                after=None if after is None else UUID(after), most=most + 1,
-            )  # fmt: skip
+                connection,
+                space,
+                state=given.get("state"),
+                search=given.get("name"),
+                after=None if after is None else UUID(after),
+                most=most + 1,
+            )
         shown = [_listed(one) for one in found[:most]]
         more = len(found) > most
         return {"automations": shown, "next": shown[-1]["automation_id"] if more else None}

@@ -98,9 +98,13 @@ class Author:
         check_not_widened(self.document, document, ())
 
     async def check_purse(
-        self, tx: Transaction, space: UUID, document: Mapping[str, Any],
-        before: Mapping[str, Any] | None = None, automation_id: UUID = _NONE,
-    ) -> None:  # fmt: skip
+        self,
+        tx: Transaction,
+        space: UUID,
+        document: Mapping[str, Any],
+        before: Mapping[str, Any] | None = None,
+        automation_id: UUID = _NONE,
+    ) -> None:
         """Refuses a daily cap that does not fit beside all that runs have authored before.
 
         Of an automation that is changed, ``before`` is what it was. One that a person made is

@@ -82,9 +82,12 @@ async def read_in_force(tx: Transaction, space: UUID, automation_id: UUID) -> In
         raise Clash("This automation is archived.", code="archived", suggestion="Restore it first.")
     asked = await latest_consent(tx, space, automation_id)
     return InForce(
-        row["version"], row["created_by"], row["document"], read_grants(row["grants"]),
+        row["version"],
+        row["created_by"],
+        row["document"],
+        read_grants(row["grants"]),
         asked is not None and asked.blocks(row["version"]),
-    )  # fmt: skip
+    )
 
 
 async def find_candidate(
@@ -116,14 +119,22 @@ async def _adds(
 
 
 async def _named(
-    studio: Studio, tx: Transaction, space: UUID, automation_id: UUID,
-    given: Mapping[str, Any], now: InForce,
-) -> Candidate:  # fmt: skip
+    studio: Studio,
+    tx: Transaction,
+    space: UUID,
+    automation_id: UUID,
+    given: Mapping[str, Any],
+    now: InForce,
+) -> Candidate:
     if "definition" in given:
         return await _judged(
-            studio, space, automation_id, given["definition"], {"kind": "definition"},
+            studio,
+            space,
+            automation_id,
+            given["definition"],
+            {"kind": "definition"},
             f"{_AT}/definition",
-        )  # fmt: skip
+        )
     if "proposal_id" in given:
         document = await _proposed(tx, space, automation_id, UUID(given["proposal_id"]))
         shown = {"kind": "proposal", "proposal_id": given["proposal_id"]}
@@ -134,15 +145,18 @@ async def _named(
         if row is None:
             detail = "This automation waits for no such consent."
             raise Missing(
-                detail, code="no_consent",
+                detail,
+                code="no_consent",
                 findings=[Finding(f"{_AT}/consent_id", detail, "no_consent")],
-            )  # fmt: skip
+            )
         version = row["version"]
     found = await read_version(tx, space, automation_id, version)
     return Candidate(
-        read_definition(found["definition"]), read_grants(found["grants"]),
-        {"kind": "version", "version": version}, version == now.version,
-    )  # fmt: skip
+        read_definition(found["definition"]),
+        read_grants(found["grants"]),
+        {"kind": "version", "version": version},
+        version == now.version,
+    )
 
 
 async def _proposed(
@@ -153,24 +167,30 @@ async def _proposed(
     if kept.automation_id != automation_id:
         detail = "The proposal is not one that changes this automation."
         raise Invalid(
-            detail, code="other_automation",
+            detail,
+            code="other_automation",
             findings=[Finding(f"{_AT}/proposal_id", detail, "other_automation")],
-        )  # fmt: skip
+        )
     body = Body.read(kept.body)
     if body.questions:
         detail = f"The proposal still asks: {body.questions[0].question}"
         raise Invalid(
-            detail, code="questions_open",
+            detail,
+            code="questions_open",
             findings=[Finding(f"{_AT}/proposal_id", detail, "questions_open")],
             suggestion="Answer its questions first.",
-        )  # fmt: skip
+        )
     return body.document
 
 
 async def _judged(
-    studio: Studio, space: UUID, automation_id: UUID, document: Any,
-    shown: Mapping[str, Any], at: str,
-) -> Candidate:  # fmt: skip
+    studio: Studio,
+    space: UUID,
+    automation_id: UUID,
+    document: Any,
+    shown: Mapping[str, Any],
+    at: str,
+) -> Candidate:
     report = await studio.judge(space, document, automation_id)
     if report.findings:
         # Of a proposal the place is the proposal; what is wrong in it is told by itself.

@@ -52,7 +52,10 @@ def authoring_capabilities(studio: Studio) -> tuple[Capability, ...]:
             "For any wish to create, set up or build an automation. Answers a playbook of ordered "
             "steps, to be followed one question at a time, with skeletons of scripts that write "
             "nothing twice. It changes nothing.",
-            trying.FLOW, trying.FLOWS, playbook_handler(studio), annotations=_compares(studio),
+            trying.FLOW,
+            trying.FLOWS,
+            playbook_handler(studio),
+            annotations=_compares(studio),
         ),
         Capability(
             "save_automation_draft",
@@ -60,7 +63,10 @@ def authoring_capabilities(studio: Studio) -> tuple[Capability, ...]:
             "The last step of create_automation_flow. It is not woken before a person activates "
             "it at admin_url. Not for edits: those are update_automation's, and a name that is "
             "taken is refused.",
-            saving.SAVE, saving.SAVED, save_handler(studio), annotations=_KEEPS,
+            saving.SAVE,
+            saving.SAVED,
+            save_handler(studio),
+            annotations=_KEEPS,
         ),
         Capability(
             "update_automation",
@@ -68,7 +74,10 @@ def authoring_capabilities(studio: Studio) -> tuple[Capability, ...]:
             "Fields that are given replace what was there, the others stay. With "
             "active_version_id an earlier version is in force again, with its grants, caps and "
             "triggers. With state it is set going or at rest.",
-            saving.UPDATE, saving.UPDATED, update_handler(studio), annotations=_SWITCHES,
+            saving.UPDATE,
+            saving.UPDATED,
+            update_handler(studio),
+            annotations=_SWITCHES,
         ),
         Capability(
             "run_automation_once",
@@ -76,7 +85,10 @@ def authoring_capabilities(studio: Studio) -> tuple[Capability, ...]:
             "Also while it is paused. By default a dry run, which changes nothing and lists the "
             "calls it pretended; dry_run: false is exactly what a trigger would start. With "
             "run_id none is started: it goes on waiting for that one.",
-            trying.RUN, trying.RAN, run_handler(studio), annotations=_RUNS,
+            trying.RUN,
+            trying.RAN,
+            run_handler(studio),
+            annotations=_RUNS,
         ),
         Capability(
             "rehearse_automation",
@@ -84,7 +96,9 @@ def authoring_capabilities(studio: Studio) -> tuple[Capability, ...]:
             "Runs a version, a proposal or a definition over the last firings, or over samples, "
             "with the answers of then. Nothing is saved, written or sent: it shows what would "
             "have been written, drafted and spent, next to what was.",
-            rehearsing.REHEARSE, rehearsing.REHEARSED, rehearse_handler(studio),
+            rehearsing.REHEARSE,
+            rehearsing.REHEARSED,
+            rehearse_handler(studio),
             annotations=_RUNS,
         ),
         Capability(
@@ -92,9 +106,12 @@ def authoring_capabilities(studio: Studio) -> tuple[Capability, ...]:
             "Put an automation away\n\n"
             "It is woken and run no more, and overlaps with nothing. Its history stays, and only a "
             "person can bring it back.",
-            trying.DELETE, trying.DELETED, delete_handler(studio), annotations=_KEEPS,
+            trying.DELETE,
+            trying.DELETED,
+            delete_handler(studio),
+            annotations=_KEEPS,
         ),
-    )  # fmt: skip
+    )
 
 
 def _for_readers(studio: Studio) -> tuple[Capability, ...]:
@@ -105,29 +122,40 @@ def _for_readers(studio: Studio) -> tuple[Capability, ...]:
             "Look at a run of an automation\n\n"
             "Answers at once what run_automation_once would answer of it, whether it has ended or "
             "not.",
-            trying.LOOK, trying.RAN, look_handler(studio), annotations=_READS,
+            trying.LOOK,
+            trying.RAN,
+            look_handler(studio),
+            annotations=_READS,
         ),
         Capability(
             "get_rehearsal",
             "Look at a rehearsal again\n\n"
             "Answers at once what rehearse_automation would answer of it, whether it has ended or "
             "not.",
-            rehearsing.LOOK, rehearsing.REHEARSED, look_again_handler(studio), annotations=_READS,
+            rehearsing.LOOK,
+            rehearsing.REHEARSED,
+            look_again_handler(studio),
+            annotations=_READS,
         ),
         Capability(
             "list_automations",
             "List the automations there are\n\n"
             "The newest first, each with its state, its version and when it last ran live. What "
             "was put away is listed only when it is asked for by its state, archived.",
-            trying.LIST, trying.LISTED, list_handler(studio), annotations=_READS,
+            trying.LIST,
+            trying.LISTED,
+            list_handler(studio),
+            annotations=_READS,
         ),
         Capability(
             "find_overlapping_automations",
             "Find automations that write the same boards\n\n"
             "Before a new one is saved. strict_overlap: the same board and list field, and one "
             "moment can wake both. With intent, those that mean something alike are added.",
-            trying.OVERLAP, trying.OVERLAPS, overlap_handler(studio),
+            trying.OVERLAP,
+            trying.OVERLAPS,
+            overlap_handler(studio),
             annotations=_compares(studio),
         ),
         read_schedule_capability(),
-    )  # fmt: skip
+    )

@@ -157,9 +157,14 @@ async def _ask(
 
 
 async def _edit(
-    studio: Studio, tx: Transaction, space: UUID, row: Any, fields: Mapping[str, Any],
-    author: Author, made: _Change,
-) -> None:  # fmt: skip
+    studio: Studio,
+    tx: Transaction,
+    space: UUID,
+    row: Any,
+    fields: Mapping[str, Any],
+    author: Author,
+    made: _Change,
+) -> None:
     automation_id = row["id"]
     rows = await list_triggers(tx, space, automation_id)
     before = written_back(row["document"], rows)
@@ -178,9 +183,14 @@ async def _edit(
         if acknowledged is not None or not noted:
             await check_overlap(studio, tx, space, wanted, acknowledged=bool(acknowledged))
     saved = await update(
-        tx, space, automation_id, definition, report.grants, author.member_id,
+        tx,
+        space,
+        automation_id,
+        definition,
+        report.grants,
+        author.member_id,
         traits=report.traits,
-    )  # fmt: skip
+    )
     made.warnings = doubts(report, saved)
     made.columns += [
         name for name in sorted(fields.keys() & _PLACES.keys()) if _differs(name, before, after)
@@ -190,9 +200,14 @@ async def _edit(
 
 
 async def _check_run(
-    author: Author, tx: Transaction, space: UUID, row: Any, after: Mapping[str, Any],
-    grants: Sequence[Grant], fields: Mapping[str, Any],
-) -> None:  # fmt: skip
+    author: Author,
+    tx: Transaction,
+    space: UUID,
+    row: Any,
+    after: Mapping[str, Any],
+    grants: Sequence[Grant],
+    fields: Mapping[str, Any],
+) -> None:
     """A run that changes what an automation does uses all that the automation has."""
     before = row["document"]
     if fields.keys() - _WORDS - {name for name in _CAPS if not _rises(name, before, after)}:
@@ -232,18 +247,25 @@ def _at(value: Any, path: Sequence[str | int]) -> Any:
 
 
 async def _go_back(
-    studio: Studio, tx: Transaction, space: UUID, row: Any, wanted: UUID, author: Author,
+    studio: Studio,
+    tx: Transaction,
+    space: UUID,
+    row: Any,
+    wanted: UUID,
+    author: Author,
     made: _Change,
-) -> None:  # fmt: skip
+) -> None:
     automation_id = row["id"]
     number = await find_version(tx, space, automation_id, wanted)
     if number is None:
         detail = f"{wanted} is no version of this automation."
         way = "Use a version_id that was answered for this very automation."
         raise Invalid(
-            detail, code="no_version",
-            findings=[Finding(f"/{_ROLLBACK}", detail, "no_version", way)], suggestion=way,
-        )  # fmt: skip
+            detail,
+            code="no_version",
+            findings=[Finding(f"/{_ROLLBACK}", detail, "no_version", way)],
+            suggestion=way,
+        )
     then = await read_version(tx, space, automation_id, number)
     words = await studio.words(space, then["definition"])
     content = await judge_version(tx, space, automation_id, number, words, studio.limits)
@@ -257,9 +279,14 @@ async def _go_back(
 
 
 async def _set_state(
-    studio: Studio, tx: Transaction, space: UUID, row: Any, state: str, author: Author,
+    studio: Studio,
+    tx: Transaction,
+    space: UUID,
+    row: Any,
+    state: str,
+    author: Author,
     missing: Sequence[Finding],
-) -> str:  # fmt: skip
+) -> str:
     automation_id = row["id"]
     if state == "paused":
         author.check_within(row["document"], read_grants(row["grants"]))

@@ -119,9 +119,14 @@ _WAY = (
 
 
 async def check_overlap(
-    studio: Studio, tx: Transaction, workspace_id: UUID, wanted: Wanted, *, acknowledged: bool,
+    studio: Studio,
+    tx: Transaction,
+    workspace_id: UUID,
+    wanted: Wanted,
+    *,
+    acknowledged: bool,
     way: str = _WAY,
-) -> None:  # fmt: skip
+) -> None:
     """Refuses a strict overlap that nobody acknowledged, and an acknowledgement of nothing."""
     found: list[Living] = []
     if wanted.boards:
@@ -145,9 +150,13 @@ async def check_overlap(
         )
     if acknowledged and not found:
         detail = "An overlap is acknowledged, and there is none."
-        refuse([
-            Finding(
-                "/acknowledged_overlap", detail, "no_overlap",
-                "Leave out acknowledged_overlap and coexistence_note.",
-            )
-        ])  # fmt: skip
+        refuse(
+            [
+                Finding(
+                    "/acknowledged_overlap",
+                    detail,
+                    "no_overlap",
+                    "Leave out acknowledged_overlap and coexistence_note.",
+                )
+            ]
+        )

@@ -194,12 +194,19 @@ def _read(row: Any, writing: Collection[str]) -> Living:
             named += pinned if isinstance(pinned, list) else [pinned]
     texts = (row["intent"], row["description"], row["goal"], row["name"])
     return Living(
-        row["id"], row["name"], row["description"], row["state"], row["created_by"], row["email"],
+        row["id"],
+        row["name"],
+        row["description"],
+        row["state"],
+        row["created_by"],
+        row["email"],
         row["last_run_at"].isoformat() if row["last_run_at"] else None,
         frozenset(board for one in named if (board := _board(one)) is not None),
-        writes.get("dedupe_target_field"), writes.get("dedupe_key_field"),
-        wakes_of(row["triggers"]), next(text for text in texts if text),
-    )  # fmt: skip
+        writes.get("dedupe_target_field"),
+        writes.get("dedupe_key_field"),
+        wakes_of(row["triggers"]),
+        next(text for text in texts if text),
+    )
 
 
 def _board(text: Any) -> str | None:

@@ -18,9 +18,15 @@ Step = dict[str, Any]
 
 
 def _step(
-    id_: str, title: str, why: str, *, ask: Sequence[Mapping[str, Any]] = (),
-    call: Mapping[str, Any] | None = None, fill: Sequence[str] = (), rules: Sequence[str] = (),
-) -> Step:  # fmt: skip
+    id_: str,
+    title: str,
+    why: str,
+    *,
+    ask: Sequence[Mapping[str, Any]] = (),
+    call: Mapping[str, Any] | None = None,
+    fill: Sequence[str] = (),
+    rules: Sequence[str] = (),
+) -> Step:
     return {
         "id": id_,
         "title": title,

@@ -58,8 +58,13 @@ _SOME_ID: Final = "0190c7a0-0000-7000-8000-000000000000"
 _NAME: Final = {"type": "string", "minLength": 1, "maxLength": 200}
 _TEXT: Final = {"type": "string", "minLength": 1, "maxLength": LONGEST}
 _MOMENT: Final = {"type": "string", "format": "date-time"}
-_PROMPT: Final = {"id": _ID, "name": _NAME, "text": _TEXT, "created_at": _MOMENT,
-                  "updated_at": _MOMENT}  # fmt: skip
+_PROMPT: Final = {
+    "id": _ID,
+    "name": _NAME,
+    "text": _TEXT,
+    "created_at": _MOMENT,
+    "updated_at": _MOMENT,
+}
 _SOME: Final = {
     "id": _SOME_ID,
     "name": "Digest",
@@ -79,18 +84,22 @@ def prompt_capabilities() -> tuple[Capability, ...]:
     """Keep one, list them, forget one."""
     return (
         capability_of(
-            "save_prompt", "Keep a request to use it again",
+            "save_prompt",
+            "Keep a request to use it again",
             "Under a name; a request that has the name already gets the new words.",
             object_schema(
-                {"name": _NAME, "text": _TEXT}, ["name", "text"],
+                {"name": _NAME, "text": _TEXT},
+                ["name", "text"],
                 [{"name": _SOME["name"], "text": _SOME["text"]}],
                 [({"name": "Digest"}, "which words?"), ({"name": "", "text": "x"}, "no name")],
             ),
             object_schema(_PROMPT, list(_PROMPT), [_SOME], [({"id": _SOME_ID}, "its words?")]),
-            _keep, _KEEPS,
+            _keep,
+            _KEEPS,
         ),
         capability_of(
-            "list_prompts", "List requests to begin with",
+            "list_prompts",
+            "List requests to begin with",
             "Those that the workspace keeps, and a few that everybody has.",
             object_schema({}, [], [{}], [({"name": "x"}, "nothing is asked")]),
             object_schema(
@@ -105,16 +114,19 @@ def prompt_capabilities() -> tuple[Capability, ...]:
                 [{"prompts": [_SOME], "starters": [{"name": "Reminder", "text": "every day"}]}],
                 [({"prompts": []}, "starters are always told")],
             ),
-            _list, _READS,
+            _list,
+            _READS,
         ),
         capability_of(
-            "forget_prompt", "Forget a request that was kept",
+            "forget_prompt",
+            "Forget a request that was kept",
             "What was made from it stays.",
             object_schema({"id": _ID}, ["id"], [{"id": _SOME_ID}], [({}, "which one?")]),
             object_schema({"id": _ID}, ["id"], [{"id": _SOME_ID}], [({}, "which one?")]),
-            _forget, _KEEPS,
+            _forget,
+            _KEEPS,
         ),
-    )  # fmt: skip
+    )
 
 
 async def _keep(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:

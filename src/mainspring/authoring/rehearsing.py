@@ -92,9 +92,13 @@ def look_handler(studio: Studio) -> CapabilityHandler:
 
 
 async def _planned(
-    studio: Studio, ctx: CallContext, automation_id: UUID, candidate: Candidate,
-    given: Mapping[str, Any], rehearsal_id: UUID,
-) -> _Plan:  # fmt: skip
+    studio: Studio,
+    ctx: CallContext,
+    automation_id: UUID,
+    candidate: Candidate,
+    given: Mapping[str, Any],
+    rehearsal_id: UUID,
+) -> _Plan:
     parent = None if ctx.run is None else ctx.run.id
     if "samples" in given:
         beside = None if candidate.is_in_force else new_id()
@@ -109,9 +113,11 @@ async def _planned(
         detail = "This automation has not fired yet, so there is nothing to rehearse it over."
         way = "Give samples: a list of what would come in, each with inputs or a payload."
         raise Invalid(
-            detail, code="no_firings", findings=[Finding("/samples", detail, "no_firings", way)],
+            detail,
+            code="no_firings",
+            findings=[Finding("/samples", detail, "no_firings", way)],
             suggestion=way,
-        )  # fmt: skip
+        )
     plan = _Plan(rehearsal_id, None, [], [], [])
     for firing in found:
         note = note_on(firing, candidate.definition)
@@ -123,18 +129,27 @@ async def _planned(
         plan.places.append("")
         plan.requests.append(
             request_of(
-                firing, candidate.definition, studio.limits, workspace_id=space,
-                automation_id=automation_id, run_id=run_id, rehearsal_id=rehearsal_id,
+                firing,
+                candidate.definition,
+                studio.limits,
+                workspace_id=space,
+                automation_id=automation_id,
+                run_id=run_id,
+                rehearsal_id=rehearsal_id,
                 parent_id=parent,
             )
-        )  # fmt: skip
+        )
     return plan
 
 
 def _add_sample(
-    plan: _Plan, space: UUID, automation_id: UUID, sample: Mapping[str, Any], place: int,
+    plan: _Plan,
+    space: UUID,
+    automation_id: UUID,
+    sample: Mapping[str, Any],
+    place: int,
     parent: UUID | None,
-) -> None:  # fmt: skip
+) -> None:
     made = []
     for rehearsal_id in (plan.id, plan.beside):
         run_id = None if rehearsal_id is None else new_id()
@@ -143,18 +158,29 @@ def _add_sample(
             plan.places.append(f"/samples/{place}")
             plan.requests.append(
                 Request(
-                    space, automation_id, inputs=sample.get("inputs", {}),
-                    payload=sample.get("payload", {}), mode="dry_run", run_id=run_id,
-                    rehearsal_id=rehearsal_id, parent_id=parent,
+                    space,
+                    automation_id,
+                    inputs=sample.get("inputs", {}),
+                    payload=sample.get("payload", {}),
+                    mode="dry_run",
+                    run_id=run_id,
+                    rehearsal_id=rehearsal_id,
+                    parent_id=parent,
                 )
-            )  # fmt: skip
+            )
     plan.firings.append(Firing(made[0], made[1]))
 
 
 async def _begin(
-    studio: Studio, ctx: CallContext, automation_id: UUID, candidate: Candidate, now: InForce,
-    plan: _Plan, *, live: bool,
-) -> None:  # fmt: skip
+    studio: Studio,
+    ctx: CallContext,
+    automation_id: UUID,
+    candidate: Candidate,
+    now: InForce,
+    plan: _Plan,
+    *,
+    live: bool,
+) -> None:
     """Keeps what is tried, and then makes its runs: all of them, or nothing stays of it."""
     space, inside = ctx.actor.workspace_id, studio.inside(ctx.actor.workspace_id)
     both = [(plan.id, candidate, live, plan.firings)]
@@ -167,9 +193,15 @@ async def _begin(
             content = await keep_content(tx, space, one.definition, one.grants)
             tried = Tried(content.digest, kept_grants(one.grants), one.shown)
             await keep_rehearsal(
-                tx, space, rehearsal_id, automation_id, tried, firings, ctx.actor.id,
+                tx,
+                space,
+                rehearsal_id,
+                automation_id,
+                tried,
+                firings,
+                ctx.actor.id,
                 live_reads=asks,
-            )  # fmt: skip
+            )
     try:
         await _dispatch(studio, plan)
     except Problem:

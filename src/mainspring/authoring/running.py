@@ -154,11 +154,14 @@ def _request(
         # A changed automation is another one to run.
         key = f"again:{ctx.actor.id}:{ctx.actor.token_id}:{mode}:{version}"
     return Request(
-        ctx.actor.workspace_id, automation_id, mode=mode,
+        ctx.actor.workspace_id,
+        automation_id,
+        mode=mode,
         parent_id=None if ctx.run is None else ctx.run.id,
-        key=key, key_expires_at=ctx.clock.now() + _KEY_LIFETIME,
+        key=key,
+        key_expires_at=ctx.clock.now() + _KEY_LIFETIME,
         body_hash=hashlib.sha256(mode.encode()).digest(),
-    )  # fmt: skip
+    )
 
 
 async def _dispatched(

@@ -45,9 +45,12 @@ def save_handler(studio: Studio) -> CapabilityHandler:
         await check_boards(tx, space, given.get("writes_to_boards") or ())
         await check_name_free(studio, ctx, definition.name)
         await check_overlap(
-            studio, tx, space, wanted_by(definition.as_dict()),
+            studio,
+            tx,
+            space,
+            wanted_by(definition.as_dict()),
             acknowledged=bool(given.get("acknowledged_overlap")),
-        )  # fmt: skip
+        )
         saved = await create(tx, space, definition, report.grants, author.member_id)
         consent = await agree_or_ask(tx, space, saved.automation_id, ctx.actor, report.traits)
         if key is not None:
@@ -83,9 +86,12 @@ def doubts(report: Report, saved: Saved) -> tuple[Finding, ...]:
 
 
 def _told(
-    studio: Studio, automation_id: UUID, version: int, warnings: Sequence[Finding],
+    studio: Studio,
+    automation_id: UUID,
+    version: int,
+    warnings: Sequence[Finding],
     consent: Consent | None,
-) -> dict[str, Any]:  # fmt: skip
+) -> dict[str, Any]:
     shown: dict[str, Any] = {
         "automation_id": str(automation_id),
         "version_id": str(version_id(automation_id, version)),

@@ -84,9 +84,15 @@ class Question:
     @classmethod
     def read(cls, kept: Mapping[str, Any]) -> Question:
         return cls(
-            kept["id"], kept["kind"], kept["pointer"], kept["question"], kept["schema"],
-            tuple(map(Choice.read, kept["choices"])), kept["why"], tuple(kept["others"]),
-        )  # fmt: skip
+            kept["id"],
+            kept["kind"],
+            kept["pointer"],
+            kept["question"],
+            kept["schema"],
+            tuple(map(Choice.read, kept["choices"])),
+            kept["why"],
+            tuple(kept["others"]),
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,11 +31,44 @@ _WORD: Final = re.compile(r"\w+")
 # Words that say nothing about what a text is about.
 _FILLERS: Final = frozenset(
     {
-        "a", "an", "and", "any", "as", "at", "automation", "be", "by", "each", "every", "for",
-        "from", "i", "in", "into", "is", "it", "its", "me", "my", "new", "of", "on", "or", "our",
-        "run", "that", "the", "then", "this", "to", "up", "we", "when", "with",
+        "a",
+        "an",
+        "and",
+        "any",
+        "as",
+        "at",
+        "automation",
+        "be",
+        "by",
+        "each",
+        "every",
+        "for",
+        "from",
+        "i",
+        "in",
+        "into",
+        "is",
+        "it",
+        "its",
+        "me",
+        "my",
+        "new",
+        "of",
+        "on",
+        "or",
+        "our",
+        "run",
+        "that",
+        "the",
+        "then",
+        "this",
+        "to",
+        "up",
+        "we",
+        "when",
+        "with",
     }
-)  # fmt: skip
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,10 +48,16 @@ class Studio:
         self._preflight: Preflight = NoPreflight()
 
     def open(
-        self, vocabulary: Vocabularies, database: Database, dispatcher: Dispatcher, address: str,
-        embedder: Embedder | None = None, workshop: Workshop | None = None,
-        models: Models | None = None, preflight: Preflight | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        vocabulary: Vocabularies,
+        database: Database,
+        dispatcher: Dispatcher,
+        address: str,
+        embedder: Embedder | None = None,
+        workshop: Workshop | None = None,
+        models: Models | None = None,
+        preflight: Preflight | None = None,
+    ) -> None:
         """Everything stands: from here on the capabilities work."""
         self._vocabulary, self._database, self._dispatcher = vocabulary, database, dispatcher
         self._address = address
@@ -74,9 +80,12 @@ class Studio:
         return await _there(self._vocabulary).of(workspace_id, needing=sorted(needing))
 
     async def doubts(
-        self, workspace_id: UUID, document: Mapping[str, Any], grants: Sequence[Grant],
+        self,
+        workspace_id: UUID,
+        document: Mapping[str, Any],
+        grants: Sequence[Grant],
         automation_id: UUID,
-    ) -> tuple[Finding, ...]:  # fmt: skip
+    ) -> tuple[Finding, ...]:
         """What a definition that is kept would not find here if it ran now."""
         words = await self.words(workspace_id, document)
         whose = Whose(workspace_id, automation_id)
@@ -116,9 +125,12 @@ class Studio:
         return f"{self._address.rstrip('/')}/proposals/{proposal_id}"
 
     async def judge(
-        self, workspace_id: UUID, document: Any, automation_id: UUID | None = None,
+        self,
+        workspace_id: UUID,
+        document: Any,
+        automation_id: UUID | None = None,
         author_id: UUID | None = None,
-    ) -> Report:  # fmt: skip
+    ) -> Report:
         """The verdict on a definition, with what this house doubts about it."""
         words = await self.words(workspace_id, document)
         whose = Whose(workspace_id, automation_id, author_id)

@@ -123,9 +123,9 @@ def _status(run: Mapping[str, Any], end: Mapping[str, Any], err: str) -> str:
     return "partial" if word == "succeeded" and partly else word
 
 
-def _late(run: Mapping[str, Any], workers: int | None) -> Literal[
-    "runner_down", "runner_slow", "run_overran"
-]:  # fmt: skip
+def _late(
+    run: Mapping[str, Any], workers: int | None
+) -> Literal["runner_down", "runner_slow", "run_overran"]:
     if run["status"] != "pending":
         return "run_overran"
     return "runner_slow" if workers else "runner_down"

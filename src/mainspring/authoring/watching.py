@@ -38,9 +38,13 @@ if TYPE_CHECKING:
     from mainspring.contracts.context import CallContext, Transaction
 
 _KEEPS: Final = Annotations(
-    effect=Effect.KEEP, transactional=True, seconds=0.5, audience=Audience.PEOPLE,
-    permission=Permission.EDIT, connected={"source": "fetch"},
-)  # fmt: skip
+    effect=Effect.KEEP,
+    transactional=True,
+    seconds=0.5,
+    audience=Audience.PEOPLE,
+    permission=Permission.EDIT,
+    connected={"source": "fetch"},
+)
 _DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 _SOME_ID: Final = "01900000-0000-7000-8000-0000000000a1"
 _MOST_NAMES: Final = 50
@@ -252,16 +256,16 @@ def _document(to: Reachable, name: str, every: str) -> dict[str, Any]:
         "triggers": [
             {"id": "every", "type": "schedule", "config": {"cron": every, "timezone": "UTC"}}
         ],
-        "plan": [
-            {"step_id": "read", "action": "poll_integration", "config": {"source": to.name}}
-        ],
+        "plan": [{"step_id": "read", "action": "poll_integration", "config": {"source": to.name}}],
         "grants": [{"capability": "poll_integration", "params": {"source": to.name}}],
         "execution": {
-            "concurrency": "drop_if_running", "max_retries": 3, "retry_backoff": "exponential",
+            "concurrency": "drop_if_running",
+            "max_retries": 3,
+            "retry_backoff": "exponential",
             "timeout_seconds": 600,
         },
         "metadata": {"watches_integration": to.name},
-    }  # fmt: skip
+    }
 
 
 def _about_every(finding: Any) -> Any:

@@ -224,9 +224,14 @@ class Capability:
 
 
 def capability_of(
-    name: str, label: str, words: str, takes: Mapping[str, Any], answers: Mapping[str, Any],
-    handler: CapabilityHandler, annotations: Annotations,
-) -> Capability:  # fmt: skip
+    name: str,
+    label: str,
+    words: str,
+    takes: Mapping[str, Any],
+    answers: Mapping[str, Any],
+    handler: CapabilityHandler,
+    annotations: Annotations,
+) -> Capability:
     """A capability that is one line of a table; none of those waits for a person."""
     return Capability(
         id=name,

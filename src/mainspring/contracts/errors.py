@@ -213,9 +213,13 @@ class ConsentNeeded(Clash):
     title, kind = "A person has to agree first", "consent_needed"
 
     def __init__(
-        self, detail: str, *, consent: Mapping[str, Any] | None = None, command: str = "",
+        self,
+        detail: str,
+        *,
+        consent: Mapping[str, Any] | None = None,
+        command: str = "",
         **more: Any,
-    ) -> None:  # fmt: skip
+    ) -> None:
         super().__init__(detail, **more)
         self.consent = dict(consent or {})
         self._typed = f", or with `{command}` at a terminal" if command else ""
@@ -333,8 +337,22 @@ def from_dict(shown: Mapping[str, Any]) -> Problem:
 KINDS: Mapping[str, type[Problem]] = {
     made.kind: made
     for made in (
-        Invalid, TooLarge, Unsupported, Unauthenticated, Denied, PersonNeeded, ReconnectNeeded,
-        Missing, Clash, ConsentNeeded, Expired, Exhausted, OverBudget, Upstream, TimedOut,
-        StorageFull, Fault,
+        Invalid,
+        TooLarge,
+        Unsupported,
+        Unauthenticated,
+        Denied,
+        PersonNeeded,
+        ReconnectNeeded,
+        Missing,
+        Clash,
+        ConsentNeeded,
+        Expired,
+        Exhausted,
+        OverBudget,
+        Upstream,
+        TimedOut,
+        StorageFull,
+        Fault,
     )
-}  # fmt: skip
+}

@@ -18,17 +18,57 @@ from mainspring.contracts.html_style import AS_AROUND, look_of
 LONGEST_HTML: Final = 1_000_000
 _BLOCKS: Final = frozenset(
     {
-        "address", "article", "aside", "blockquote", "dd", "div", "dl", "dt", "fieldset",
-        "figcaption", "figure", "footer", "form", "h1", "h2", "h3", "h4", "h5", "h6", "header",
-        "hr", "li", "main", "nav", "ol", "p", "pre", "section", "table", "tr", "ul",
+        "address",
+        "article",
+        "aside",
+        "blockquote",
+        "dd",
+        "div",
+        "dl",
+        "dt",
+        "fieldset",
+        "figcaption",
+        "figure",
+        "footer",
+        "form",
+        "h1",
+        "h2",
+        "h3",
+        "h4",
+        "h5",
+        "h6",
+        "header",
+        "hr",
+        "li",
+        "main",
+        "nav",
+        "ol",
+        "p",
+        "pre",
+        "section",
+        "table",
+        "tr",
+        "ul",
     }
-)  # fmt: skip
+)
 _VOID: Final = frozenset(
     {
-        "area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param",
-        "source", "track", "wbr",
+        "area",
+        "base",
+        "br",
+        "col",
+        "embed",
+        "hr",
+        "img",
+        "input",
+        "link",
+        "meta",
+        "param",
+        "source",
+        "track",
+        "wbr",
     }
-)  # fmt: skip
+)
 _UNREAD: Final = frozenset(
     {"head", "iframe", "math", "noscript", "object", "script", "style", "svg", "template", "title"}
 )

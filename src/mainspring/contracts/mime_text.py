@@ -34,9 +34,16 @@ _MOST_FILES: Final = 50
 _BOUNDARY: Final = re.compile(rb"boundary", re.IGNORECASE)
 # Not charsets of any mail, and some of them take minutes over a large one.
 _NO_CHARSETS: Final = frozenset(
-    {"idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape", "unicode_escape",
-     "raw_unicode_escape"}
-)  # fmt: skip
+    {
+        "idna",
+        "punycode",
+        "raw-unicode-escape",
+        "undefined",
+        "unicode-escape",
+        "unicode_escape",
+        "raw_unicode_escape",
+    }
+)
 _UNSEEN: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 _MESSAGE_ID: Final = re.compile(r"<[^<>\s]{1,250}>")
 

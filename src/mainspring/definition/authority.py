@@ -37,9 +37,18 @@ from mainspring.definition.upgrade import upgrade
 from mainspring.definition.write_words import granted_write
 
 Kind = Literal[
-    "grant", "secret", "account", "spend", "start", "write_policy", "approval", "send", "model",
-    "tool", "review",
-]  # fmt: skip
+    "grant",
+    "secret",
+    "account",
+    "spend",
+    "start",
+    "write_policy",
+    "approval",
+    "send",
+    "model",
+    "tool",
+    "review",
+]
 
 # What bounds a run or a day: where it stands, what it is when it is left out, and its words.
 _BOUNDS: Final[tuple[tuple[str, Decimal, str], ...]] = (

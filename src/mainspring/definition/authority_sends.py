@@ -212,9 +212,11 @@ def outgoing_by(document: Mapping[str, Any], capability: str) -> frozenset[bytes
 def written_of(document: Mapping[str, Any]) -> Written:
     """What a definition sends and fills in."""
     return Written(
-        placed_steps(document), defaults_of(document), starts_of(document.get("triggers") or ()),
+        placed_steps(document),
+        defaults_of(document),
+        starts_of(document.get("triggers") or ()),
         str(document.get("name") or ""),
-    )  # fmt: skip
+    )
 
 
 def _calls(step: Placed, capability: str) -> bool:

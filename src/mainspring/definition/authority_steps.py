@@ -66,9 +66,16 @@ def _walk(steps: Any, at: str, around: tuple[bytes, ...]) -> Iterator[Placed]:
         when, here = step.get("when"), f"{at}/{place}"
         name = str(step.get("step_id") or "")
         yield Placed(
-            name, str(step.get("action") or ""), here, own, when,
-            str(step.get("output_as") or name), step.get("max_retries"), around,
-            step.get("approval"), step.get("on_hold"),
-        )  # fmt: skip
+            name,
+            str(step.get("action") or ""),
+            here,
+            own,
+            when,
+            str(step.get("output_as") or name),
+            step.get("max_retries"),
+            around,
+            step.get("approval"),
+            step.get("on_hold"),
+        )
         frame = canonical([step.get("action"), when, own])
         yield from _walk(whole.get("steps"), f"{here}/config/steps", (*around, frame))

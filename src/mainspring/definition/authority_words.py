@@ -58,9 +58,7 @@ def is_memory(grant: Grant) -> bool:
 def is_read(grant: Grant) -> bool:
     """Whether it only reads what is kept here, by its name; what is in doubt does more."""
     name = grant.capability
-    return (
-        name.startswith((*_READS, _MEMORY)) and "hosts" not in grant.params and not grant.lent
-    )  # fmt: skip
+    return name.startswith((*_READS, _MEMORY)) and "hosts" not in grant.params and not grant.lent
 
 
 def reach(grant: Grant) -> int:

@@ -22,10 +22,14 @@ HOSTED: Final = frozenset({"http_fetch", "ingest_from_endpoint"})
 # What changes automations, sets them going, or lets a draft go: whoever means it names it.
 BY_NAME: Final = frozenset(
     {
-        "confirm_action", "delete_automation", "rehearse_automation", "run_automation_once",
-        "save_automation_draft", "update_automation",
+        "confirm_action",
+        "delete_automation",
+        "rehearse_automation",
+        "run_automation_once",
+        "save_automation_draft",
+        "update_automation",
     }
-)  # fmt: skip
+)
 # No name has more parts than a pattern with so many can tell apart.
 MOST_STARS: Final = 8
 

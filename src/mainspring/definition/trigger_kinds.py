@@ -40,12 +40,14 @@ WRITTEN_KINDS: Final[Mapping[str, tuple[str, Mapping[str, str], tuple[str, ...]]
                 (),
             ),
             "webhook": (
-                "webhook", {"input_mapping": "input_mapping", "signature": "signature"}, (),
+                "webhook",
+                {"input_mapping": "input_mapping", "signature": "signature"},
+                (),
             ),
             "event": ("event", {"event_type": "event_type", **_FILTERS}, ("event_type",)),
         }
     )
-)  # fmt: skip
+)
 
 
 def as_entries(triggers: Sequence[Mapping[str, Any]]) -> tuple[list[dict[str, Any]], list[Finding]]:

@@ -27,14 +27,34 @@ _REQUESTS: Final = frozenset({"http_fetch", "callback_webhook"})
 _AT_ONCE: Final = frozenset({"email.notify_owner"})
 _ACCOUNTS: Final = ("account", "account_id", "connection", "connection_id")
 _PLACES: Final = (
-    "to", "cc", "bcc", "channel", "channel_id", "url", "owner", "repo", "number", "team",
-    "item_id", "calendar_id", "event_id", "attendees", "folder_id", "thread_id",
-)  # fmt: skip
+    "to",
+    "cc",
+    "bcc",
+    "channel",
+    "channel_id",
+    "url",
+    "owner",
+    "repo",
+    "number",
+    "team",
+    "item_id",
+    "calendar_id",
+    "event_id",
+    "attendees",
+    "folder_id",
+    "thread_id",
+)
 _LONGEST_TEXT: Final = 400
 _PRODUCTS: Final = {
-    "slack": "Slack", "discord": "Discord", "gmail": "Gmail", "calendar": "Google Calendar",
-    "drive": "Google Drive", "github": "GitHub", "linear": "Linear", "monday": "monday.com",
-}  # fmt: skip
+    "slack": "Slack",
+    "discord": "Discord",
+    "gmail": "Gmail",
+    "calendar": "Google Calendar",
+    "drive": "Google Drive",
+    "github": "GitHub",
+    "linear": "Linear",
+    "monday": "monday.com",
+}
 # By integration: how a sentence calls the account that the owner has connected there.
 OWNER_ACCOUNTS: Final[Mapping[str, str]] = {
     key: f"with its owner's {name} account" for key, name in _PRODUCTS.items()

@@ -289,9 +289,15 @@ class GateAgency:
             async with self._inside.transaction() as tx:
                 await hold_pass(tx, self._ask)
         ask = replace(
-            self._ask, capability=capability, arguments=arguments, name=name, spelt=None,
-            number=of.turns[turn].first_call + place - 1, recorded=before, say=None,
-        )  # fmt: skip
+            self._ask,
+            capability=capability,
+            arguments=arguments,
+            name=name,
+            spelt=None,
+            number=of.turns[turn].first_call + place - 1,
+            recorded=before,
+            say=None,
+        )
         answer = await self.house.call(ask)
         value = await self._kept(ask, answer)
         ms = self._since(started) if before is None else of.calls_ms[name]
@@ -359,6 +365,10 @@ def _as_booked(reply: ModelReply, took: Sequence[Asked]) -> ModelReply:
         return reply
     used = row.usage
     return replace(
-        reply, model=used.model, input_tokens=used.input_tokens,
-        output_tokens=used.output_tokens, cached_tokens=used.cached_tokens, stored_tokens=0,
-    )  # fmt: skip
+        reply,
+        model=used.model,
+        input_tokens=used.input_tokens,
+        output_tokens=used.output_tokens,
+        cached_tokens=used.cached_tokens,
+        stored_tokens=0,
+    )

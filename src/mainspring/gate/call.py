@@ -83,10 +83,21 @@ class Gate:
         self._keeping = Keeping(database, limits)
         self._visits = Rate(limits.direct_burst, limits.direct_per_second)
         self._pipeline = Pipeline(
-            vocabulary, database, egress, vault, clock, limits, mailer, self._keeping,
-            lifetimes or Lifetimes(), models or NoModels(), blobs or Nowhere(), owner_mail,
-            lines, resumer or NoRuns(),
-        )  # fmt: skip
+            vocabulary,
+            database,
+            egress,
+            vault,
+            clock,
+            limits,
+            mailer,
+            self._keeping,
+            lifetimes or Lifetimes(),
+            models or NoModels(),
+            blobs or Nowhere(),
+            owner_mail,
+            lines,
+            resumer or NoRuns(),
+        )
 
     @property
     def models(self) -> Models:
@@ -141,9 +152,16 @@ class Gate:
             seen = {n: c for n, c in words.capabilities.items() if visitor.sees(c)}
             raise unknown(capability, seen)
         ask = Ask(
-            capability, arguments, visitor.actor, None, 1, Posture(()), Purse(ENDLESS),
-            id=new_id(), client_wait=visitor.client_wait,
-        )  # fmt: skip
+            capability,
+            arguments,
+            visitor.actor,
+            None,
+            1,
+            Posture(()),
+            Purse(ENDLESS),
+            id=new_id(),
+            client_wait=visitor.client_wait,
+        )
         refusal = visitor.refusal(found)
         if refusal is not None:
             return await self._told(ask, self._pipeline.turned_away(ask, found, refusal))
@@ -156,11 +174,21 @@ class Gate:
             Drawer(held.actor.workspace_id, held.posture.owner_id or held.actor.id), held.secrets
         )
         ask = Ask(
-            capability, arguments, held.actor, held.run, number, held.posture, held.purse,
-            held.fence, known=known, spelt=held.spelt, token=held.hash,
+            capability,
+            arguments,
+            held.actor,
+            held.run,
+            number,
+            held.posture,
+            held.purse,
+            held.fence,
+            known=known,
+            spelt=held.spelt,
+            token=held.hash,
             memory=await self.memory_of(held.actor.workspace_id, held.run.id)
-            if held.rehearses else None,
-        )  # fmt: skip
+            if held.rehearses
+            else None,
+        )
         return await self._told(ask, await self.call(ask))
 
     async def _told(self, ask: Ask, answer: Answer) -> Any:

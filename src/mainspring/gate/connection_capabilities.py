@@ -39,9 +39,13 @@ _READING: Final = Annotations(
     transactional=True, seconds=0.1, audience=Audience.PEOPLE, permission=Permission.READ
 )
 _DECIDING: Final = Annotations(
-    effect=Effect.KEEP, transactional=True, seconds=0.1, audience=Audience.PEOPLE,
-    permission=Permission.CONNECT, subject=lambda given, _: given.get("connection_id"),
-)  # fmt: skip
+    effect=Effect.KEEP,
+    transactional=True,
+    seconds=0.1,
+    audience=Audience.PEOPLE,
+    permission=Permission.CONNECT,
+    subject=lambda given, _: given.get("connection_id"),
+)
 # What asks another system first holds no transaction meanwhile.
 _ASKING: Final = replace(_DECIDING, transactional=False, seconds=5.0)
 
@@ -61,32 +65,42 @@ def _about_servers(counter: _Counter) -> tuple[Capability, ...]:
             "called alias.tool. Connecting agrees to the tools that are there now, unless "
             "automations were granted tools under this alias before. What the server adds or "
             "changes later is held back until somebody agrees.",
-            schemas.CONNECT, schemas.CONNECTED, counter.connect,
+            schemas.CONNECT,
+            schemas.CONNECTED,
+            counter.connect,
             replace(
-                _ASKING, hidden_arguments=frozenset({"token", "client_secret"}),
+                _ASKING,
+                hidden_arguments=frozenset({"token", "client_secret"}),
                 subject=lambda given, _: given.get("alias"),
             ),
         ),
         capability_of(
             "list_connections",
             "List the servers of tools",
-            "How each of them fares, and how many of its tools are "
-            "agreed to or wait for somebody.",
-            schemas.NOTHING, schemas.LISTED, counter.list_all, _READING,
+            "How each of them fares, and how many of its tools are agreed to or wait for somebody.",
+            schemas.NOTHING,
+            schemas.LISTED,
+            counter.list_all,
+            _READING,
         ),
         capability_of(
             "get_connection",
             "Show a server of tools",
             "With every tool: what it does, what is different from what "
             "was agreed to, and which automations use it.",
-            schemas.LOOK, schemas.SHOWN, counter.show, _READING,
+            schemas.LOOK,
+            schemas.SHOWN,
+            counter.show,
+            _READING,
         ),
         capability_of(
             "begin_sign_in",
             "Sign in at a server of tools",
             "Answers the address to open. Whoever comes back from "
             "there in the same browser has signed the workspace in.",
-            schemas.ONE, schemas.SIGN_IN, counter.sign_in,
+            schemas.ONE,
+            schemas.SIGN_IN,
+            counter.sign_in,
             replace(_ASKING, hidden_results=frozenset({"sign_in_url"})),
         ),
         capability_of(
@@ -94,7 +108,9 @@ def _about_servers(counter: _Counter) -> tuple[Capability, ...]:
             "Give a server of tools another token",
             "The token before it is forgotten. What was "
             "agreed to, and what was said of tools, stays as it is.",
-            schemas.TOKEN, schemas.SHOWN, counter.set_token,
+            schemas.TOKEN,
+            schemas.SHOWN,
+            counter.set_token,
             replace(_DECIDING, hidden_arguments=frozenset({"token"})),
         ),
         capability_of(
@@ -102,9 +118,12 @@ def _about_servers(counter: _Counter) -> tuple[Capability, ...]:
             "Disconnect from a server of tools",
             "The connection, its tools and its tokens are "
             "forgotten. Automations that use its tools fail until there is one again.",
-            schemas.ONE, schemas.DISCONNECTED, counter.disconnect, _DECIDING,
+            schemas.ONE,
+            schemas.DISCONNECTED,
+            counter.disconnect,
+            _DECIDING,
         ),
-    )  # fmt: skip
+    )
 
 
 def _about_tools(counter: _Counter) -> tuple[Capability, ...]:
@@ -114,29 +133,41 @@ def _about_tools(counter: _Counter) -> tuple[Capability, ...]:
             "Look at the tools of a server now",
             "This is done once a day by itself. What is new "
             "or different waits until somebody agrees.",
-            schemas.ONE, schemas.SHOWN, counter.harvest, _ASKING,
+            schemas.ONE,
+            schemas.SHOWN,
+            counter.harvest,
+            _ASKING,
         ),
         capability_of(
             "agree_to_tools",
             "Agree to tools",
             "Each is named with the hash that was shown: what has changed since "
             "then is not agreed to. Grants of automations stay as they are.",
-            schemas.AGREE, schemas.SHOWN, counter.agree, _DECIDING,
+            schemas.AGREE,
+            schemas.SHOWN,
+            counter.agree,
+            _DECIDING,
         ),
         capability_of(
             "refuse_tools",
             "Refuse tools",
             "They cannot be called until somebody agrees to them.",
-            schemas.REFUSE, schemas.SHOWN, counter.refuse, _DECIDING,
+            schemas.REFUSE,
+            schemas.SHOWN,
+            counter.refuse,
+            _DECIDING,
         ),
         capability_of(
             "set_tool_effect",
             "Say what a tool does",
             "A tool that sends is held as a draft when a run calls it; one "
             "that reads is called at once. What is said here counts more than what can be guessed.",
-            schemas.EFFECT, schemas.SHOWN, counter.set_effect, _DECIDING,
+            schemas.EFFECT,
+            schemas.SHOWN,
+            counter.set_effect,
+            _DECIDING,
         ),
-    )  # fmt: skip
+    )
 
 
 @dataclass(frozen=True, slots=True)

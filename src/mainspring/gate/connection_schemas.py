@@ -19,10 +19,12 @@ _SOME_ID: Final = "0190f3a0-0000-7000-8000-00000000000c"
 _SOMEBODY: Final = "0190f3a0-0000-7000-8000-00000000000a"
 _WHEN: Final = "2026-01-01T00:00:00+00:00"
 _HASH: Final = {
-    "type": "string", "pattern": "^[0-9a-f]{64}$", "maxLength": 64,
+    "type": "string",
+    "pattern": "^[0-9a-f]{64}$",
+    "maxLength": 64,
     "description": "As it was shown: what has changed since then is not agreed to.",
     "x-mainspring-says": "This must be the hash that was shown with the tool.",
-}  # fmt: skip
+}
 _A_HASH: Final = "5f" * 32
 _NAME: Final = {"type": "string", "minLength": 1, "maxLength": 100}
 _WRONG: Final = {
@@ -56,13 +58,23 @@ _CONNECTION: Final = plain_object(
     }
 )
 _A_CONNECTION: Final[dict[str, Any]] = {
-    "id": _SOME_ID, "alias": "notes", "transport": "http",
-    "server_url": "https://notes.example/mcp", "auth": "oauth", "health": "ok",
-    "failures_in_row": 0, "last_ok_at": _WHEN, "last_failed_at": None, "last_error": None,
-    "last_harvested_at": _WHEN, "harvest_error": None, "token_ends_at": None,
+    "id": _SOME_ID,
+    "alias": "notes",
+    "transport": "http",
+    "server_url": "https://notes.example/mcp",
+    "auth": "oauth",
+    "health": "ok",
+    "failures_in_row": 0,
+    "last_ok_at": _WHEN,
+    "last_failed_at": None,
+    "last_error": None,
+    "last_harvested_at": _WHEN,
+    "harvest_error": None,
+    "token_ends_at": None,
     "tools": {"agreed": 12, "waiting": 1, "gone": 0, "refused": 0},
-    "created_at": _WHEN, "created_by": _SOMEBODY,
-}  # fmt: skip
+    "created_at": _WHEN,
+    "created_by": _SOMEBODY,
+}
 _TOOL: Final = plain_object(
     {
         "name": _TEXT,
@@ -92,27 +104,42 @@ _TOOL: Final = plain_object(
     }
 )
 _A_TOOL: Final[dict[str, Any]] = {
-    "name": "search_notes", "capability": "notes.search_notes", "state": "changed", "title": "",
-    "description": "Finds notes by their words.", "effect": "read",
-    "effect_because": "its name says 'search'", "side_effects": ["READS"],
-    "hints": {"readOnlyHint": True}, "hash": _A_HASH,
+    "name": "search_notes",
+    "capability": "notes.search_notes",
+    "state": "changed",
+    "title": "",
+    "description": "Finds notes by their words.",
+    "effect": "read",
+    "effect_because": "its name says 'search'",
+    "side_effects": ["READS"],
+    "hints": {"readOnlyHint": True},
+    "hash": _A_HASH,
     "differences": ["- description: Finds notes.", "+ description: Finds notes by their words."],
-    "reason": None, "used_by": ["Weekly digest"], "agreed_at": _WHEN, "agreed_by": _SOMEBODY,
-    "input_schema": None, "output_schema": None,
-}  # fmt: skip
+    "reason": None,
+    "used_by": ["Weekly digest"],
+    "agreed_at": _WHEN,
+    "agreed_by": _SOMEBODY,
+    "input_schema": None,
+    "output_schema": None,
+}
 _LOCAL: Final = {"alias": "notes", "server_url": "http://localhost:3001/mcp"}
 _AWAY: Final = {"alias": "notes", "server_url": "https://notes.example/mcp"}
 
 CONNECT: Final = object_schema(
     {
         "alias": {
-            "type": "string", "minLength": 1, "maxLength": 32, "pattern": ALIAS,
+            "type": "string",
+            "minLength": 1,
+            "maxLength": 32,
+            "pattern": ALIAS,
             "description": "What its tools are called by: alias.tool.",
             "x-mainspring-says": "An alias is 1 to 32 small letters, digits and _, and begins "
             "with a letter.",
         },
         "server_url": {
-            "type": "string", "minLength": 1, "maxLength": 2_000,
+            "type": "string",
+            "minLength": 1,
+            "maxLength": 2_000,
             "description": "Where the server is, such as https://example.com/mcp.",
         },
         "auth": {
@@ -123,7 +150,8 @@ CONNECT: Final = object_schema(
         "client_id": {"type": "string", "minLength": 1, "maxLength": 500},
         "client_secret": {"type": "string", "minLength": 1, "maxLength": 8_192, "writeOnly": True},
         "agree": {
-            "type": "boolean", "default": True,
+            "type": "boolean",
+            "default": True,
             "description": "Whether connecting agrees to the tools that are there now; false: "
             "they wait until somebody has looked at them.",
         },
@@ -140,7 +168,7 @@ CONNECT: Final = object_schema(
         ({**_AWAY, "command": ["npx", "notes"]}, "nobody starts programs from here"),
         ({**_AWAY, "auth": "basic"}, "a way of signing in that is not known"),
     ],
-)  # fmt: skip
+)
 CONNECTED: Final = object_schema(
     {
         "connection": _CONNECTION,
@@ -158,12 +186,14 @@ CONNECTED: Final = object_schema(
     ["connection", "tools", "sign_in_url", "inherited_by"],
     [
         {
-            "connection": _A_CONNECTION, "tools": [_A_TOOL], "sign_in_url": None,
+            "connection": _A_CONNECTION,
+            "tools": [_A_TOOL],
+            "sign_in_url": None,
             "inherited_by": [],
         }
     ],
     [({"connection": {**_A_CONNECTION, "token": "tok-0"}}, "a token is never answered")],
-)  # fmt: skip
+)
 NOTHING: Final = object_schema({}, [], [{}], [({"all": True}, "all are listed anyway")])
 LISTED: Final = object_schema(
     {"connections": {"type": "array", "items": _CONNECTION}},
@@ -196,18 +226,22 @@ AGREE: Final = object_schema(
     {
         "connection_id": _ID,
         "tools": {
-            "type": "array", "minItems": 1, "maxItems": _MOST_NAMED,
+            "type": "array",
+            "minItems": 1,
+            "maxItems": _MOST_NAMED,
             "items": plain_object({"name": _NAME, "hash": _HASH}),
         },
     },
     ["connection_id", "tools"],
     [{"connection_id": _SOME_ID, "tools": [{"name": "search_notes", "hash": _A_HASH}]}],
     [
-        ({"connection_id": _SOME_ID, "tools": [{"name": "search_notes"}]},
-         "one agrees to what was shown, and the hash says what that was"),
+        (
+            {"connection_id": _SOME_ID, "tools": [{"name": "search_notes"}]},
+            "one agrees to what was shown, and the hash says what that was",
+        ),
         ({"connection_id": _SOME_ID, "tools": []}, "there is nothing to agree to"),
     ],
-)  # fmt: skip
+)
 REFUSE: Final = object_schema(
     {
         "connection_id": _ID,
@@ -232,10 +266,12 @@ EFFECT: Final = object_schema(
         {"connection_id": _SOME_ID, "tool": "search_notes", "effect": None},
     ],
     [
-        ({"connection_id": _SOME_ID, "tool": "search_notes", "effect": "keep"},
-         "what is outside is read or sent to"),
+        (
+            {"connection_id": _SOME_ID, "tool": "search_notes", "effect": "keep"},
+            "what is outside is read or sent to",
+        ),
     ],
-)  # fmt: skip
+)
 TOKEN: Final = object_schema(
     {
         "connection_id": _ID,

@@ -133,10 +133,21 @@ def _columns(call: DirectCall, most_bytes: int) -> tuple[Any, ...]:
         result = dumps({"left_out": f"{len(result)} characters"})
     error = None if record.error is None else dumps(record.error.as_dict())
     return (
-        actor.workspace_id, call.id, actor.kind, actor.id, actor.token_id, record.capability,
-        record.outcome, record.arguments_hash, dumps(record.arguments), result, error, record.cost,
-        record.ms, record.at,
-    )  # fmt: skip
+        actor.workspace_id,
+        call.id,
+        actor.kind,
+        actor.id,
+        actor.token_id,
+        record.capability,
+        record.outcome,
+        record.arguments_hash,
+        dumps(record.arguments),
+        result,
+        error,
+        record.cost,
+        record.ms,
+        record.at,
+    )
 
 
 async def read_direct(tx: Transaction, workspace_id: UUID, call_id: UUID) -> RecordedCall | None:

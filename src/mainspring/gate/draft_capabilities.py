@@ -39,10 +39,17 @@ def draft_capabilities(
     """Everything that answers drafts of these capabilities; ``address`` is the server's own."""
     wakes = resumer or NoRuns()
     return (
-        _confirm(address), _confirm_all(address), _edit(), _discard(wakes), _discard_all(wakes),
-        _again(known, lifetimes), _list(known),
-        ACK_INBOX_ACTION, GET_APPROVAL_POLICY, SET_APPROVAL_POLICY,
-    )  # fmt: skip
+        _confirm(address),
+        _confirm_all(address),
+        _edit(),
+        _discard(wakes),
+        _discard_all(wakes),
+        _again(known, lifetimes),
+        _list(known),
+        ACK_INBOX_ACTION,
+        GET_APPROVAL_POLICY,
+        SET_APPROVAL_POLICY,
+    )
 
 
 def _confirm(address: str) -> Capability:
@@ -116,10 +123,14 @@ def _confirm_all(address: str) -> Capability:
         output_schema=shapes.CONFIRM_ALL_OUTPUT,
         handler=confirmed,
         annotations=Annotations(
-            effect=Effect.SEND, seconds=5.0, permission=Permission.DECIDE,
-            audience=Audience.PEOPLE, subject=_first, judge=_stray_hashes,
+            effect=Effect.SEND,
+            seconds=5.0,
+            permission=Permission.DECIDE,
+            audience=Audience.PEOPLE,
+            subject=_first,
+            judge=_stray_hashes,
         ),
-    )  # fmt: skip
+    )
 
 
 def _stray_hashes(given: Mapping[str, Any]) -> list[Finding]:
@@ -196,9 +207,11 @@ def _edit() -> Capability:
 
 async def _edited(ctx: CallContext, arguments: Mapping[str, Any]) -> Any:
     return await _way(ctx)(
-        UUID(arguments["draft_id"]), edits=arguments["edits"], seen=arguments.get("hash"),
+        UUID(arguments["draft_id"]),
+        edits=arguments["edits"],
+        seen=arguments.get("hash"),
         sends=False,
-    )  # fmt: skip
+    )
 
 
 def _discard(resumer: Resumer) -> Capability:
@@ -254,9 +267,13 @@ async def _discarded_all(
 
 def _deciding(subject: Any = None) -> Annotations:
     return Annotations(
-        effect=Effect.KEEP, transactional=True, seconds=0.1, audience=Audience.PEOPLE,
-        permission=Permission.DECIDE, subject=subject,
-    )  # fmt: skip
+        effect=Effect.KEEP,
+        transactional=True,
+        seconds=0.1,
+        audience=Audience.PEOPLE,
+        permission=Permission.DECIDE,
+        subject=subject,
+    )
 
 
 def _again(known: Mapping[str, Capability], lifetimes: Lifetimes | None) -> Capability:
@@ -286,10 +303,15 @@ def _list(known: Mapping[str, Capability]) -> Capability:
         most = arguments.get("limit", shapes.USUAL)
         after = arguments.get("after")
         rows = await drafts_of(
-            ctx.tx, ctx.actor.workspace_id, known, status=arguments.get("status", "pending"),
-            after=None if after is None else UUID(after), most=most + 1,
-            source=arguments.get("source"), reader=ctx.actor,
-        )  # fmt: skip
+            ctx.tx,
+            ctx.actor.workspace_id,
+            known,
+            status=arguments.get("status", "pending"),
+            after=None if after is None else UUID(after),
+            most=most + 1,
+            source=arguments.get("source"),
+            reader=ctx.actor,
+        )
         page = rows[:most]
         return {
             "count": len(page),

@@ -130,12 +130,34 @@ async def hold(
     by_run = is_held_by_run(capability.id, run is not None)
     lasting = lifetimes.held if by_run else lifetimes.draft
     row = await tx.fetchrow(
-        _INSERT, space, draft_id, run and run.id, run and run.step, run.item if run else "",
-        capability.id, kept, pin, preview, now, lasting.total_seconds(), ask.actor.kind,
-        ask.actor.id, places, under and under["automation_id"], under and under["version"], bound,
-        told.batch_id, list(told.notify), told.source, told.action, connection, ask.terms.seconds,
-        by_run, ask.terms.awaited, ask.terms.retries,
-    )  # fmt: skip
+        _INSERT,
+        space,
+        draft_id,
+        run and run.id,
+        run and run.step,
+        run.item if run else "",
+        capability.id,
+        kept,
+        pin,
+        preview,
+        now,
+        lasting.total_seconds(),
+        ask.actor.kind,
+        ask.actor.id,
+        places,
+        under and under["automation_id"],
+        under and under["version"],
+        bound,
+        told.batch_id,
+        list(told.notify),
+        told.source,
+        told.action,
+        connection,
+        ask.terms.seconds,
+        by_run,
+        ask.terms.awaited,
+        ask.terms.retries,
+    )
     await keep_files(tx, space, draft_id, files)
     payload = ask.known.masked(dict(veiled(kept, capability)))
     action = told.action or capability.id
@@ -144,10 +166,15 @@ async def hold(
 
 
 async def list_drafts(
-    tx: Transaction, workspace_id: UUID, vocabulary: Vocabulary, *,
-    status: str | None = None, after: UUID | None = None, most: int = 50,
+    tx: Transaction,
+    workspace_id: UUID,
+    vocabulary: Vocabulary,
+    *,
+    status: str | None = None,
+    after: UUID | None = None,
+    most: int = 50,
     reader: Actor | None = None,
-) -> list[dict[str, Any]]:  # fmt: skip
+) -> list[dict[str, Any]]:
     """The newest drafts first, with the arguments that would leave."""
     known = vocabulary.capabilities
     return await drafts_of(
@@ -156,27 +183,39 @@ async def list_drafts(
 
 
 async def drafts_of(
-    tx: Transaction, workspace_id: UUID, known: Mapping[str, Capability], *,
-    status: str | None, after: UUID | None, most: int, source: str | None = None,
+    tx: Transaction,
+    workspace_id: UUID,
+    known: Mapping[str, Capability],
+    *,
+    status: str | None,
+    after: UUID | None,
+    most: int,
+    source: str | None = None,
     reader: Actor | None = None,
-) -> list[dict[str, Any]]:  # fmt: skip
+) -> list[dict[str, Any]]:
     """The same, for whoever knows capabilities and no other words; None reads everything."""
     rows = await tx.fetch(_LIST, workspace_id, after, status, most, source)
     return [_shown(row, known, reader) for row in rows]
 
 
 async def read_draft(
-    tx: Transaction, workspace_id: UUID, vocabulary: Vocabulary, draft_id: UUID,
+    tx: Transaction,
+    workspace_id: UUID,
+    vocabulary: Vocabulary,
+    draft_id: UUID,
     reader: Actor | None = None,
-) -> dict[str, Any]:  # fmt: skip
+) -> dict[str, Any]:
     """One draft."""
     return await one_draft(tx, workspace_id, vocabulary.capabilities, draft_id, reader)
 
 
 async def one_draft(
-    tx: Transaction, workspace_id: UUID, known: Mapping[str, Capability], draft_id: UUID,
+    tx: Transaction,
+    workspace_id: UUID,
+    known: Mapping[str, Capability],
+    draft_id: UUID,
     reader: Actor | None = None,
-) -> dict[str, Any]:  # fmt: skip
+) -> dict[str, Any]:
     """The same, for whoever knows capabilities and no other words."""
     row = await tx.fetchrow(_ONE, workspace_id, draft_id)
     if row is None:

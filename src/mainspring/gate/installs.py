@@ -237,7 +237,10 @@ def _page(install: Install, name: str, deed: Deed) -> ActionPage:
     examples = list(deed.offer.input_schema.get("examples", ()))[:3]
     return ActionPage(
         action_page(
-            install.id, install.name, name, _told(install, name, deed),
+            install.id,
+            install.name,
+            name,
+            _told(install, name, deed),
             {
                 "source": install.source,
                 "description": deed.capability.description,
@@ -248,7 +251,7 @@ def _page(install: Install, name: str, deed: Deed) -> ActionPage:
             },
         ),
         install.integration.id if needs else None,
-    )  # fmt: skip
+    )
 
 
 def _told(install: Install, name: str, deed: Deed) -> str:

@@ -231,9 +231,14 @@ async def read_memory(tx: Transaction, workspace_id: UUID, run_id: UUID) -> Memo
     turns: defaultdict[Place, dict[int, KeptTurn]] = defaultdict(dict)
     for one in await tx.fetch(_TURNS, *earlier):
         turns[one["step"], one["item"], one["name"]][one["turn"]] = KeptTurn(
-            one["turn"], one["at"], one["asked_hash"], one["reply"], one["first_call"],
-            one["cost_usd"], one["ms"],
-        )  # fmt: skip
+            one["turn"],
+            one["at"],
+            one["asked_hash"],
+            one["reply"],
+            one["first_call"],
+            one["cost_usd"],
+            one["ms"],
+        )
     return Memory(
         Then(row["rehearses"], row["started_at"], row["trigger_type"] or "", row["trigger_id"]),
         row["live_reads"],
@@ -270,14 +275,20 @@ def in_order(rows: Iterable[Mapping[str, Any]]) -> dict[Question, list[RecordedC
     return {
         question: [
             RecordedCall(
-                row["capability"], row["outcome"], row["arguments_hash"], row["result"],
-                row["error"], row["cost_usd"], row["at"], row["arguments"],
+                row["capability"],
+                row["outcome"],
+                row["arguments_hash"],
+                row["result"],
+                row["error"],
+                row["cost_usd"],
+                row["at"],
+                row["arguments"],
             )
             for row in asked
             if not _made_good(row, asked)
         ]
         for question, asked in found.items()
-    }  # fmt: skip
+    }
 
 
 def _made_good(row: Mapping[str, Any], asked: Iterable[Mapping[str, Any]]) -> bool:

@@ -53,34 +53,49 @@ def model_administration(database: Database | None, vault: Vault | None) -> tupl
             "Connect every workspace to models",
             "Every workspace can ask there. Its address may be in a private network. The key goes "
             "into the vault; another address takes it again.",
-            schemas.CONNECT, schemas.CONNECTED, office.connect, _KEEPS,
+            schemas.CONNECT,
+            schemas.CONNECTED,
+            office.connect,
+            _KEEPS,
         ),
         capability_of(
             "admin_disconnect_model",
             "Disconnect every workspace from models",
             "The connection and its key are forgotten. A name that is not there is no error.",
-            schemas.ONE_NAME, schemas.DISCONNECTED, office.disconnect, _KEEPS,
+            schemas.ONE_NAME,
+            schemas.DISCONNECTED,
+            office.disconnect,
+            _KEEPS,
         ),
         capability_of(
             "admin_list_model_prices",
             "List the prices that were set for models",
             "They count above the price list that comes with the product.",
-            schemas.NOTHING, schemas.PRICES, office.list_prices, _READS,
+            schemas.NOTHING,
+            schemas.PRICES,
+            office.list_prices,
+            _READS,
         ),
         capability_of(
             "admin_set_model_price",
             "Set the price of a model",
             "In dollars for a million tokens. It counts from the next ask on, for a model alone "
             "or, as name/model, for one connection.",
-            schemas.SET_PRICE, schemas.PRICE, office.set_price, _OF_MODEL,
+            schemas.SET_PRICE,
+            schemas.PRICE,
+            office.set_price,
+            _OF_MODEL,
         ),
         capability_of(
             "admin_delete_model_price",
             "Forget the price that was set for a model",
             "The price list counts again; a model that it does not know is not asked any more.",
-            schemas.ONE_MODEL, schemas.DELETED, office.delete_price, _OF_MODEL,
+            schemas.ONE_MODEL,
+            schemas.DELETED,
+            office.delete_price,
+            _OF_MODEL,
         ),
-    )  # fmt: skip
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,7 +70,9 @@ def model_capabilities(
             "List the models that can be asked here",
             "The connections of the workspace and of the installation, what their models cost, "
             "which one is asked when nobody names one, and why one cannot be asked.",
-            schemas.NOTHING, schemas.MODELS, counter.list_models,
+            schemas.NOTHING,
+            schemas.MODELS,
+            counter.list_models,
             Annotations(audience=Audience.PEOPLE, permission=Permission.READ, seconds=0.5),
         ),
         capability_of(
@@ -79,16 +81,24 @@ def model_capabilities(
             "What automations give a model goes to this address from then on. The key goes into "
             "the vault; what is left out of a connection that exists stays as it is. Another "
             "address takes the key again.",
-            schemas.CONNECT, schemas.CONNECTED, counter.connect, KEEPS_KEY,
+            schemas.CONNECT,
+            schemas.CONNECTED,
+            counter.connect,
+            KEEPS_KEY,
         ),
         capability_of(
             "disconnect_model",
             "Disconnect the workspace from models",
             "The connection and its key are forgotten. Automations that need it fail until there "
             "is one again. A name that is not there is no error.",
-            schemas.ONE_NAME, schemas.DISCONNECTED, counter.disconnect,
+            schemas.ONE_NAME,
+            schemas.DISCONNECTED,
+            counter.disconnect,
             Annotations(
-                effect=Effect.KEEP, transactional=True, seconds=0.1, audience=Audience.PEOPLE,
+                effect=Effect.KEEP,
+                transactional=True,
+                seconds=0.1,
+                audience=Audience.PEOPLE,
                 permission=Permission.CONNECT,
             ),
         ),
@@ -97,10 +107,12 @@ def model_capabilities(
             "Try a connection to models",
             "It asks the server which models it has. That costs nothing, and shows whether the "
             "address answers and takes the key.",
-            schemas.ONE_NAME, schemas.TESTED, counter.try_out,
+            schemas.ONE_NAME,
+            schemas.TESTED,
+            counter.try_out,
             Annotations(audience=Audience.PEOPLE, permission=Permission.CONNECT, seconds=2.0),
         ),
-    )  # fmt: skip
+    )
 
 
 KEEPS_KEY: Final = Annotations(

@@ -19,15 +19,19 @@ _WHEN: Final = "2026-01-01T00:00:00+00:00"
 
 
 _NAME: Final = {
-    "type": "string", "maxLength": 32, "pattern": NAME_PATTERN,
+    "type": "string",
+    "maxLength": 32,
+    "pattern": NAME_PATTERN,
     "description": "By which a definition names it: name/model.",
     "x-mainspring-says": "A connection's name is 1 to 32 small letters, digits, _ and -, and "
     "begins with a letter.",
-}  # fmt: skip
+}
 _MODEL: Final = {
-    "type": "string", "maxLength": 200, "pattern": MODEL_PATTERN,
+    "type": "string",
+    "maxLength": 200,
+    "pattern": MODEL_PATTERN,
     "x-mainspring-says": "A model's name is letters, digits and . _ : / @ + -.",
-}  # fmt: skip
+}
 _KIND: Final = {
     "enum": ["anthropic", "openai", "groq", "compatible"],
     "description": "The language that is spoken there, and whose price list holds.",
@@ -72,16 +76,30 @@ _CONNECTION: Final = plain_object(
         "updated_at": _MOMENT,
     },
     [
-        "name", "kind", "scope", "base_url", "has_key", "models", "takes", "usual_model",
-        "created_at", "updated_at",
+        "name",
+        "kind",
+        "scope",
+        "base_url",
+        "has_key",
+        "models",
+        "takes",
+        "usual_model",
+        "created_at",
+        "updated_at",
     ],
-)  # fmt: skip
+)
 _A_CONNECTION: Final = {
-    "name": "anthropic", "kind": "anthropic", "scope": "workspace",
-    "base_url": "https://api.anthropic.com", "has_key": True, "models": [],
-    "takes": "models whose names begin with claude", "usual_model": "claude-sonnet-4-6",
-    "created_at": _WHEN, "updated_at": _WHEN,
-}  # fmt: skip
+    "name": "anthropic",
+    "kind": "anthropic",
+    "scope": "workspace",
+    "base_url": "https://api.anthropic.com",
+    "has_key": True,
+    "models": [],
+    "takes": "models whose names begin with claude",
+    "usual_model": "claude-sonnet-4-6",
+    "created_at": _WHEN,
+    "updated_at": _WHEN,
+}
 _OFFERED: Final = plain_object(
     {
         "name": _TEXT,
@@ -109,9 +127,13 @@ MODELS: Final = object_schema(
             "connections": [_A_CONNECTION],
             "models": [
                 {
-                    "name": "anthropic/claude-sonnet-4-6", "connection": "anthropic",
-                    "model": "claude-sonnet-4-6", "price": _A_PRICE, "price_from": "list",
-                    "can_be_asked": True, "why_not": None,
+                    "name": "anthropic/claude-sonnet-4-6",
+                    "connection": "anthropic",
+                    "model": "claude-sonnet-4-6",
+                    "price": _A_PRICE,
+                    "price_from": "list",
+                    "can_be_asked": True,
+                    "why_not": None,
                 }
             ],
             "usual_model": "anthropic/claude-sonnet-4-6",
@@ -119,26 +141,35 @@ MODELS: Final = object_schema(
         }
     ],
     [({"connections": [{**_A_CONNECTION, "key": "sk-0"}]}, "a key is never answered")],
-)  # fmt: skip
+)
 CONNECT: Final = object_schema(
     {
         "name": _NAME,
         "kind": {**_KIND, "description": "Left out: the name, where it is one of them."},
         "base_url": {
-            "type": "string", "minLength": 1, "maxLength": 500,
+            "type": "string",
+            "minLength": 1,
+            "maxLength": 500,
             "description": "Left out: where the kind is at home.",
         },
         "key": {
-            "type": "string", "minLength": 1, "maxLength": MAX_KEY, "pattern": "^[!-~]+$",
-            "writeOnly": True, "x-mainspring-says": "A key has no spaces and plain letters alone.",
+            "type": "string",
+            "minLength": 1,
+            "maxLength": MAX_KEY,
+            "pattern": "^[!-~]+$",
+            "writeOnly": True,
+            "x-mainspring-says": "A key has no spaces and plain letters alone.",
             "description": "It goes into the vault and is never shown again.",
         },
         "models": {
-            "type": "array", "items": _MODEL, "maxItems": MOST_MODELS,
+            "type": "array",
+            "items": _MODEL,
+            "maxItems": MOST_MODELS,
             "description": "The models it is asked for; empty: those its kind is known for.",
         },
         "usual_model": {
-            **_MODEL, "type": ["string", "null"],
+            **_MODEL,
+            "type": ["string", "null"],
             "description": "The model that is asked when nobody names one.",
         },
     },
@@ -146,8 +177,11 @@ CONNECT: Final = object_schema(
     [
         {"name": "anthropic", "key": "sk-0123456789"},
         {
-            "name": "house", "kind": "compatible", "base_url": "https://models.example/v1",
-            "models": ["qwen3-32b"], "usual_model": "qwen3-32b",
+            "name": "house",
+            "kind": "compatible",
+            "base_url": "https://models.example/v1",
+            "models": ["qwen3-32b"],
+            "usual_model": "qwen3-32b",
         },
     ],
     [
@@ -156,7 +190,7 @@ CONNECT: Final = object_schema(
         ({"name": "house", "kind": "http"}, "a language that nobody speaks"),
         ({"name": "openai", "key": "Bearer sk-0"}, "the key alone, without a word before it"),
     ],
-)  # fmt: skip
+)
 CONNECTED: Final = object_schema(
     {"connection": _CONNECTION, "created": {"type": "boolean"}},
     ["connection", "created"],
@@ -173,14 +207,15 @@ DISCONNECTED: Final = object_schema(
     {
         "disconnected": {"type": "boolean"},
         "needed_by": {
-            "type": "array", "items": {"type": "string"},
+            "type": "array",
+            "items": {"type": "string"},
             "description": "The active automations here that name it, and fail from now on.",
         },
     },
     ["disconnected", "needed_by"],
     [{"disconnected": True, "needed_by": ["Weekly digest"]}],
     [({"disconnected": 1, "needed_by": []}, "whether, not how many")],
-)  # fmt: skip
+)
 TESTED: Final = object_schema(
     {
         "works": {"type": "boolean"},
@@ -203,8 +238,10 @@ SET_PRICE: Final = object_schema(
     [
         {"model": "house/qwen3-32b", "input_usd_per_million": 0, "output_usd_per_million": 0},
         {
-            "model": "claude-sonnet-4-6", "input_usd_per_million": 3,
-            "output_usd_per_million": 15, "cached_usd_per_million": 0.3,
+            "model": "claude-sonnet-4-6",
+            "input_usd_per_million": 3,
+            "output_usd_per_million": 15,
+            "cached_usd_per_million": 0.3,
         },
     ],
     [
@@ -218,7 +255,7 @@ SET_PRICE: Final = object_schema(
             "nobody pays us for asking",
         ),
     ],
-)  # fmt: skip
+)
 _SET: Final = plain_object(
     {"model": _TEXT, **_RATES, "set_at": _MOMENT}, ["model", *_NEEDED_RATES, "set_at"]
 )

@@ -158,9 +158,16 @@ async def make_promise(tx: Transaction, promise: Promise, ask: Ask, lasts: timed
     for bound in ask.purse.bounds:
         await _check_step(tx, promise, bound)
     await tx.execute(
-        _PROMISE, promise.workspace_id, promise.id, promise.automation_id, promise.run_id,
-        promise.step, promise.usd, lasts, promise.tokens,
-    )  # fmt: skip
+        _PROMISE,
+        promise.workspace_id,
+        promise.id,
+        promise.automation_id,
+        promise.run_id,
+        promise.step,
+        promise.usd,
+        lasts,
+        promise.tokens,
+    )
 
 
 async def room_for_tokens(tx: Transaction, ask: Ask, reads: int, writes: int) -> int:
@@ -197,9 +204,15 @@ async def settle(tx: Transaction, promise: Promise, spent: Decimal) -> Decimal |
         await tx.execute(_FREE, promise.workspace_id, promise.id)
         return None
     row = await tx.fetchrow(
-        _SETTLE, promise.workspace_id, promise.id, promise.automation_id, promise.run_id,
-        promise.step, promise.usd, spent,
-    )  # fmt: skip
+        _SETTLE,
+        promise.workspace_id,
+        promise.id,
+        promise.automation_id,
+        promise.run_id,
+        promise.step,
+        promise.usd,
+        spent,
+    )
     return None if row is None else Decimal(row["usd"])
 
 
@@ -249,14 +262,22 @@ def _check(promise: Promise, ask: Ask, sums: Any, space_cap: Decimal | None) -> 
         used = max(sums["run_spent"], ask.purse.spent) + sums["run_held"]
         _refuse_over(promise.usd, used, ask.purse.cap, "The run", "run_budget", RUN_WAY_OUT)
         _refuse_over(
-            promise.usd, sums["automation"], ask.purse.day_cap, "Today's runs", "day_budget",
+            promise.usd,
+            sums["automation"],
+            ask.purse.day_cap,
+            "Today's runs",
+            "day_budget",
             DAY_WAY_OUT,
-        )  # fmt: skip
+        )
     if space_cap is not None:
         _refuse_over(
-            promise.usd, sums["space"], space_cap, "The workspace", "workspace_budget",
+            promise.usd,
+            sums["space"],
+            space_cap,
+            "The workspace",
+            "workspace_budget",
             SPACE_WAY_OUT,
-        )  # fmt: skip
+        )
 
 
 async def _check_step(tx: Transaction, promise: Promise, bound: StepBound) -> None:

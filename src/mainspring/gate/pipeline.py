@@ -183,9 +183,12 @@ class Pipeline:
         if passage.ask.agreed is None:
             run = passage.ask.run
             verdict = decide(
-                passage.capability, passage.effect, passage.ask.posture,
-                "" if run is None else run.step, passage.shown,
-            )  # fmt: skip
+                passage.capability,
+                passage.effect,
+                passage.ask.posture,
+                "" if run is None else run.step,
+                passage.shown,
+            )
             if _needs_agreement(passage):
                 verdict = "pretend"
         memory = passage.ask.memory
@@ -312,14 +315,20 @@ class Pipeline:
         ask, capability = passage.ask, passage.capability
         if ask.run is not None and capability.write is not None and capability.id not in HOSTED:
             await count_send(
-                self.database, ask.actor.workspace_id, ask.run.automation_id, capability.id,
+                self.database,
+                ask.actor.workspace_id,
+                ask.run.automation_id,
+                capability.id,
                 self.limits.sends_per_minute,
-            )  # fmt: skip
+            )
         if ask.run is not None and capability.id in HOSTED and self.limits.egress_day_bytes:
             await count_egress(
-                self.database, ask.actor.workspace_id, ask.run.automation_id, len(passage.text),
+                self.database,
+                ask.actor.workspace_id,
+                ask.run.automation_id,
+                len(passage.text),
                 self.limits.egress_day_bytes,
-            )  # fmt: skip
+            )
         price = capability.annotations.price
         if price is None:
             return
@@ -406,12 +415,24 @@ class Pipeline:
         visit = Visit(ask, self.egress, self.vault, self.lines)
         out = await visit.open(passage.hosts, passage.capability.annotations.route)
         context = GateContext(
-            ask.actor, ask.run, self.clock, ask.key, out.http, self.mailer,
-            partial(self._owner_address, ask), ask.posture.model or "",
-            partial(self._metered, passage), tx, out.account, visit.connect,
-            confirm=self._confirming(passage), agency=self._agency(passage),
-            mode=ask.posture.mode, client_wait=ask.client_wait, repeated=ask.repeated,
-        )  # fmt: skip
+            ask.actor,
+            ask.run,
+            self.clock,
+            ask.key,
+            out.http,
+            self.mailer,
+            partial(self._owner_address, ask),
+            ask.posture.model or "",
+            partial(self._metered, passage),
+            tx,
+            out.account,
+            visit.connect,
+            confirm=self._confirming(passage),
+            agency=self._agency(passage),
+            mode=ask.posture.mode,
+            client_wait=ask.client_wait,
+            repeated=ask.repeated,
+        )
         try:
             returned = await work(context)
         except Exception as error:
@@ -434,9 +455,14 @@ class Pipeline:
 
     async def _metered(self, passage: Passage, request: ModelRequest) -> ModelReply:
         meter = Meter(
-            self.models, self.database, self.clock, self.limits, passage.ask,
-            passage.capability.id, passage.asked,
-        )  # fmt: skip
+            self.models,
+            self.database,
+            self.clock,
+            self.limits,
+            passage.ask,
+            passage.capability.id,
+            passage.asked,
+        )
         return await meter.complete(request)
 
     def _confirming(self, passage: Passage) -> Confirm | None:
@@ -466,9 +492,15 @@ class Pipeline:
         if passage.capability.id != AGENT_RUN:
             return None
         house = House(
-            self.vocabulary, self.database, self.clock, self.limits, self.models, self.keeping,
-            self.blobs, self.call,
-        )  # fmt: skip
+            self.vocabulary,
+            self.database,
+            self.clock,
+            self.limits,
+            self.models,
+            self.keeping,
+            self.blobs,
+            self.call,
+        )
         return GateAgency(house, passage)
 
     def _checked(self, passage: Passage, returned: Any, visit: Visit) -> tuple[Any, str]:
@@ -519,9 +551,14 @@ class Pipeline:
     async def _recorded(self, passage: Passage, tx: Transaction, *, held: bool) -> Answer:
         if held:
             draft = await hold(
-                tx, passage.ask, passage.capability, passage.shown, self.clock.now(),
-                self.lifetimes, passage.connection,
-            )  # fmt: skip
+                tx,
+                passage.ask,
+                passage.capability,
+                passage.shown,
+                self.clock.now(),
+                self.lifetimes,
+                passage.connection,
+            )
             value, outcome = passage.noted(draft.as_value()), "held"
         else:
             value, outcome = await self._perform(passage, tx)
@@ -542,9 +579,13 @@ class Pipeline:
             passage = replace(passage, shown={}, text=b"")
         record = self._record(passage, outcome_of(problem), problem)
         return Answer(
-            error=problem, outcome=record.outcome, record=record, at=record.at,
-            begun=passage.begun, cost=passage.cost,
-        )  # fmt: skip
+            error=problem,
+            outcome=record.outcome,
+            record=record,
+            at=record.at,
+            begun=passage.begun,
+            cost=passage.cost,
+        )
 
     def _record(
         self,
@@ -559,10 +600,14 @@ class Pipeline:
         if passage.ask.run is None:
             touched = subject_of(passage.capability, passage.shown, value)
         return passage.record(
-            outcome, error, result=result, subject=passage.ask.known.masked(touched),
-            ms=round((self.clock.monotonic() - passage.started) * 1000), at=self.clock.now(),
+            outcome,
+            error,
+            result=result,
+            subject=passage.ask.known.masked(touched),
+            ms=round((self.clock.monotonic() - passage.started) * 1000),
+            at=self.clock.now(),
             most_bytes=self.limits.call_result_bytes,
-        )  # fmt: skip
+        )
 
 
 def _needs_agreement(passage: Passage) -> bool:

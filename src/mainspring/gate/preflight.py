@@ -75,9 +75,14 @@ class InstallationPreflight:
     """The preflight of this installation."""
 
     def __init__(
-        self, database: Database, allow: frozenset[str], lines: Lines | None, *, has_mail: bool,
+        self,
+        database: Database,
+        allow: frozenset[str],
+        lines: Lines | None,
+        *,
+        has_mail: bool,
         owner_mail: str | None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._database = database
         self._allow = allow
         self._lines = lines

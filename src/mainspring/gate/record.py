@@ -129,11 +129,16 @@ async def read_calls(tx: Transaction, workspace_id: UUID, run_id: UUID) -> Journ
     rows = await tx.fetch(READ_CALLS, workspace_id, run_id)
     return {
         (row["step"], row["item"], row["attempt"], row["call"]): RecordedCall(
-            row["capability"], row["outcome"], row["arguments_hash"],
-            row["result"], row["error"], row["cost_usd"], row["at"],
+            row["capability"],
+            row["outcome"],
+            row["arguments_hash"],
+            row["result"],
+            row["error"],
+            row["cost_usd"],
+            row["at"],
         )
         for row in rows
-    }  # fmt: skip
+    }
 
 
 async def read_call(
@@ -166,11 +171,24 @@ def call_columns(
             large.append((workspace_id, one))
         error = None if record.error is None else dumps(record.error.as_dict())
         values = (
-            workspace_id, record.run.id, record.run.step, record.run.item, record.run.attempt,
-            record.number, record.capability, record.outcome, record.arguments_hash,
-            dumps(record.arguments), result, error, record.cost, record.ms,
-            None if one is None else one.id, record.at, record.name,
-        )  # fmt: skip
+            workspace_id,
+            record.run.id,
+            record.run.step,
+            record.run.item,
+            record.run.attempt,
+            record.number,
+            record.capability,
+            record.outcome,
+            record.arguments_hash,
+            dumps(record.arguments),
+            result,
+            error,
+            record.cost,
+            record.ms,
+            None if one is None else one.id,
+            record.at,
+            record.name,
+        )
         for column, value in zip(columns, values, strict=True):
             column.append(value)
     return columns, large
@@ -187,10 +205,22 @@ def call_row(n: int, record: CallRecord, most_bytes: int) -> tuple[Any, ...] | N
             return None
     error = None if record.error is None else dumps(record.error.as_dict())
     return (
-        n, run.step, run.item, run.attempt, record.number, record.capability, record.outcome,
-        record.arguments_hash, dumps(record.arguments), result, error, record.cost, record.ms,
-        record.at, record.name,
-    )  # fmt: skip
+        n,
+        run.step,
+        run.item,
+        run.attempt,
+        record.number,
+        record.capability,
+        record.outcome,
+        record.arguments_hash,
+        dumps(record.arguments),
+        result,
+        error,
+        record.cost,
+        record.ms,
+        record.at,
+        record.name,
+    )
 
 
 def _fitted(

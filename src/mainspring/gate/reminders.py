@@ -61,10 +61,13 @@ class Reminders:
             for row in due:
                 after = " The run waits for it, and its step fails after that." * row["awaited"]
                 await leave_message(
-                    tx, row["workspace_id"], title="A held write expires soon",
+                    tx,
+                    row["workspace_id"],
+                    title="A held write expires soon",
                     message=f"{row['preview'][:2_000]}\n\nApprove or discard it in the inbox, or "
                     f"with `mainspring drafts`, until {row['expires_at']:%Y-%m-%d %H:%M} UTC."
                     f"{after}",
-                    automation_id=row["automation_id"], run_id=row["run_id"],
-                )  # fmt: skip
+                    automation_id=row["automation_id"],
+                    run_id=row["run_id"],
+                )
         return len(due)

@@ -165,9 +165,19 @@ async def mint(
     """A new token for a try at a step; its text cannot be had again."""
     plain = "msr_" + secrets.token_urlsafe(32)
     made = await tx.fetchrow(
-        _MINT, run_token_hash(plain), workspace_id, run.id, fence, run.step, run.item,
-        run.attempt, FIRST_NUMBER, now, secrets.token_bytes(32), FIRST_OF_AGENTS,
-    )  # fmt: skip
+        _MINT,
+        run_token_hash(plain),
+        workspace_id,
+        run.id,
+        fence,
+        run.step,
+        run.item,
+        run.attempt,
+        FIRST_NUMBER,
+        now,
+        secrets.token_bytes(32),
+        FIRST_OF_AGENTS,
+    )
     if made is None:
         raise lost()
     return Start(plain, made["began_at"], made["seed"])
@@ -255,9 +265,15 @@ async def made_with_tokens(
 ) -> Sequence[tuple[int, str, Decimal]]:
     """Number, outcome and cost of each call of a try made with a token or by an agent."""
     rows = await tx.fetch(
-        _MADE, workspace_id, run.id, run.step, run.item, run.attempt, FIRST_NUMBER,
+        _MADE,
+        workspace_id,
+        run.id,
+        run.step,
+        run.item,
+        run.attempt,
+        FIRST_NUMBER,
         FIRST_OF_AGENTS,
-    )  # fmt: skip
+    )
     return [(row["call"], row["outcome"], row["cost_usd"]) for row in rows]
 
 

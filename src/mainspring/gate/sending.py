@@ -88,25 +88,43 @@ _LONGEST_PAUSE: Final = 5.0
 # Nobody was reached, or a mail server has said that it did not take the mail.
 _REFUSED: Final = frozenset(
     {
-        "mail_not_now", "mail_recipients_refused", "mail_refused", "mail_sign_in",
-        "mail_sign_in_missing", "mail_tls", "mail_tls_missing", "name_not_found", "tls_failed",
+        "mail_not_now",
+        "mail_recipients_refused",
+        "mail_refused",
+        "mail_sign_in",
+        "mail_sign_in_missing",
+        "mail_tls",
+        "mail_tls_missing",
+        "name_not_found",
+        "tls_failed",
         "unreachable",
     }
-)  # fmt: skip
+)
 # Said here, before anybody is dialled.
 _NOT_DIALLED: Final = frozenset(
     {
-        "address_not_public", "bad_header", "bad_method", "bad_url", "host_not_approved",
-        "mail_invalid", "request_too_large", "secret_needs_host", "secret_place",
+        "address_not_public",
+        "bad_header",
+        "bad_method",
+        "bad_url",
+        "host_not_approved",
+        "mail_invalid",
+        "request_too_large",
+        "secret_needs_host",
+        "secret_place",
     }
-)  # fmt: skip
+)
 # Said before anything leaves: it cannot work here until somebody has set something up.
 _NOT_SET_UP: Final = frozenset(
     {
-        "mail_not_set_up", "not_connected", "owner_mail_missing", "secret_missing",
-        "slack_not_connected", "telegram_not_linked",
+        "mail_not_set_up",
+        "not_connected",
+        "owner_mail_missing",
+        "secret_missing",
+        "slack_not_connected",
+        "telegram_not_linked",
     }
-)  # fmt: skip
+)
 _NOT_LEFT: Final = _REFUSED | _NOT_DIALLED | _NOT_SET_UP
 _DID_SOMETHING: Final = frozenset({"sent", "kept"})
 
@@ -255,9 +273,14 @@ class Sending:
         return await self.vocabulary.of(workspace_id, needing=[row["capability"]])
 
     async def _taken(
-        self, tx: Transaction, ask: Ask, draft_id: UUID, call_id: UUID, words: Vocabulary,
+        self,
+        tx: Transaction,
+        ask: Ask,
+        draft_id: UUID,
+        call_id: UUID,
+        words: Vocabulary,
         wish: Wish,
-    ) -> _Taken | _PersonAsked | Unchanged | dict[str, Any]:  # fmt: skip
+    ) -> _Taken | _PersonAsked | Unchanged | dict[str, Any]:
         """The call that is to be made now and by nobody else, or what came of it before."""
         await hold_run(tx, ask)
         under_way = await lock_runs(tx, ask.actor.workspace_id, [draft_id])
@@ -308,9 +331,15 @@ class Sending:
         return _Taken({**row, "approved_hash": row["bound_hash"]}, made, doing)
 
     async def _edited(
-        self, tx: Transaction, ask: Ask, row: Mapping[str, Any], under: Any, held: Capability,
-        files: Files, wish: Wish,
-    ) -> Mapping[str, Any]:  # fmt: skip
+        self,
+        tx: Transaction,
+        ask: Ask,
+        row: Mapping[str, Any],
+        under: Any,
+        held: Capability,
+        files: Files,
+        wish: Wish,
+    ) -> Mapping[str, Any]:
         """The draft in the words that somebody wants, judged like any other call."""
         if not wish.edits or held.write is None:
             return row
@@ -381,9 +410,14 @@ class Sending:
         return answer
 
     async def _kept(
-        self, tx: Transaction, made: Ask, called: Capability, draft_id: UUID, answer: Answer,
+        self,
+        tx: Transaction,
+        made: Ask,
+        called: Capability,
+        draft_id: UUID,
+        answer: Answer,
         end: _End | None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Writes what came of it, with the record of the call; both are there or neither is."""
         place = (made.actor.workspace_id, draft_id, made.id)
         await lock_runs(tx, made.actor.workspace_id, [draft_id])
@@ -454,9 +488,17 @@ def _made(
     within = envelope_of(held, row["arguments"]).within
     whole = put_back(with_places(row["arguments"], row["secrets"]), files, within)
     made = Ask(
-        held.id, whole, ask.actor, ask.run, ask.number, _posture(row, under), ask.purse,
-        ask.fence, id=call_id, known=ask.known,
-    )  # fmt: skip
+        held.id,
+        whole,
+        ask.actor,
+        ask.run,
+        ask.number,
+        _posture(row, under),
+        ask.purse,
+        ask.fence,
+        id=call_id,
+        known=ask.known,
+    )
     hosts = held.annotations.hosts
     if under is not None:
         hosts = granted_hosts(Passage(made, held, row["arguments"], b"", 0.0))
@@ -613,8 +655,12 @@ def _awaited(row: Any, so_far: int, needed: int) -> dict[str, Any]:
 
 
 def _named(row: Any, status: str, outcome: str) -> dict[str, Any]:
-    told = {"draft_id": str(row["id"]), "status": status, "outcome": outcome,
-            "action": row["action"] or row["capability"]}  # fmt: skip
+    told = {
+        "draft_id": str(row["id"]),
+        "status": status,
+        "outcome": outcome,
+        "action": row["action"] or row["capability"],
+    }
     return told if row["source"] is None else {**told, "source": row["source"]}
 
 

@@ -15,9 +15,21 @@ from mainspring.gate.ask import kept_result, veiled
 
 # The first of these that is there; a thing's own name comes after whose part it is.
 _NAMES: Final = (
-    "board_id", "page_id", "user_id", "automation_id", "run_id", "event_id", "artifact_id",
-    "draft_id", "slug", "id", "name", "key", "email", "message_id",
-)  # fmt: skip
+    "board_id",
+    "page_id",
+    "user_id",
+    "automation_id",
+    "run_id",
+    "event_id",
+    "artifact_id",
+    "draft_id",
+    "slug",
+    "id",
+    "name",
+    "key",
+    "email",
+    "message_id",
+)
 _ANY_NAME: Final = frozenset(_NAMES)
 _LONGEST: Final = 200
 

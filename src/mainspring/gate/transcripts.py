@@ -29,9 +29,14 @@ _MOST: Final = 200
 
 
 async def keep_transcript(
-    inside: Walled, blobs: BlobStore, ask: Ask, key: str, content: bytes, now: datetime,
+    inside: Walled,
+    blobs: BlobStore,
+    ask: Ask,
+    key: str,
+    content: bytes,
+    now: datetime,
     limits: Limits,
-) -> UUID:  # fmt: skip
+) -> UUID:
     """Keeps a conversation under an id that follows from its key; a later one replaces it."""
     artifact = _artifact(ask, key, content, now, limits)
     async with inside.transaction() as tx:

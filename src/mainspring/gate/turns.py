@@ -132,16 +132,19 @@ async def read_conversation(
 ) -> Conversation:
     """What there is of a conversation; nothing for one that is new."""
     made = Conversation(workspace_id, run, name)
-    made.turns = {
-        row["turn"]: _kept(row) for row in await tx.fetch(_TURNS, *made.place, name)
-    }  # fmt: skip
+    made.turns = {row["turn"]: _kept(row) for row in await tx.fetch(_TURNS, *made.place, name)}
     if made.turns:
         over = f"urn:mainspring:problem:{OverBudget.kind}"
         for row in await tx.fetch(_CALLS, *made.place, f"{name}/", run.attempt, over):
             made.calls[row["name"]] = RecordedCall(
-                row["capability"], row["outcome"], row["arguments_hash"], row["result"],
-                row["error"], row["cost_usd"], row["at"],
-            )  # fmt: skip
+                row["capability"],
+                row["outcome"],
+                row["arguments_hash"],
+                row["result"],
+                row["error"],
+                row["cost_usd"],
+                row["at"],
+            )
             made.calls_ms[row["name"]] = row["ms"]
     return made
 
@@ -168,17 +171,30 @@ async def _write(tx: Transaction, of: Conversation, turn: KeptTurn, calls: int) 
             retryable=False,
         )
     await tx.execute(
-        _ADD, *of.place, of.name, turn.turn, turn.at, turn.asked_hash, dumps(turn.reply),
-        min(first, _LAST_OF_AGENTS), turn.cost, turn.ms,
-    )  # fmt: skip
+        _ADD,
+        *of.place,
+        of.name,
+        turn.turn,
+        turn.at,
+        turn.asked_hash,
+        dumps(turn.reply),
+        min(first, _LAST_OF_AGENTS),
+        turn.cost,
+        turn.ms,
+    )
     return _kept(await tx.fetchrow(_ONE, *of.place, of.name, turn.turn))
 
 
 def _kept(row: Any) -> KeptTurn:
     return KeptTurn(
-        row["turn"], row["at"], row["asked_hash"], row["reply"], row["first_call"],
-        row["cost_usd"], row["ms"],
-    )  # fmt: skip
+        row["turn"],
+        row["at"],
+        row["asked_hash"],
+        row["reply"],
+        row["first_call"],
+        row["cost_usd"],
+        row["ms"],
+    )
 
 
 def reply_as_dict(reply: ModelReply, levels: int) -> dict[str, Any]:

@@ -79,11 +79,25 @@ async def write_usage(tx: Transaction, row: UsageRow) -> bool:
     run, used = row.run, row.usage
     place = ("", "", 1) if run is None else (run.step, run.item, run.attempt)
     made = await tx.fetchrow(
-        _ADD, row.workspace_id, row.id, row.at, None if run is None else run.automation_id,
-        None if run is None else run.id, *place, row.call, row.caller, used.provider, used.model,
-        used.input_tokens, used.output_tokens, used.cached_tokens, used.cost_usd,
-        dumps(used.price), used.ms, used.reported,
-    )  # fmt: skip
+        _ADD,
+        row.workspace_id,
+        row.id,
+        row.at,
+        None if run is None else run.automation_id,
+        None if run is None else run.id,
+        *place,
+        row.call,
+        row.caller,
+        used.provider,
+        used.model,
+        used.input_tokens,
+        used.output_tokens,
+        used.cached_tokens,
+        used.cost_usd,
+        dumps(used.price),
+        used.ms,
+        used.reported,
+    )
     return made is not None
 
 

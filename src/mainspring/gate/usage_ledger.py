@@ -154,14 +154,26 @@ async def read_sums(
 
 
 async def read_asks(
-    tx: Transaction, workspace_id: UUID, span: Span, wanted: Wanted, *,
-    after: UUID | None = None, most: int,
-) -> list[dict[str, Any]]:  # fmt: skip
+    tx: Transaction,
+    workspace_id: UUID,
+    span: Span,
+    wanted: Wanted,
+    *,
+    after: UUID | None = None,
+    most: int,
+) -> list[dict[str, Any]]:
     """Single asks, the newest first; ``after`` goes on where a page ended."""
     rows = await tx.fetch(
-        _ASKS, workspace_id, *span.bounds, wanted.automation_id, wanted.run_id, wanted.model,
-        wanted.caller, after, most,
-    )  # fmt: skip
+        _ASKS,
+        workspace_id,
+        *span.bounds,
+        wanted.automation_id,
+        wanted.run_id,
+        wanted.model,
+        wanted.caller,
+        after,
+        most,
+    )
     return [dict(row) for row in rows]
 
 

@@ -201,9 +201,14 @@ class Meter:
     def _row(self, promise: Promise, usage: Usage) -> UsageRow:
         ask = self.ask
         return UsageRow(
-            ask.actor.workspace_id, promise.id, self.clock.now(), ask.run, ask.number,
-            self.caller, usage,
-        )  # fmt: skip
+            ask.actor.workspace_id,
+            promise.id,
+            self.clock.now(),
+            ask.run,
+            ask.number,
+            self.caller,
+            usage,
+        )
 
 
 def _price(model: Model) -> Price:
@@ -248,17 +253,19 @@ def _dearest_token(price: Price, reads: int) -> Decimal:
 
 def _usage_of(reply: ModelReply, price: Price, asked: str) -> Usage | None:
     """What a reply says that it took; None when that cannot be."""
-    counts = (
-        reply.input_tokens, reply.output_tokens, reply.cached_tokens, reply.stored_tokens
-    )  # fmt: skip
+    counts = (reply.input_tokens, reply.output_tokens, reply.cached_tokens, reply.stored_tokens)
     if any(type(count) is not int or not 0 <= count <= _MOST_TOKENS for count in counts):
         return None
     cached = min(reply.cached_tokens, reply.input_tokens)
     usd = price.cost(reply.input_tokens, reply.output_tokens, cached, reply.stored_tokens)
     return Usage(
-        reply.model or tidy_name(asked), reply.input_tokens, reply.output_tokens, usd, cached,
+        reply.model or tidy_name(asked),
+        reply.input_tokens,
+        reply.output_tokens,
+        usd,
+        cached,
         reply.provider,
-    )  # fmt: skip
+    )
 
 
 async def book(tx: Transaction, ask: Ask, asked: Sequence[Asked]) -> None:

@@ -261,9 +261,13 @@ def notification_of(message: PushMessage) -> Notification:
 
 
 def encrypt(
-    plain: bytes, p256dh: bytes, auth: bytes, *, salt: bytes | None = None,
+    plain: bytes,
+    p256dh: bytes,
+    auth: bytes,
+    *,
+    salt: bytes | None = None,
     key: ec.EllipticCurvePrivateKey | None = None,
-) -> bytes:  # fmt: skip
+) -> bytes:
     """One record for one browser (RFC 8291); salt and key are new each time, except in tests."""
     salt = salt or os.urandom(16)
     key = key or ec.generate_private_key(_CURVE)

@@ -47,9 +47,13 @@ def _changes(*names: str, size: int | None = None) -> Annotations:
         return next((one for one in found if isinstance(one, str)), None)
 
     return Annotations(
-        effect=Effect.KEEP, transactional=True, seconds=1.0, audience=Audience.PEOPLE,
-        subject=subject, arguments_bytes=size,
-    )  # fmt: skip
+        effect=Effect.KEEP,
+        transactional=True,
+        seconds=1.0,
+        audience=Audience.PEOPLE,
+        subject=subject,
+        arguments_bytes=size,
+    )
 
 
 def recipe_capabilities(
@@ -63,84 +67,123 @@ def recipe_capabilities(
 def _shelf(desk: Desk) -> tuple[Capability, ...]:
     return (
         capability_of(
-            "list_starter_recipes", "Browse the codex",
+            "list_starter_recipes",
+            "Browse the codex",
             "Recipes for boards, automations, workflows, integrations and bundles: the starters, "
             "those of this workspace, and what others share.",
-            shapes.LIST_TAKES, shapes.LIST_ANSWERS, list_handler(desk), _READS,
+            shapes.LIST_TAKES,
+            shapes.LIST_ANSWERS,
+            list_handler(desk),
+            _READS,
         ),
         capability_of(
-            "get_starter_recipe", "Read a recipe",
+            "get_starter_recipe",
+            "Read a recipe",
             "In full, with the template that an install makes something of, and with all that it "
             "asks for. Give slug or id, not both.",
-            shapes.GET_TAKES, shapes.GET_ANSWERS, get_handler(desk), _READS,
+            shapes.GET_TAKES,
+            shapes.GET_ANSWERS,
+            get_handler(desk),
+            _READS,
         ),
         capability_of(
-            "publish_recipe", "Publish a version of a recipe",
+            "publish_recipe",
+            "Publish a version of a recipe",
             "It is judged first: it may ask for nothing that it does not say. A version never "
             "changes once it is published; whoever has an older one sees that there is a newer.",
-            shapes.PUBLISH_TAKES, shapes.PUBLISH_ANSWERS, publish_handler(desk),
+            shapes.PUBLISH_TAKES,
+            shapes.PUBLISH_ANSWERS,
+            publish_handler(desk),
             _changes("slug"),
         ),
-    )  # fmt: skip
+    )
 
 
 def _installing(desk: Desk) -> tuple[Capability, ...]:
     return (
         capability_of(
-            "apply_starter_recipe", "Install a recipe",
+            "apply_starter_recipe",
+            "Install a recipe",
             "With everything that it needs, which is installed first. Automations are always "
             "paused until a person has agreed to what they ask for. Installed twice it makes two "
             "of everything that is its own.",
-            shapes.APPLY_TAKES, shapes.APPLY_ANSWERS, apply_handler(desk),
+            shapes.APPLY_TAKES,
+            shapes.APPLY_ANSWERS,
+            apply_handler(desk),
             _changes("slug", "id"),
         ),
         capability_of(
-            "check_recipe_dependencies", "See what a recipe needs",
+            "check_recipe_dependencies",
+            "See what a recipe needs",
             "Which recipes must stand first, which of them are here, and what an install would "
             "go through.",
-            shapes.NEEDS_TAKES, shapes.NEEDS_ANSWERS, dependencies_handler(desk), _LOOKS,
+            shapes.NEEDS_TAKES,
+            shapes.NEEDS_ANSWERS,
+            dependencies_handler(desk),
+            _LOOKS,
         ),
         capability_of(
-            "list_installs", "List what is installed",
+            "list_installs",
+            "List what is installed",
             "Each with the recipe and the version that it came from, and whether there is a "
             "newer one.",
-            here.INSTALLS_TAKES, here.INSTALLS_ANSWERS, installs_handler(desk), _READS,
+            here.INSTALLS_TAKES,
+            here.INSTALLS_ANSWERS,
+            installs_handler(desk),
+            _READS,
         ),
-    )  # fmt: skip
+    )
 
 
 def _living(desk: Desk) -> tuple[Capability, ...]:
     return (
         capability_of(
-            "check_recipe_upgrade", "See what an upgrade would change",
+            "check_recipe_upgrade",
+            "See what an upgrade would change",
             "And what people here changed that it would throw away. Rows are never counted.",
-            here.CHECK_TAKES, here.CHECK_ANSWERS, check_handler(desk), _LOOKS,
+            here.CHECK_TAKES,
+            here.CHECK_ANSWERS,
+            check_handler(desk),
+            _LOOKS,
         ),
         capability_of(
-            "upgrade_recipe", "Upgrade an install",
+            "upgrade_recipe",
+            "Upgrade an install",
             "Rebuilds it from the newest version of its recipe. Rows, the state of automations "
             "and the roster of workflows stay. What people here changed stands in the way, unless "
             "force is given. What would let an automation do more waits for a person.",
-            here.UPGRADE_TAKES, here.UPGRADE_ANSWERS, upgrade_handler(desk),
+            here.UPGRADE_TAKES,
+            here.UPGRADE_ANSWERS,
+            upgrade_handler(desk),
             _changes("entity_id"),
         ),
         capability_of(
-            "uninstall_recipe", "Uninstall",
+            "uninstall_recipe",
+            "Uninstall",
             "One thing, or with slug everything that was installed from a recipe. Automations "
             "stop at once. Nothing is deleted, and for seven days it can be recovered.",
-            here.UNINSTALL_TAKES, here.UNINSTALL_ANSWERS, uninstall_handler(desk),
+            here.UNINSTALL_TAKES,
+            here.UNINSTALL_ANSWERS,
+            uninstall_handler(desk),
             _changes("entity_id", "slug"),
         ),
         capability_of(
-            "list_uninstalled", "List what can be recovered",
+            "list_uninstalled",
+            "List what can be recovered",
             "What was uninstalled in the last seven days, the latest first.",
-            here.GONE_TAKES, here.GONE_ANSWERS, list_gone_handler(), _READS,
+            here.GONE_TAKES,
+            here.GONE_ANSWERS,
+            list_gone_handler(),
+            _READS,
         ),
         capability_of(
-            "recover_recipe", "Recover what was uninstalled",
+            "recover_recipe",
+            "Recover what was uninstalled",
             "With its rows and where it came from; an automation comes back paused. When its name "
             "was given out meanwhile it gets a number.",
-            here.RECOVER_TAKES, here.RECOVER_ANSWERS, recover_handler(desk),
+            here.RECOVER_TAKES,
+            here.RECOVER_ANSWERS,
+            recover_handler(desk),
             _changes("entity_id"),
         ),
-    )  # fmt: skip
+    )

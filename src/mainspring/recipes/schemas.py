@@ -30,9 +30,12 @@ BRIEFLY: Final = thing(
     ["id", "slug", "name", "kind", "version"],
 )
 SOME_BRIEFLY: Final = {
-    "id": SOME_RECIPE, "slug": "uptime-board", "name": "Uptime", "kind": "board",
+    "id": SOME_RECIPE,
+    "slug": "uptime-board",
+    "name": "Uptime",
+    "kind": "board",
     "version": "1.0.0",
-}  # fmt: skip
+}
 INSTALLED: Final[Schema] = {
     "type": "object",
     "required": ["kind", "id", "name", "source_recipe_slug", "source_recipe_version"],
@@ -45,9 +48,12 @@ INSTALLED: Final[Schema] = {
     },
 }
 SOME_INSTALLED: Final = {
-    "kind": "board", "id": SOME_THING, "name": "Uptime", "source_recipe_slug": "uptime-board",
+    "kind": "board",
+    "id": SOME_THING,
+    "name": "Uptime",
+    "source_recipe_slug": "uptime-board",
     "source_recipe_version": "1.0.0",
-}  # fmt: skip
+}
 _ENTRY: Final[dict[str, Schema]] = {
     "id": ID,
     "slug": TEXT,
@@ -255,7 +261,10 @@ NEEDS_ANSWERS: Final = asked(
     ["recipe", "declared", "satisfied", "missing", "chain", "problems"],
     [
         {
-            "recipe": SOME_BRIEFLY, "declared": [], "satisfied": [], "missing": [],
+            "recipe": SOME_BRIEFLY,
+            "declared": [],
+            "satisfied": [],
+            "missing": [],
             "chain": [
                 {"slug": "uptime-board", "version": "1.0.0", "needed_by": None, "way": "install"}
             ],
@@ -263,7 +272,7 @@ NEEDS_ANSWERS: Final = asked(
         }
     ],
     ({"recipe": SOME_BRIEFLY}, "what does it need?"),
-)  # fmt: skip
+)
 PUBLISH_TAKES: Final = asked(
     {
         "package": {
@@ -280,16 +289,22 @@ PUBLISH_TAKES: Final = asked(
     [
         {
             "package": {
-                "format": "mainspring.recipe", "format_version": 1, "slug": "reading-list",
-                "version": "1.0.0", "kind": "board", "name": "Reading list",
-                "description": "What to read next.", "publisher": "Somebody",
-                "category": "knowledge", "template": {"name": "Reading list"},
+                "format": "mainspring.recipe",
+                "format_version": 1,
+                "slug": "reading-list",
+                "version": "1.0.0",
+                "kind": "board",
+                "name": "Reading list",
+                "description": "What to read next.",
+                "publisher": "Somebody",
+                "category": "knowledge",
+                "template": {"name": "Reading list"},
             }
         }
     ],
     ({}, "which recipe?"),
     ({"package": "reading-list"}, "the recipe itself, not its name"),
-)  # fmt: skip
+)
 PUBLISH_ANSWERS: Final = asked(
     {
         "id": ID,
@@ -303,9 +318,14 @@ PUBLISH_ANSWERS: Final = asked(
     ["id", "slug", "version", "kind", "shared", "signed", "digest"],
     [
         {
-            "id": SOME_RECIPE, "slug": "reading-list", "version": "1.0.0", "kind": "board",
-            "shared": False, "signed": False, "digest": "sha256:" + "0" * 64,
+            "id": SOME_RECIPE,
+            "slug": "reading-list",
+            "version": "1.0.0",
+            "kind": "board",
+            "shared": False,
+            "signed": False,
+            "digest": "sha256:" + "0" * 64,
         }
     ],
     ({"slug": "reading-list"}, "which version?"),
-)  # fmt: skip
+)

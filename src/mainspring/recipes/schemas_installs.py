@@ -96,21 +96,33 @@ CHECK_ANSWERS: Final = asked(
             "items": {"type": "object"},
         },
     },
-    ["installed", "latest", "has_upgrade", "has_user_changes", "change_summary", "asks_for",
-     "bundle"],
+    [
+        "installed",
+        "latest",
+        "has_upgrade",
+        "has_user_changes",
+        "change_summary",
+        "asks_for",
+        "bundle",
+    ],
     [
         {
-            "installed": "1.0.0", "latest": "1.1.0", "has_upgrade": True,
+            "installed": "1.0.0",
+            "latest": "1.1.0",
+            "has_upgrade": True,
             "has_user_changes": False,
             "change_summary": {
                 "recipe": [{"place": "/datasets/default/columns/state", "change": "added"}],
-                "yours": [], "new_dependencies": [], "orphaned_datasets": [],
+                "yours": [],
+                "new_dependencies": [],
+                "orphaned_datasets": [],
             },
-            "asks_for": [], "bundle": None,
+            "asks_for": [],
+            "bundle": None,
         }
     ],
     ({"has_upgrade": True}, "to which version?"),
-)  # fmt: skip
+)
 UPGRADE_TAKES: Final = asked(
     {
         "entity_id": _ENTITY,
@@ -188,8 +200,11 @@ UNINSTALL_TAKES: Final = asked(
 )
 _GONE: Final = {"kind": _KIND, "id": ID, "name": TEXT, "recoverable_until": MOMENT}
 _SOME_GONE: Final[dict[str, Any]] = {
-    "kind": "board", "id": SOME_THING, "name": "Uptime", "recoverable_until": SOME_TIME,
-}  # fmt: skip
+    "kind": "board",
+    "id": SOME_THING,
+    "name": "Uptime",
+    "recoverable_until": SOME_TIME,
+}
 UNINSTALL_ANSWERS: Final = asked(
     {
         "uninstalled": {"type": "array", "items": thing(_GONE, list(_GONE))},
@@ -285,12 +300,17 @@ INSTALLS_ANSWERS: Final = asked(
         {
             "installs": [
                 {
-                    **SOME_INSTALLED, "recipe_kind": "board", "latest_version": "1.1.0",
-                    "update_available": True, "bundle": None, "orphaned_datasets": [],
-                    "installed_at": SOME_TIME, "upgraded_at": None,
+                    **SOME_INSTALLED,
+                    "recipe_kind": "board",
+                    "latest_version": "1.1.0",
+                    "update_available": True,
+                    "bundle": None,
+                    "orphaned_datasets": [],
+                    "installed_at": SOME_TIME,
+                    "upgraded_at": None,
                 }
             ]
         }
     ],
     ({}, "nothing at all is an empty list"),
-)  # fmt: skip
+)

@@ -175,9 +175,14 @@ async def take_keys(tx: Transaction, runs: Sequence[NewRun]) -> dict[UUID, Mappi
     sources = [request.source_id for request in asked]
     keys = [request.key for request in asked]
     rows = await tx.fetch(
-        _KEYS, spaces, sources, keys, [request.key_expires_at for request in asked],
-        [run.id for run in keyed], [request.body_hash for request in asked],
-    )  # fmt: skip
+        _KEYS,
+        spaces,
+        sources,
+        keys,
+        [request.key_expires_at for request in asked],
+        [run.id for run in keyed],
+        [request.body_hash for request in asked],
+    )
     fresh = {row["run_id"] for row in rows}
     if len(fresh) == len(keyed):
         return {}
@@ -215,10 +220,26 @@ def _columns(run: NewRun) -> tuple[Any, ...]:
     error = refusal.problem.as_dict() if refusal and refusal.problem else None
     payload, inputs = given_texts(run)
     return (
-        request.workspace_id, run.id, request.automation_id, run.version, request.trigger_id,
-        request.trigger_type, run.queue, run.status,
-        refusal.reason if refusal else None, refusal.outcome if refusal else None, dumps(error),
-        payload, inputs, run.lane, run.root_id, request.parent_id, run.depth,
-        request.replay_of, run.behind and refusal is None, request.mode, request.rehearsal_id,
+        request.workspace_id,
+        run.id,
+        request.automation_id,
+        run.version,
+        request.trigger_id,
+        request.trigger_type,
+        run.queue,
+        run.status,
+        refusal.reason if refusal else None,
+        refusal.outcome if refusal else None,
+        dumps(error),
+        payload,
+        inputs,
+        run.lane,
+        run.root_id,
+        request.parent_id,
+        run.depth,
+        request.replay_of,
+        run.behind and refusal is None,
+        request.mode,
+        request.rehearsal_id,
         request.rehearses,
-    )  # fmt: skip
+    )

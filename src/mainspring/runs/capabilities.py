@@ -31,9 +31,12 @@ async def _handle(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, A
     if ctx.run is None:
         raise Fault("Only a run has an automation of its own.", retryable=False)
     rows = await ctx.tx.fetch(
-        _RECENT, ctx.actor.workspace_id, ctx.run.automation_id, ctx.run.id,
+        _RECENT,
+        ctx.actor.workspace_id,
+        ctx.run.automation_id,
+        ctx.run.id,
         arguments.get("limit", _USUAL),
-    )  # fmt: skip
+    )
     return {"failures": [_told(row) for row in rows]}
 
 

@@ -175,9 +175,17 @@ class Dispatcher:
                 raise
             return None
         return NewRun(
-            run_id, request, given.version, loaded.program.queue, given.inputs, None, False, None,
-            None, 0,
-        )  # fmt: skip
+            run_id,
+            request,
+            given.version,
+            loaded.program.queue,
+            given.inputs,
+            None,
+            False,
+            None,
+            None,
+            0,
+        )
 
     def wake(self, made: Sequence[Dispatched | Problem]) -> None:
         """Tells the workers, once the runs are committed."""
@@ -277,14 +285,26 @@ class Dispatcher:
         if refusal is None:
             chain.grow()
         return NewRun(
-            request.run_id or new_id(), request, version, loaded.program.queue, given.inputs,
-            given.lane, False, refusal, chain.root_id, chain.depth,
-        )  # fmt: skip
+            request.run_id or new_id(),
+            request,
+            version,
+            loaded.program.queue,
+            given.inputs,
+            given.lane,
+            False,
+            refusal,
+            chain.root_id,
+            chain.depth,
+        )
 
     def _refusal(
-        self, request: Request, row: Mapping[str, Any], loaded: LoadedVersion,
-        around: _Surroundings, chain: Chain,
-    ) -> Refusal | None:  # fmt: skip
+        self,
+        request: Request,
+        row: Mapping[str, Any],
+        loaded: LoadedVersion,
+        around: _Surroundings,
+        chain: Chain,
+    ) -> Refusal | None:
         spending = around.allowances.get(request.automation_id, Allowance())
         if request.rehearsal_id is not None:
             # What runs of another version usually cost says nothing about what is tried.

@@ -50,9 +50,14 @@ class Execution:
     """One run, from its claim to the moment it leaves this worker."""
 
     def __init__(
-        self, engine: Engine, run: ClaimedRun, version: LoadedVersion, journal: RunJournal,
-        known: Known | None = None, memory: Memory | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        engine: Engine,
+        run: ClaimedRun,
+        version: LoadedVersion,
+        journal: RunJournal,
+        known: Known | None = None,
+        memory: Memory | None = None,
+    ) -> None:
         self.engine = engine
         self.run = run
         self.version = version
@@ -69,9 +74,13 @@ class Execution:
             execution = within_day(execution, memory.day_cap)
         self._bounds = execution
         self.posture = Posture(
-            version.grants, execution.write_policy, run.mode, version.created_by, execution.model,
+            version.grants,
+            execution.write_policy,
+            run.mode,
+            version.created_by,
+            execution.model,
             approvals=version.program.approvals,
-        )  # fmt: skip
+        )
         self.purse = Purse(
             Decimal(execution.budget_cap_usd),
             run.cost_usd,
@@ -349,9 +358,14 @@ class Execution:
             raise gone
 
     async def _try(
-        self, step: ProgramStep, scope: Scope, item: str, number: int, began: float,
+        self,
+        step: ProgramStep,
+        scope: Scope,
+        item: str,
+        number: int,
+        began: float,
         came: CameOf | None = None,
-    ) -> Any:  # fmt: skip
+    ) -> Any:
         ref = RunRef(self.run.id, self.run.automation_id, step.step_id, item, number)
         attempt = Attempt(self, step, scope, self._actor, ref, came_of=came)
         config = rendered(step, scope.names)
@@ -422,19 +436,32 @@ class Execution:
         raise StepFailed(step.step_id, problem)
 
     def _succeed(
-        self, step: ProgramStep, item: str, attempt: int, ms: int, value: Any,
+        self,
+        step: ProgramStep,
+        item: str,
+        attempt: int,
+        ms: int,
+        value: Any,
         text: str | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         if _answers(step, value):
             self.tally.answers += 1
         self.tally.failed_items += _failed_items(step, value)
         self._record(step, item, attempt, "succeeded", ms, output=value, text=text)
 
     def _record(
-        self, step: ProgramStep, item: str, attempt: int, status: StepStatus, ms: int = 0, *,
-        output: Any = None, problem: Problem | None = None, until: datetime | None = None,
+        self,
+        step: ProgramStep,
+        item: str,
+        attempt: int,
+        status: StepStatus,
+        ms: int = 0,
+        *,
+        output: Any = None,
+        problem: Problem | None = None,
+        until: datetime | None = None,
         text: str | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Adds a row to the unit and to the journal; the next commit makes it durable."""
         if len(self.journal.steps) > self.engine.limits.step_records:
             raise Overrun(
@@ -527,14 +554,28 @@ class Execution:
         await self._end(self._ending(status, None, None, due_at=due_at))
 
     def _ending(
-        self, status: RunStatus, reason: str | None, outcome: str | None, *,
-        output: Any = None, error: dict[str, Any] | None = None, due_at: datetime | None = None,
-    ) -> End:  # fmt: skip
+        self,
+        status: RunStatus,
+        reason: str | None,
+        outcome: str | None,
+        *,
+        output: Any = None,
+        error: dict[str, Any] | None = None,
+        due_at: datetime | None = None,
+    ) -> End:
         active = self.run.active_ms + self._since(self._began)
         return End(
-            status, reason, outcome, output, error, self.tally.effects, self.tally.drafts,
-            self.purse.spent, active, due_at,
-        )  # fmt: skip
+            status,
+            reason,
+            outcome,
+            output,
+            error,
+            self.tally.effects,
+            self.tally.drafts,
+            self.purse.spent,
+            active,
+            due_at,
+        )
 
     def _broken(self, problem: Problem) -> End:
         self.known.hide_in(problem)
@@ -564,9 +605,15 @@ class Execution:
         return round((self.engine.clock.monotonic() - began) * 1000)
 
     def _tell(
-        self, kind: Kind, step: ProgramStep | None = None, item: str = "", *,
-        status: str = "", attempt: int = 1, detail: Any = None,
-    ) -> None:  # fmt: skip
+        self,
+        kind: Kind,
+        step: ProgramStep | None = None,
+        item: str = "",
+        *,
+        status: str = "",
+        attempt: int = 1,
+        detail: Any = None,
+    ) -> None:
         if self.engine.watch is nobody:
             return
         name = step.step_id if step else ""

@@ -101,6 +101,14 @@ async def insert_unchanged(
 def _columns(run: NewRun, mark: str) -> tuple[Any, ...]:
     request, (payload, inputs) = run.request, given_texts(run)
     return (
-        request.workspace_id, request.trigger_id, mark, run.id, run.version, run.queue, payload,
-        inputs, request.key, request.body_hash,
-    )  # fmt: skip
+        request.workspace_id,
+        request.trigger_id,
+        mark,
+        run.id,
+        run.version,
+        run.queue,
+        payload,
+        inputs,
+        request.key,
+        request.body_hash,
+    )

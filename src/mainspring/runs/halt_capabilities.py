@@ -65,21 +65,31 @@ def _judge_drain(given: Mapping[str, Any]) -> Sequence[Finding]:
 
 
 _SWITCHES: Final = Annotations(
-    effect=Effect.KEEP, seconds=0.5, audience=Audience.PEOPLE, permission=Permission.SWITCH,
-    judge=_judge, subject=_subject,
-)  # fmt: skip
+    effect=Effect.KEEP,
+    seconds=0.5,
+    audience=Audience.PEOPLE,
+    permission=Permission.SWITCH,
+    judge=_judge,
+    subject=_subject,
+)
 _READS: Final = Annotations(
     transactional=True, seconds=0.1, audience=Audience.PEOPLE, permission=Permission.READ
 )
 _LOOKS_AFTER: Final = Annotations(
-    effect=Effect.KEEP, seconds=0.5, audience=Audience.ADMINISTRATORS,
-    permission=Permission.ACCOUNT, subject=lambda given, _: given.get("recipe"),
-)  # fmt: skip
+    effect=Effect.KEEP,
+    seconds=0.5,
+    audience=Audience.ADMINISTRATORS,
+    permission=Permission.ACCOUNT,
+    subject=lambda given, _: given.get("recipe"),
+)
 _DRAINS: Final = Annotations(
-    effect=Effect.KEEP, seconds=0.1, audience=Audience.ADMINISTRATORS,
-    permission=Permission.ACCOUNT, judge=_judge_drain,
+    effect=Effect.KEEP,
+    seconds=0.1,
+    audience=Audience.ADMINISTRATORS,
+    permission=Permission.ACCOUNT,
+    judge=_judge_drain,
     subject=lambda given, _: given.get("worker") or given.get("host"),
-)  # fmt: skip
+)
 _SEES: Final = Annotations(audience=Audience.ADMINISTRATORS, permission=Permission.ACCOUNT)
 
 
@@ -94,47 +104,68 @@ def halt_capabilities(database: Database | None) -> tuple[Capability, ...]:
             "their steps kept; what waits or starts meanwhile is accepted and held, and none of "
             "its drafts can be sent, until it is released. With cancel the runs that are there "
             "now are cancelled instead.",
-            schemas.HALT, schemas.HALTED, switches.halt, _SWITCHES,
+            schemas.HALT,
+            schemas.HALTED,
+            switches.halt,
+            _SWITCHES,
         ),
         capability_of(
             "release_work",
             "Let go on what was halted",
             "Held runs go on where they stood, in their order. What another halt names as well "
             "stays held.",
-            schemas.RELEASE, schemas.RELEASED, switches.release, _SWITCHES,
+            schemas.RELEASE,
+            schemas.RELEASED,
+            switches.release,
+            _SWITCHES,
         ),
         capability_of(
             "list_halts",
             "List what is halted",
             "With the reason, and how many runs are held and still under way.",
-            schemas.NOTHING, schemas.HALTS, switches.list_all, _READS,
+            schemas.NOTHING,
+            schemas.HALTS,
+            switches.list_all,
+            _READS,
         ),
         capability_of(
             "admin_halt_recipe",
             "Halt a recipe in every workspace",
             "Like halt_work, for all automations of the installation that came with the recipe.",
-            schemas.HALT_RECIPE, schemas.HALTED, switches.halt_everywhere, _LOOKS_AFTER,
+            schemas.HALT_RECIPE,
+            schemas.HALTED,
+            switches.halt_everywhere,
+            _LOOKS_AFTER,
         ),
         capability_of(
             "admin_release_recipe",
             "Let a recipe go on in every workspace",
             "Halts that workspaces made for themselves stay.",
-            schemas.RELEASE_RECIPE, schemas.RELEASED, switches.release_everywhere, _LOOKS_AFTER,
+            schemas.RELEASE_RECIPE,
+            schemas.RELEASED,
+            switches.release_everywhere,
+            _LOOKS_AFTER,
         ),
         capability_of(
             "admin_list_workers",
             "List the workers, and what each queue asks of them",
             "The numbers by queue are what more or fewer workers can be decided by.",
-            schemas.NOTHING, schemas.WORKERS, crew.list_all, _SEES,
+            schemas.NOTHING,
+            schemas.WORKERS,
+            crew.list_all,
+            _SEES,
         ),
         capability_of(
             "admin_drain_workers",
             "Drain a worker, or all of a machine",
             "It takes nothing new from now on, finishes what it has, hands back what takes too "
             "long, and leaves.",
-            schemas.DRAIN, schemas.DRAINED, crew.drain, _DRAINS,
+            schemas.DRAIN,
+            schemas.DRAINED,
+            crew.drain,
+            _DRAINS,
         ),
-    )  # fmt: skip
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -201,7 +201,13 @@ _QUEUE: Final[dict[str, Any]] = {
     "type": "object",
     "additionalProperties": False,
     "required": [
-        "queue", "due_runs", "oldest_seconds", "in_flight", "held_runs", "slots", "workers",
+        "queue",
+        "due_runs",
+        "oldest_seconds",
+        "in_flight",
+        "held_runs",
+        "slots",
+        "workers",
     ],
     "properties": {
         "queue": {"enum": ["fast", "medium", "long"]},
@@ -212,7 +218,7 @@ _QUEUE: Final[dict[str, Any]] = {
         "slots": {**_COUNT, "description": "What its workers can have under way."},
         "workers": {**_COUNT, "description": "Those that take from it and are not drained."},
     },
-}  # fmt: skip
+}
 _SOME_QUEUE: Final[dict[str, Any]] = {
     "queue": "fast",
     "due_runs": 40,

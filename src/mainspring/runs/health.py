@@ -138,9 +138,13 @@ async def read_vitals(tx: Transaction, patience: float = PATIENCE_SECONDS) -> Vi
     """One look at everything that may be late."""
     row = await tx.fetchrow(_VITALS, MATCHER, patience)
     ages = (
-        "schedule_seconds", "run_seconds", "event_seconds", "unheard_seconds",
-        "unserved_seconds", "untaken_seconds",
-    )  # fmt: skip
+        "schedule_seconds",
+        "run_seconds",
+        "event_seconds",
+        "unheard_seconds",
+        "unserved_seconds",
+        "untaken_seconds",
+    )
     return Vitals(
         workers=row["workers"],
         overdue_schedules=row["overdue_schedules"],

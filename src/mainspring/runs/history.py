@@ -69,9 +69,17 @@ _STEPS = """
     ORDER BY s.finished_at, s.attempt
 """
 _STEP = (
-    "step", "item", "attempt", "run_attempt", "status", "ms", "finished_at", "until", "output",
+    "step",
+    "item",
+    "attempt",
+    "run_attempt",
+    "status",
+    "ms",
+    "finished_at",
+    "until",
+    "output",
     "error",
-)  # fmt: skip
+)
 _CALLS = """
     SELECT step, item, attempt, call, capability, outcome, at, ms, cost_usd, arguments, result,
         result_id, error
@@ -85,19 +93,31 @@ _BY_PREFIX = """
 
 
 async def list_runs(
-    tx: Transaction, workspace_id: UUID, *, status: str | None = None,
-    automation: str | None = None, automation_id: UUID | None = None,
-    trigger_id: UUID | None = None, before: UUID | None = None, most: int = 20,
-    rehearsal_id: UUID | None = None, mode: str | None = None,
-) -> list[dict[str, Any]]:  # fmt: skip
+    tx: Transaction,
+    workspace_id: UUID,
+    *,
+    status: str | None = None,
+    automation: str | None = None,
+    automation_id: UUID | None = None,
+    trigger_id: UUID | None = None,
+    before: UUID | None = None,
+    most: int = 20,
+    rehearsal_id: UUID | None = None,
+    mode: str | None = None,
+) -> list[dict[str, Any]]:
     """The newest runs first; ``before`` goes on where a page ended.
 
     Those of a rehearsal are listed only for whoever names it.
     """
     asked = {
-        "status": status, "automation": automation, "automation_id": automation_id,
-        "trigger_id": trigger_id, "before": before, "rehearsal_id": rehearsal_id, "mode": mode,
-    }  # fmt: skip
+        "status": status,
+        "automation": automation,
+        "automation_id": automation_id,
+        "trigger_id": trigger_id,
+        "before": before,
+        "rehearsal_id": rehearsal_id,
+        "mode": mode,
+    }
     given = {name: value for name, value in asked.items() if value is not None}
     rows = await tx.fetch(_list(tuple(given)), workspace_id, most, *given.values())
     return [dict(row) for row in rows]

@@ -57,7 +57,11 @@ async def read_journal(tx: Transaction, run: ClaimedRun) -> RunJournal:
     )
     for row in await tx.fetch(_STEPS, run.workspace_id, run.id):
         journal.steps[row["step"], row["item"]] = RecordedStep(
-            row["status"], row["attempt"], row["run_attempt"],
-            row["output"], row["error"], row["until"],
-        )  # fmt: skip
+            row["status"],
+            row["attempt"],
+            row["run_attempt"],
+            row["output"],
+            row["error"],
+            row["until"],
+        )
     return journal

@@ -158,9 +158,15 @@ def _tries(pieces: Sequence[tuple[UUID, Piece]]) -> tuple[list[Any], ...]:
 
 
 async def read_output(
-    tx: Transaction, workspace_id: UUID, run_id: UUID, *, after: Place | None = None,
-    step: str | None = None, stream: Stream | None = None, most: int = 1_000,
-) -> list[dict[str, Any]]:  # fmt: skip
+    tx: Transaction,
+    workspace_id: UUID,
+    run_id: UUID,
+    *,
+    after: Place | None = None,
+    step: str | None = None,
+    stream: Stream | None = None,
+    most: int = 1_000,
+) -> list[dict[str, Any]]:
     """What a run has said so far, the oldest first; ``after`` goes on where a page ended."""
     place = (after or Place()).values
     rows = await tx.fetch(_PAGE, workspace_id, run_id, *place, step, stream, most)
@@ -168,9 +174,14 @@ async def read_output(
 
 
 async def read_log(
-    tx: Transaction, workspace_id: UUID, run_id: UUID, *, step: str | None = None,
-    stream: Stream | None = None, most_bytes: int = LOG_BYTES,
-) -> str:  # fmt: skip
+    tx: Transaction,
+    workspace_id: UUID,
+    run_id: UUID,
+    *,
+    step: str | None = None,
+    stream: Stream | None = None,
+    most_bytes: int = LOG_BYTES,
+) -> str:
     """What the newest try at each step has said, as one text that says where it is cut."""
     rows = await tx.fetch(_LOG, workspace_id, run_id, step, stream, most_bytes)
     text = "".join(row["text"] for row in rows)

@@ -57,9 +57,14 @@ def question_capabilities(limits: Limits, address: str = "") -> tuple[Capability
             ASK,
             "Ask a person",
             "The step of an approval calls it; the question waits in the inbox.",
-            ASK_INPUT, ASK_OUTPUT, _asked,
+            ASK_INPUT,
+            ASK_OUTPUT,
+            _asked,
             Annotations(
-                effect=Effect.KEEP, transactional=True, seconds=0.05, audience=Audience.RUNS,
+                effect=Effect.KEEP,
+                transactional=True,
+                seconds=0.05,
+                audience=Audience.RUNS,
                 stub=_pretended,
             ),
         ),
@@ -68,7 +73,9 @@ def question_capabilities(limits: Limits, address: str = "") -> tuple[Capability
             "List the questions of plans",
             "The newest first: what a run asks, in which form it wants the answer, and until "
             "when. Left out, status is pending.",
-            LIST_INPUT, LIST_OUTPUT, _listed,
+            LIST_INPUT,
+            LIST_OUTPUT,
+            _listed,
             Annotations(
                 effect=Effect.READ, transactional=True, seconds=0.1, audience=Audience.PEOPLE
             ),
@@ -78,14 +85,19 @@ def question_capabilities(limits: Limits, address: str = "") -> tuple[Capability
             "Answer a question of a plan",
             "For a person alone, and once; the run goes on with it. The answer is judged by the "
             "form of the question.",
-            ANSWER_INPUT, ANSWER_OUTPUT, answered,
+            ANSWER_INPUT,
+            ANSWER_OUTPUT,
+            answered,
             Annotations(
-                effect=Effect.KEEP, transactional=True, seconds=0.1, audience=Audience.PEOPLE,
+                effect=Effect.KEEP,
+                transactional=True,
+                seconds=0.1,
+                audience=Audience.PEOPLE,
                 permission=Permission.DECIDE,
                 subject=lambda given, _: given.get("approval_id"),
             ),
         ),
-    )  # fmt: skip
+    )
 
 
 async def _asked(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -108,11 +120,14 @@ async def _asked(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
     place = (run.automation_id, run.id, run.step, run.item)
     await ask(ctx.tx, ctx.actor.workspace_id, place, question)
     await leave_message(
-        ctx.tx, ctx.actor.workspace_id, title=f"A plan asks: {question.title}"[:200],
+        ctx.tx,
+        ctx.actor.workspace_id,
+        title=f"A plan asks: {question.title}"[:200],
         message=f"{question.message[:_TOLD]}\n\nAnswer it in the inbox, or with "
         f"`mainspring approvals`, until {question.expires_at:%Y-%m-%d %H:%M} UTC.".strip(),
-        automation_id=run.automation_id, run_id=run.id,
-    )  # fmt: skip
+        automation_id=run.automation_id,
+        run_id=run.id,
+    )
     return {
         "approval_id": str(question.id),
         "expires_at": question.expires_at.isoformat(),
@@ -131,9 +146,12 @@ async def _listed(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
     most = given.get("limit", USUAL)
     after = given.get("after")
     rows = await list_questions(
-        ctx.tx, ctx.actor.workspace_id, status=given.get("status", "pending"),
-        after=None if after is None else UUID(after), most=most + 1,
-    )  # fmt: skip
+        ctx.tx,
+        ctx.actor.workspace_id,
+        status=given.get("status", "pending"),
+        after=None if after is None else UUID(after),
+        most=most + 1,
+    )
     page = rows[:most]
     return {
         "approvals": [_entry(row) for row in page],

@@ -123,10 +123,19 @@ async def ask(
 ) -> None:
     """Keeps a question of a step: automation, run, step and item say which."""
     await tx.execute(
-        _ADD, workspace_id, question.id, *at, question.title, question.message, question.form,
-        question.usual, None if question.roles is None else list(question.roles),
-        question.on_decline, list(question.notify), question.expires_at,
-    )  # fmt: skip
+        _ADD,
+        workspace_id,
+        question.id,
+        *at,
+        question.title,
+        question.message,
+        question.form,
+        question.usual,
+        None if question.roles is None else list(question.roles),
+        question.on_decline,
+        list(question.notify),
+        question.expires_at,
+    )
 
 
 async def list_questions(

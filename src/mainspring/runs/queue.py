@@ -278,9 +278,15 @@ async def claim(
     while len(taken) < most:
         crowd = sum(run.workspace_id in look.crowded for run in taken)
         rows = await tx.fetch(
-            _CLAIM_AND_TAKE, list(look.queues), most - len(taken), worker, list(look.floors),
-            list(look.crowd_floors), list(look.crowded), max(look.crowd_most - crowd, 0),
-        )  # fmt: skip
+            _CLAIM_AND_TAKE,
+            list(look.queues),
+            most - len(taken),
+            worker,
+            list(look.floors),
+            list(look.crowd_floors),
+            list(look.crowded),
+            max(look.crowd_most - crowd, 0),
+        )
         taken += _claimed(rows)
         if not any(row["held"] for row in rows):
             break
@@ -304,16 +310,30 @@ async def awaits_solitude(tx: Transaction, queues: Sequence[str]) -> bool:
 def _claimed(rows: Sequence[Any]) -> list[ClaimedRun]:
     return [
         ClaimedRun(
-            row["workspace_id"], row["id"], row["automation_id"], row["version"],
-            row["trigger_id"], row["trigger_type"], row["fence"], row["attempt"],
-            row["takeovers"], row["lane"], row["inputs"] or {},
+            row["workspace_id"],
+            row["id"],
+            row["automation_id"],
+            row["version"],
+            row["trigger_id"],
+            row["trigger_type"],
+            row["fence"],
+            row["attempt"],
+            row["takeovers"],
+            row["lane"],
+            row["inputs"] or {},
             {} if row["payload"] is None else row["payload"],
-            row["started_at"], row["active_ms"], row["cost_usd"], row["cancelled"],
-            row["queue"], row["due_at"], row["mode"], row["rehearsal_id"],
+            row["started_at"],
+            row["active_ms"],
+            row["cost_usd"],
+            row["cancelled"],
+            row["queue"],
+            row["due_at"],
+            row["mode"],
+            row["rehearsal_id"],
         )
         for row in rows
         if not row["held"]
-    ]  # fmt: skip
+    ]
 
 
 async def register(
@@ -324,9 +344,17 @@ async def register(
     ``before`` is the number that it had until its lease ran out.
     """
     row = await tx.fetchrow(
-        _REGISTER, worker.name, lease_seconds, worker.host, worker.process, list(worker.queues),
-        worker.slots, before, worker.launcher, worker.mark,
-    )  # fmt: skip
+        _REGISTER,
+        worker.name,
+        lease_seconds,
+        worker.host,
+        worker.process,
+        list(worker.queues),
+        worker.slots,
+        before,
+        worker.launcher,
+        worker.mark,
+    )
     assert row is not None
     return int(row["id"])
 
@@ -345,9 +373,14 @@ async def leave(tx: Transaction, worker: int) -> None:
 
 
 async def put_back(
-    tx: Transaction, workers: Sequence[int], limits: Limits, evidence: dict[str, Any],
-    only: Collection[tuple[UUID, int]] | None = None, *, heartbeat: float,
-) -> Sequence[Any]:  # fmt: skip
+    tx: Transaction,
+    workers: Sequence[int],
+    limits: Limits,
+    evidence: dict[str, Any],
+    only: Collection[tuple[UUID, int]] | None = None,
+    *,
+    heartbeat: float,
+) -> Sequence[Any]:
     """Returns the runs of workers to the queue, or ends the ones that are poison.
 
     Of some claims only, if they are named: the same run may have been claimed once more.
@@ -356,9 +389,15 @@ async def put_back(
     runs = None if only is None else [run_id for run_id, _ in only]
     fences = None if only is None else [fence for _, fence in only]
     return await tx.fetch(
-        _PUT_BACK, list(workers), limits.takeovers, evidence, runs, limits.losses, fences,
+        _PUT_BACK,
+        list(workers),
+        limits.takeovers,
+        evidence,
+        runs,
+        limits.losses,
+        fences,
         heartbeat,
-    )  # fmt: skip
+    )
 
 
 async def end_sessions(tx: Transaction) -> None:

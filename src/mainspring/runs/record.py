@@ -178,10 +178,20 @@ def step_columns(steps: Sequence[tuple[Unit, StepRow]]) -> list[list[Any]]:
     for unit, step in steps:
         run = unit.run
         values = (
-            run.workspace_id, run.id, run.fence, run.attempt, step.step, step.item,
-            step.attempt, step.status, step.ms, step.output_text or dumps(step.output),
-            dumps(step.error), step.until, step.at,
-        )  # fmt: skip
+            run.workspace_id,
+            run.id,
+            run.fence,
+            run.attempt,
+            step.step,
+            step.item,
+            step.attempt,
+            step.status,
+            step.ms,
+            step.output_text or dumps(step.output),
+            dumps(step.error),
+            step.until,
+            step.at,
+        )
         for column, value in zip(columns, values, strict=True):
             column.append(value)
     return columns
@@ -192,10 +202,21 @@ def end_columns(ends: Sequence[tuple[Unit, End]]) -> list[list[Any]]:
     for unit, end in ends:
         run = unit.run
         values = (
-            run.workspace_id, run.id, run.fence, end.status, end.reason, end.outcome,
-            dumps(end.output), dumps(end.error), end.effects, end.drafts, end.cost_usd,
-            end.active_ms, end.due_at, end.final,
-        )  # fmt: skip
+            run.workspace_id,
+            run.id,
+            run.fence,
+            end.status,
+            end.reason,
+            end.outcome,
+            dumps(end.output),
+            dumps(end.error),
+            end.effects,
+            end.drafts,
+            end.cost_usd,
+            end.active_ms,
+            end.due_at,
+            end.final,
+        )
         for column, value in zip(columns, values, strict=True):
             column.append(value)
     return columns

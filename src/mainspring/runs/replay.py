@@ -44,10 +44,18 @@ _EARLIER = """
 
 
 async def replay(
-    database: Access, dispatcher: Dispatcher, limits: Limits, workspace_id: UUID,
-    run_id: UUID, *, version: Which = "same", inputs: Mapping[str, Any] | None = None,
-    payload: Any = None, mode: Mode | None = None, by: Actor | None = None,
-) -> Dispatched:  # fmt: skip
+    database: Access,
+    dispatcher: Dispatcher,
+    limits: Limits,
+    workspace_id: UUID,
+    run_id: UUID,
+    *,
+    version: Which = "same",
+    inputs: Mapping[str, Any] | None = None,
+    payload: Any = None,
+    mode: Mode | None = None,
+    by: Actor | None = None,
+) -> Dispatched:
     """Starts a new run with an earlier one's payload; another, or other inputs, may be given.
 
     ``by`` is who asks for it; None: the local owner.

@@ -53,9 +53,13 @@ async def return_strays(
 
 
 async def _put_back(
-    tx: Transaction, workers: Sequence[int], names: Sequence[str], limits: Limits, heartbeat: float,
+    tx: Transaction,
+    workers: Sequence[int],
+    names: Sequence[str],
+    limits: Limits,
+    heartbeat: float,
     only: Collection[tuple[UUID, int]] | None = None,
-) -> int:  # fmt: skip
+) -> int:
     if not workers:
         return 0
     evidence = Fault(

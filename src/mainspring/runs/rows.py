@@ -14,9 +14,16 @@ from mainspring.gate.record import CallRecord
 from mainspring.runs.output import Piece
 
 RunStatus = Literal[
-    "pending", "running", "waiting", "succeeded", "failed", "cancelled",
-    "timed_out", "skipped", "dead",
-]  # fmt: skip
+    "pending",
+    "running",
+    "waiting",
+    "succeeded",
+    "failed",
+    "cancelled",
+    "timed_out",
+    "skipped",
+    "dead",
+]
 StepStatus = Literal["succeeded", "failed", "retrying", "skipped", "waiting"]
 
 FINAL: frozenset[str] = frozenset(

@@ -135,10 +135,20 @@ class Attempt:
             return with_sent(self.came_of.result, self.came_of.sent)
         place = (self.run.step, self.run.item, self.run.attempt, self.calls)
         ask = Ask(
-            capability, arguments, self.actor, self.run, self.calls, execution.posture,
-            execution.purse, execution.run.fence, execution.journal.calls.get(place),
-            known=execution.known, say=self._tell, memory=execution.memory, terms=self._terms(),
-        )  # fmt: skip
+            capability,
+            arguments,
+            self.actor,
+            self.run,
+            self.calls,
+            execution.posture,
+            execution.purse,
+            execution.run.fence,
+            execution.journal.calls.get(place),
+            known=execution.known,
+            say=self._tell,
+            memory=execution.memory,
+            terms=self._terms(),
+        )
         answer = await self._asked(ask)
         if answer.error is not None:
             raise answer.error
@@ -187,11 +197,21 @@ class Attempt:
             await execution.keep_calls()
         answer = await self._asked(
             Ask(
-                capability, arguments, self.actor, self.run, number, execution.posture,
-                execution.purse, execution.run.fence, known=execution.known, spelt=secrets,
-                name=name, say=self._tell, memory=execution.memory,
+                capability,
+                arguments,
+                self.actor,
+                self.run,
+                number,
+                execution.posture,
+                execution.purse,
+                execution.run.fence,
+                known=execution.known,
+                spelt=secrets,
+                name=name,
+                say=self._tell,
+                memory=execution.memory,
             )
-        )  # fmt: skip
+        )
         if answer.record is not None and (changes or answer.record.cost):
             # What was sent or paid for is on record before the program can go on from it.
             await execution.keep_calls()

@@ -147,9 +147,10 @@ def _waiting_title(waits: Sequence[Mapping[str, Any]]) -> str:
 def _failed_items(run: Mapping[str, Any]) -> str:
     """How many items of how many failed: "1 of 3 items"."""
     walked = [output for _, output in _partly_failed(run)]
-    failed, count = (sum(parts) for parts in (
-        [len(one["failed"]) for one in walked], [one["count"] for one in walked]
-    ))  # fmt: skip
+    failed, count = (
+        sum(parts)
+        for parts in ([len(one["failed"]) for one in walked], [one["count"] for one in walked])
+    )
     return f"{failed} of {count} items" if failed else "some items"
 
 

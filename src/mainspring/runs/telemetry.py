@@ -74,17 +74,23 @@ class RunTelemetry:
         self._ended = meter.create_counter("mainspring.runs", "{run}", "Runs that ended, by how.")
         self._spend = meter.create_counter("mainspring.spend", "USD", "What runs have cost.")
         self._waited = meter.create_histogram(
-            "mainspring.run.wait", "s", "From the making of a run to its first claim.",
+            "mainspring.run.wait",
+            "s",
+            "From the making of a run to its first claim.",
             explicit_bucket_boundaries_advisory=_SECONDS,
-        )  # fmt: skip
+        )
         self._worked = meter.create_histogram(
-            "mainspring.run.duration", "s", "How long runs that ended were worked on.",
+            "mainspring.run.duration",
+            "s",
+            "How long runs that ended were worked on.",
             explicit_bucket_boundaries_advisory=_SECONDS,
-        )  # fmt: skip
+        )
         self._stepped = meter.create_histogram(
-            "mainspring.step.duration", "s", "How long an attempt at a step took.",
+            "mainspring.step.duration",
+            "s",
+            "How long an attempt at a step took.",
             explicit_bucket_boundaries_advisory=_SECONDS,
-        )  # fmt: skip
+        )
 
     def __call__(self, moment: Moment) -> None:
         match moment.kind:

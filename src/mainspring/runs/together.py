@@ -97,9 +97,11 @@ class Together:
     def __init__(self, units: Sequence[Unit], call_result_bytes: int) -> None:
         runs = [unit.run for unit in units]
         self._runs = [
-            [run.workspace_id for run in runs], [run.id for run in runs],
-            [run.fence for run in runs], [run.attempt for run in runs],
-        ]  # fmt: skip
+            [run.workspace_id for run in runs],
+            [run.id for run in runs],
+            [run.fence for run in runs],
+            [run.attempt for run in runs],
+        ]
         self.ends = False
         self._steps: list[tuple[Any, ...]] = []
         self._calls: list[tuple[Any, ...]] = []
@@ -119,10 +121,20 @@ class Together:
                 return False
             self._calls.append(row)
         for step in unit.steps:
-            self._steps.append((
-                n, step.step, step.item, step.attempt, step.status, step.ms,
-                step.output_text or dumps(step.output), dumps(step.error), step.until, step.at,
-            ))  # fmt: skip
+            self._steps.append(
+                (
+                    n,
+                    step.step,
+                    step.item,
+                    step.attempt,
+                    step.status,
+                    step.ms,
+                    step.output_text or dumps(step.output),
+                    dumps(step.error),
+                    step.until,
+                    step.at,
+                )
+            )
         return unit.end is None or self._end(n, unit, unit.end)
 
     def _end(self, n: int, unit: Unit, end: End) -> bool:
@@ -131,11 +143,22 @@ class Together:
             # The next one in its lane is let go with it.
             return False
         self.ends = True
-        self._ended.append((
-            n, end.status, end.reason, end.outcome, dumps(end.output),
-            dumps(end.error), end.effects, end.drafts, end.cost_usd, end.active_ms, end.due_at,
-            final,
-        ))  # fmt: skip
+        self._ended.append(
+            (
+                n,
+                end.status,
+                end.reason,
+                end.outcome,
+                dumps(end.output),
+                dumps(end.error),
+                end.effects,
+                end.drafts,
+                end.cost_usd,
+                end.active_ms,
+                end.due_at,
+                final,
+            )
+        )
         event = run_event(
             run.workspace_id, run.id, run.automation_id, unit.automation, end, run.mode
         )

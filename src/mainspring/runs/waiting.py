@@ -83,11 +83,18 @@ async def waiting_for(tx: Transaction, reader: Actor) -> dict[str, Any]:
     policy = await approval_policy(tx, reader.workspace_id)
     role = reader.role
     row = await tx.fetchrow(
-        _WAITING, reader.workspace_id, reader.id, None if role is None else role.value,
-        policy.needs_others, policy.author_may_approve,
-        policy.takes(role) and _may(reader, Permission.DECIDE), _may(reader, Permission.DECIDE),
-        _may(reader, Permission.EDIT), _may(reader, Permission.SWITCH), policy.approvers,
-    )  # fmt: skip
+        _WAITING,
+        reader.workspace_id,
+        reader.id,
+        None if role is None else role.value,
+        policy.needs_others,
+        policy.author_may_approve,
+        policy.takes(role) and _may(reader, Permission.DECIDE),
+        _may(reader, Permission.DECIDE),
+        _may(reader, Permission.EDIT),
+        _may(reader, Permission.SWITCH),
+        policy.approvers,
+    )
     return dict(row)
 
 

@@ -91,9 +91,14 @@ class Worker:
         self._id = 0
         self._lease_end = 0.0
         self._place = queue.Place(
-            f"{platform.node()}/{os.getpid()}", platform.node(), os.getpid(), settings.queues,
-            settings.slots, launcher_mark(), process_mark(),
-        )  # fmt: skip
+            f"{platform.node()}/{os.getpid()}",
+            platform.node(),
+            os.getpid(),
+            settings.queues,
+            settings.slots,
+            launcher_mark(),
+            process_mark(),
+        )
         # An operator wanted it to leave.
         self.drained = False
         self._away = False

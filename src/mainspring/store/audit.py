@@ -23,8 +23,15 @@ INSTALLATION = UUID(int=0)
 APPROVE_MARK: Final = "approve_token"
 
 _COLUMNS: Final = (
-    "workspace_id", "id", "actor_kind", "actor_id", "token_id", "action", "subject", "detail",
-)  # fmt: skip
+    "workspace_id",
+    "id",
+    "actor_kind",
+    "actor_id",
+    "token_id",
+    "action",
+    "subject",
+    "detail",
+)
 _ADD = f"""
     INSERT INTO audit_log ({", ".join(_COLUMNS)})
     SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::uuid[], $5::uuid[], $6::text[],
@@ -67,9 +74,14 @@ def entry_by(
     if actor.approves is not None:
         told[APPROVE_MARK] = True
     return Entry(
-        actor.workspace_id, actor.kind, actor.id, action,
-        None if subject is None else str(subject), told, actor.token_id,
-    )  # fmt: skip
+        actor.workspace_id,
+        actor.kind,
+        actor.id,
+        action,
+        None if subject is None else str(subject),
+        told,
+        actor.token_id,
+    )
 
 
 def telling(statement: str, parameters: int) -> str:
@@ -83,9 +95,15 @@ def telling(statement: str, parameters: int) -> str:
 def entry_values(entry: Entry) -> tuple[Any, ...]:
     """What is written of an entry, under a new id."""
     return (
-        entry.workspace_id, new_id(), entry.actor_kind, entry.actor_id, entry.token_id,
-        entry.action, entry.subject, dict(entry.detail),
-    )  # fmt: skip
+        entry.workspace_id,
+        new_id(),
+        entry.actor_kind,
+        entry.actor_id,
+        entry.token_id,
+        entry.action,
+        entry.subject,
+        dict(entry.detail),
+    )
 
 
 async def append_audit(tx: Transaction, entries: Sequence[Entry]) -> None:
@@ -98,9 +116,12 @@ async def append_audit(tx: Transaction, entries: Sequence[Entry]) -> None:
 
 
 async def tell_installation(
-    tx: Transaction, actor: Actor, action: str, subject: object,
+    tx: Transaction,
+    actor: Actor,
+    action: str,
+    subject: object,
     detail: Mapping[str, Any] | None = None,
-) -> None:  # fmt: skip
+) -> None:
     """The entry of the installation; the call itself has its own, where its caller is."""
     entry = entry_by(actor, action, subject, detail)
     await append_audit(tx, [replace(entry, workspace_id=INSTALLATION)])

@@ -73,9 +73,15 @@ async def make_backup(database: Database, path: Path, files: Files | None) -> Ba
                 rows[table.name], parts[table.name] = await _kept(archive, moment, table)
             filed = await _kept_files(archive, moment, files)
         made = Backup(
-            __version__, moment.taken_at, moment.postgres, moment.heading, rows, parts,
-            moment.keys, filed,
-        )  # fmt: skip
+            __version__,
+            moment.taken_at,
+            moment.postgres,
+            moment.heading,
+            rows,
+            parts,
+            moment.keys,
+            filed,
+        )
         archive.finish(_as_dict(made))
     return made
 
@@ -263,7 +269,10 @@ def _from_dict(told: Mapping[str, Any]) -> Backup:
         },
         tuple(map(str, told["keys"])),
         Filed(
-            bool(files["kept"]), int(files["count"]), int(files["bytes"]), int(files["missing"]),
+            bool(files["kept"]),
+            int(files["count"]),
+            int(files["bytes"]),
+            int(files["missing"]),
             str(files["sha256"]),
         ),
-    )  # fmt: skip
+    )

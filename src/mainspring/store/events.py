@@ -149,9 +149,15 @@ class EventTable:
         before = wanted.before
         while len(found) < most:
             rows = await tx.fetch(
-                _LIST, workspace_id, self._kept, wanted.type, wanted.source_id, wanted.since,
-                before, most - len(found),
-            )  # fmt: skip
+                _LIST,
+                workspace_id,
+                self._kept,
+                wanted.type,
+                wanted.source_id,
+                wanted.since,
+                before,
+                most - len(found),
+            )
             if not rows:
                 break
             found += [event for event in map(_event, rows) if event is not None]
@@ -196,6 +202,12 @@ def _event(row: Any) -> Event | None:
     if not isinstance(payload, dict):
         return None
     return Event(
-        row["id"], row["workspace_id"], row["type"], row["source_id"], payload,
-        row["created_at"], row["run_id"], row["replay_of"],
-    )  # fmt: skip
+        row["id"],
+        row["workspace_id"],
+        row["type"],
+        row["source_id"],
+        payload,
+        row["created_at"],
+        row["run_id"],
+        row["replay_of"],
+    )

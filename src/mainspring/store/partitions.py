@@ -121,8 +121,9 @@ async def _is_taken(tx: Transaction, table: str, span: Span) -> bool:
     row = await tx.fetchrow(
         f"SELECT EXISTS (SELECT 1 FROM {table}_other WHERE {_KEYS[table]} >= $1 "
         f"AND {_KEYS[table]} < $2) AS taken",
-        floor_id(span.start), floor_id(span.end),
-    )  # fmt: skip
+        floor_id(span.start),
+        floor_id(span.end),
+    )
     return bool(row["taken"])
 
 

@@ -71,9 +71,15 @@ async def show_estate(
 
 
 async def take(
-    rooms: Rooms, database: Access, actor: Actor, member_id: UUID, digest: str,
-    wanted: Collection[UUID] | None = None, *, replays: bool = False,
-) -> dict[str, Any]:  # fmt: skip
+    rooms: Rooms,
+    database: Access,
+    actor: Actor,
+    member_id: UUID,
+    digest: str,
+    wanted: Collection[UUID] | None = None,
+    *,
+    replays: bool = False,
+) -> dict[str, Any]:
     """Takes over what was shown, and activates what was active before.
 
     ``replays`` also starts the missed runs that the triggers make up for.
@@ -112,9 +118,14 @@ async def replay_missed(
         for run_id in missed:
             try:
                 await replay(
-                    database, rooms.dispatcher, rooms.limits, actor.workspace_id, run_id,
-                    version="active", by=actor,
-                )  # fmt: skip
+                    database,
+                    rooms.dispatcher,
+                    rooms.limits,
+                    actor.workspace_id,
+                    run_id,
+                    version="active",
+                    by=actor,
+                )
             except Problem as problem:
                 if is_lost_connection(problem):
                     raise
@@ -146,9 +157,13 @@ async def _prepare(
         document = there["definition"]
         words = await words_for(rooms.registry, space, document)
         doubts = await doubts_here(
-            document, read_grants(there["grants"]), words, rooms.gate.models,
-            rooms.gate.preflight, Whose(space, author_id=actor.id),
-        )  # fmt: skip
+            document,
+            read_grants(there["grants"]),
+            words,
+            rooms.gate.models,
+            rooms.gate.preflight,
+            Whose(space, author_id=actor.id),
+        )
         found[one.id] = _Prepared(words, doubts)
     return found
 

@@ -121,9 +121,12 @@ class Alerts:
         """Tells of the failures of one automation; answers whether it is to be paused."""
         workspace_id, automation_id = _pair(automation)
         in_row = await failures_in_row(
-            tx, workspace_id, automation_id, automation["acknowledged_at"],
+            tx,
+            workspace_id,
+            automation_id,
+            automation["acknowledged_at"],
             self._limits.failures_in_row,
-        )  # fmt: skip
+        )
         if in_row != automation["failures"]:
             await set_failures(tx, workspace_id, automation_id, in_row)
         if not failures:
@@ -169,10 +172,16 @@ class Alerts:
             await post_alert(
                 tx,
                 Alert(
-                    last["event_id"], workspace_id, automation_id, first, "error",
-                    _title(automation["name"], "failed"), _message(last, count), mail,
+                    last["event_id"],
+                    workspace_id,
+                    automation_id,
+                    first,
+                    "error",
+                    _title(automation["name"], "failed"),
+                    _message(last, count),
+                    mail,
                 ),
-            )  # fmt: skip
+            )
             if unattended:
                 await queue_failure(tx, workspace_id, automation_id, last["event_id"], last["id"])
             return
@@ -191,9 +200,15 @@ class Alerts:
             f"The latest run: mainspring logs {last['id']}"
         )
         return Alert(
-            new_id(), automation["workspace_id"], automation["id"], last["id"], "warning",
-            _title(automation["name"], "was paused after failures"), message, self._mail,
-        )  # fmt: skip
+            new_id(),
+            automation["workspace_id"],
+            automation["id"],
+            last["id"],
+            "warning",
+            _title(automation["name"], "was paused after failures"),
+            message,
+            self._mail,
+        )
 
 
 class Postman:
@@ -267,8 +282,10 @@ class Postman:
             return
         log.error(
             "The alert %s could not be mailed in %s tries and stays in the inbox alone: %s",
-            letter.id, letter.tries, problem.detail,
-        )  # fmt: skip
+            letter.id,
+            letter.tries,
+            problem.detail,
+        )
         async with self._database.transaction() as tx:
             await give_up_mail(tx, letter)
 

@@ -85,9 +85,12 @@ def _records(one: Overtaken, limits: Limits) -> Iterator[MissedMoment]:
     schedule = one.schedule
     for missed in _moments(one, limits):
         yield MissedMoment(
-            schedule.workspace_id, schedule.trigger_id, key_of(missed.moment), missed.reason,
+            schedule.workspace_id,
+            schedule.trigger_id,
+            key_of(missed.moment),
+            missed.reason,
             missed.moments,
-        )  # fmt: skip
+        )
 
 
 def _moments(one: Overtaken, limits: Limits) -> Sequence[Missed]:

@@ -180,7 +180,10 @@ class WebhookDesk:
             key = sender_key(knock.idempotency_keys, knock.value)
         inputs, broken = await self._mapped(knock, webhook)
         return Request(
-            webhook.workspace_id, webhook.automation_id, "webhook", webhook.id,
+            webhook.workspace_id,
+            webhook.automation_id,
+            "webhook",
+            webhook.id,
             inputs=inputs,
             static=webhook.inputs,
             payload=knock.value,
@@ -191,7 +194,7 @@ class WebhookDesk:
             last_fired_at=webhook.last_fired_at,
             measured=True,
             problem=broken,
-        )  # fmt: skip
+        )
 
     async def _mapped(
         self, knock: Knock, webhook: Webhook

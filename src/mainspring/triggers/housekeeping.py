@@ -139,8 +139,16 @@ class Housekeeper:
             removed.usage = await expire_usage(self._database, before)
 
         chores = (
-            runs, firings, events, artifacts, orphans, messages, direct_calls, leftovers, usage,
-        )  # fmt: skip
+            runs,
+            firings,
+            events,
+            artifacts,
+            orphans,
+            messages,
+            direct_calls,
+            leftovers,
+            usage,
+        )
         named = [(chore.__name__, chore) for chore in chores]
         return [
             *named,

@@ -263,8 +263,10 @@ class LogReader:
     async def _leave_record(self, tx: Transaction, entry: Entry, problem: Problem) -> None:
         log.warning(
             "The reader %r could not handle event %s: %s",
-            self._consumer, entry.place[1], problem.detail,
-        )  # fmt: skip
+            self._consumer,
+            entry.place[1],
+            problem.detail,
+        )
         await self._passed_over(tx, entry, problem)
 
     async def _rest(self, stop: asyncio.Event, seconds: float) -> None:

@@ -149,9 +149,15 @@ class Matcher:
         # From the beginning: a trigger may have been armed before anybody ever read, and
         # what happened before it was armed does not set it off.
         self.reader = LogReader(
-            database, CONSUMER, prepare=self.prepare, events=events, listener=listener,
-            passed_over=_passed_over, from_beginning=True, hook=hook,
-        )  # fmt: skip
+            database,
+            CONSUMER,
+            prepare=self.prepare,
+            events=events,
+            listener=listener,
+            passed_over=_passed_over,
+            from_beginning=True,
+            hook=hook,
+        )
 
     async def prepare(self, events: Sequence[Event]) -> Handle:
         """Matches the events; what is answered fires what they set off."""
@@ -233,10 +239,15 @@ class Matcher:
             event_type, filters = listens_to(row["type"], row["config"])
             listening.add(
                 Armed(
-                    row["id"], row["automation_id"], row["type"], event_type, filters,
-                    row["inputs"], row["armed_at"],
+                    row["id"],
+                    row["automation_id"],
+                    row["type"],
+                    event_type,
+                    filters,
+                    row["inputs"],
+                    row["armed_at"],
                 )
-            )  # fmt: skip
+            )
         return listening
 
 

@@ -80,9 +80,14 @@ class _Case:
 
 
 def plan(
-    cron: Cron, zone: str, due: datetime, now: datetime, misfire: Misfire, catch_up: timedelta,
+    cron: Cron,
+    zone: str,
+    due: datetime,
+    now: datetime,
+    misfire: Misfire,
+    catch_up: timedelta,
     limits: Limits,
-) -> Plan:  # fmt: skip
+) -> Plan:
     """The plan for a schedule that waits for ``due``.
 
     That moment was promised when it was stored, so it counts even if the rules of its zone

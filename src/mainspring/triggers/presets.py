@@ -22,9 +22,12 @@ Filter = dict[str, Any]
 
 
 def _schema(
-    title: str, properties: dict[str, Any], required: list[str], examples: list[Any],
+    title: str,
+    properties: dict[str, Any],
+    required: list[str],
+    examples: list[Any],
     *wrong: tuple[Any, str],
-) -> dict[str, Any]:  # fmt: skip
+) -> dict[str, Any]:
     return {
         "title": title,
         "type": "object",

@@ -91,10 +91,16 @@ class Scheduler:
     """Fires the schedules of all workspaces."""
 
     def __init__(
-        self, database: Database, dispatcher: Dispatcher, limits: Limits, *,
-        foresight: Foresight | None = None, time: Time = database_time,
-        poll: float = POLL_SECONDS, hook: Hook = no_hook,
-    ) -> None:  # fmt: skip
+        self,
+        database: Database,
+        dispatcher: Dispatcher,
+        limits: Limits,
+        *,
+        foresight: Foresight | None = None,
+        time: Time = database_time,
+        poll: float = POLL_SECONDS,
+        hook: Hook = no_hook,
+    ) -> None:
         self._database = database
         self._dispatcher = dispatcher
         self._limits = limits
@@ -214,8 +220,9 @@ class Scheduler:
         except Problem as problem:
             log.error(
                 "Schedule %s cannot be read and comes to rest: %s",
-                schedule.trigger_id, problem.detail,
-            )  # fmt: skip
+                schedule.trigger_id,
+                problem.detail,
+            )
             record = _missed(schedule, schedule.due_at, "unreadable")
             return _Decision(schedule, Plan((), (), None), [], [record])
 

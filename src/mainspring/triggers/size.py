@@ -32,17 +32,30 @@ _GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
     "firings": ("firings",),
     "usage": ("llm_usage",),
     "inbox": (
-        "notifications", "drafts", "draft_revisions", "draft_attachments", "draft_approvals",
-        "inbox_decisions", "approvals", "prompts_sent",
+        "notifications",
+        "drafts",
+        "draft_revisions",
+        "draft_attachments",
+        "draft_approvals",
+        "inbox_decisions",
+        "approvals",
+        "prompts_sent",
     ),
     "pages": ("pages", "page_timeline", "page_vectors"),
     "boards": (
-        "boards", "board_datasets", "board_rows", "board_gaps", "board_parts", "board_versions",
-        "board_links", "board_members", "dataset_recipes",
+        "boards",
+        "board_datasets",
+        "board_rows",
+        "board_gaps",
+        "board_parts",
+        "board_versions",
+        "board_links",
+        "board_members",
+        "dataset_recipes",
     ),
     "artifacts": ("artifacts",),
     "audit": ("audit_log",),
-}  # fmt: skip
+}
 _REST: Final = "rest"
 _GROUP_OF: Final = {table: group for group, tables in _GROUPS.items() for table in tables}
 # Whoever has measured for less than this does not know yet how fast something grows.
@@ -191,11 +204,14 @@ async def read_size(database: Database, limits: Limits, home: Path | None) -> Si
     oldest = {
         group: moment_of(row[source])
         for group, source in (
-            ("runs", "runs"), ("steps", "runs"), ("calls", "runs"), ("events", "events"),
+            ("runs", "runs"),
+            ("steps", "runs"),
+            ("calls", "runs"),
+            ("events", "events"),
             ("audit", "audit"),
         )
         if row[source] is not None
-    }  # fmt: skip
+    }
     until = {"artifacts": row["artifacts_until"], "firings": row["firings_until"]}
     removals = {name: moment for name, moment in until.items() if moment is not None}
     ages = Ages(row["now"], row["since"], oldest, removals)

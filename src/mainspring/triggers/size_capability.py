@@ -36,11 +36,13 @@ _GROUP: Final = plain_object(
         "rows": {"type": "integer", "minimum": 0, "description": "Close, not exact."},
         "oldest_at": _MOMENT,
         "bytes_per_day": _PACE,
-        "kept_days": {"type": ["integer", "null"], "description": "Null: kept for good, or each "
-                      "entry says so itself."},
+        "kept_days": {
+            "type": ["integer", "null"],
+            "description": "Null: kept for good, or each entry says so itself.",
+        },
         "removal_at": {**_MOMENT, "description": "When housekeeping takes the oldest of it."},
     }
-)  # fmt: skip
+)
 _RUNS: Final = {
     "name": "runs",
     "bytes": 734_003_200,
@@ -92,6 +94,9 @@ def size_capabilities(
             "admin_show_size",
             "Show how large the installation is",
             "By what is kept: how large, how old, how fast it grows and what is deleted when.",
-            _NOTHING, _SIZE, show_size, _READS,
+            _NOTHING,
+            _SIZE,
+            show_size,
+            _READS,
         ),
-    )  # fmt: skip
+    )

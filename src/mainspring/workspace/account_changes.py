@@ -31,9 +31,13 @@ _USERS = """
 
 
 async def check_changes_account(
-    tx: Transaction, actor: Actor, owner_id: UUID | None, capabilities: Iterable[str], *,
+    tx: Transaction,
+    actor: Actor,
+    owner_id: UUID | None,
+    capabilities: Iterable[str],
+    *,
     space: UUID | None,
-) -> None:  # fmt: skip
+) -> None:
     """Refuses a program where agreed automations of a member send over the account.
 
     ``owner_id`` is the member whose automations use it; None: those of all members. ``space`` is

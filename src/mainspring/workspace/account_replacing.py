@@ -73,9 +73,17 @@ def writes_over(integration: str) -> WritesWith:
 
 
 async def check_may_replace(
-    tx: Transaction, actor: Actor, workspace_id: UUID, owner_id: UUID | None, words: Words,
-    writes_with: WritesWith, detail: str, *, page: str, command: str = "",
-) -> None:  # fmt: skip
+    tx: Transaction,
+    actor: Actor,
+    workspace_id: UUID,
+    owner_id: UUID | None,
+    words: Words,
+    writes_with: WritesWith,
+    detail: str,
+    *,
+    page: str,
+    command: str = "",
+) -> None:
     """Refuses a program that would give agreed automations of this owner another account.
 
     A token with the permission approve may, if it names all of these automations. No owner: the

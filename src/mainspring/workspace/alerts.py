@@ -146,9 +146,11 @@ async def hold_failing(
 ) -> list[dict[str, Any]]:
     """The automations that need a look, held in one order."""
     rows = await tx.fetch(
-        _HOLD, [space for space, _ in touched], [one for _, one in touched],
+        _HOLD,
+        [space for space, _ in touched],
+        [one for _, one in touched],
         [pair in failing for pair in touched],
-    )  # fmt: skip
+    )
     return [dict(row) for row in rows]
 
 
@@ -190,9 +192,16 @@ async def failures_since(
 async def post_alert(tx: Transaction, alert: Alert) -> None:
     """Leaves it in the inbox, and for the postman if it is to be mailed."""
     await tx.execute(
-        _POST, alert.workspace_id, alert.id, alert.automation_id, alert.run_id, alert.level,
-        alert.title, alert.message, alert.mail,
-    )  # fmt: skip
+        _POST,
+        alert.workspace_id,
+        alert.id,
+        alert.automation_id,
+        alert.run_id,
+        alert.level,
+        alert.title,
+        alert.message,
+        alert.mail,
+    )
 
 
 async def gather_in(
@@ -208,9 +217,13 @@ async def take_mail(tx: Transaction, first_pause: float, longest_pause: float) -
     if row is None:
         return None
     return Letter(
-        row["workspace_id"], row["id"], row["automation_id"], row["title"], row["message"],
+        row["workspace_id"],
+        row["id"],
+        row["automation_id"],
+        row["title"],
+        row["message"],
         row["mail_tries"],
-    )  # fmt: skip
+    )
 
 
 async def set_mailed(tx: Transaction, letter: Letter) -> None:

@@ -174,9 +174,12 @@ _FIELDS: Final[dict[str, Any]] = {
 }
 _USUAL: Final = {**ApprovalPolicy().as_dict(), "draft_seconds": None, "held_seconds": None}
 _STRICT: Final = {
-    "approvers": 2, "roles": ["admin", "owner"], "author_may_approve": False,
-    "draft_seconds": 28_800, "held_seconds": 259_200,
-}  # fmt: skip
+    "approvers": 2,
+    "roles": ["admin", "owner"],
+    "author_may_approve": False,
+    "draft_seconds": 28_800,
+    "held_seconds": 259_200,
+}
 _OUTPUT: Final = object_schema(
     _FIELDS, tuple(_FIELDS), [_USUAL, _STRICT], [({"approvers": 1}, "the whole policy is told")]
 )
@@ -214,7 +217,11 @@ SET_APPROVAL_POLICY: Final = Capability(
     output_schema=_OUTPUT,
     handler=_set,
     annotations=Annotations(
-        effect=Effect.KEEP, transactional=True, seconds=0.05, audience=Audience.PEOPLE,
-        permission=Permission.OWN, subject=lambda given, answered: "approval_policy",
+        effect=Effect.KEEP,
+        transactional=True,
+        seconds=0.05,
+        audience=Audience.PEOPLE,
+        permission=Permission.OWN,
+        subject=lambda given, answered: "approval_policy",
     ),
-)  # fmt: skip
+)

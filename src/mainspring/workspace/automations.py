@@ -245,13 +245,25 @@ async def put_version(
     version = int((await tx.fetchrow(_NEXT, workspace_id, automation_id))["version"])
     await tx.execute(_BUMP, workspace_id, automation_id, version, content.definition.name)
     await tx.execute(
-        _VERSION, workspace_id, automation_id, version, content.digest, content.grants, author,
+        _VERSION,
+        workspace_id,
+        automation_id,
+        version,
+        content.digest,
+        content.grants,
+        author,
         rollback_of,
-    )  # fmt: skip
+    )
     await renew(
-        tx, workspace_id, automation_id, row["version"], version, document, content.grants,
+        tx,
+        workspace_id,
+        automation_id,
+        row["version"],
+        version,
+        document,
+        content.grants,
         content.traits,
-    )  # fmt: skip
+    )
     await _follow(tx, workspace_id, automation_id, content.definition, state)
     return Saved(
         automation_id, version, changed=True, state=state, widened=widened, warnings=lacking
@@ -270,9 +282,15 @@ async def put_in_force(
     widened = await _check_change(tx, workspace_id, row, content, author)
     await tx.execute(_BUMP, workspace_id, automation_id, version, content.definition.name)
     await renew(
-        tx, workspace_id, automation_id, row["version"], version, document, content.grants,
+        tx,
+        workspace_id,
+        automation_id,
+        row["version"],
+        version,
+        document,
+        content.grants,
         content.traits,
-    )  # fmt: skip
+    )
     await _follow(tx, workspace_id, automation_id, content.definition, state)
     return Saved(
         automation_id, version, changed=True, state=state, widened=widened, warnings=lacking
@@ -343,9 +361,12 @@ async def check_name(tx: Transaction, workspace_id: UUID, name: str, automation_
 
 
 async def set_state(
-    tx: Transaction, workspace_id: UUID, automation_id: UUID, state: State,
+    tx: Transaction,
+    workspace_id: UUID,
+    automation_id: UUID,
+    state: State,
     reason: str | None = None,
-) -> State:  # fmt: skip
+) -> State:
     """Activates, pauses or archives; answers the state before. Its triggers follow."""
     row = await tx.fetchrow(_STATE, workspace_id, automation_id)
     if row is None:

@@ -35,8 +35,12 @@ def capabilities(limits: Limits, built_in: Collection[str] = ()) -> tuple[Capabi
     Events of the types that are built in are told by the house alone.
     """
     return (
-        _get(), _set(limits), _list(limits), _delete(), publish_event_capability(limits, built_in)
-    )  # fmt: skip
+        _get(),
+        _set(limits),
+        _list(limits),
+        _delete(),
+        publish_event_capability(limits, built_in),
+    )
 
 
 def _get() -> Capability:

@@ -47,9 +47,13 @@ MissingParts = Callable[
     [UUID, Mapping[str, Any], Sequence[Grant], UUID], Awaitable[tuple[Finding, ...]]
 ]
 _ANSWERS: Final = Annotations(
-    effect=Effect.KEEP, transactional=True, seconds=0.1, audience=Audience.PEOPLE,
-    permission=Permission.EDIT, subject=lambda given, _: given.get("consent_id"),
-)  # fmt: skip
+    effect=Effect.KEEP,
+    transactional=True,
+    seconds=0.1,
+    audience=Audience.PEOPLE,
+    permission=Permission.EDIT,
+    subject=lambda given, _: given.get("consent_id"),
+)
 _READS: Final = Annotations(
     transactional=True, seconds=0.1, audience=Audience.PEOPLE, permission=Permission.READ
 )
@@ -85,14 +89,20 @@ def consent_capabilities(
             "a person agrees to each thing that it may do beyond what was agreed to. Tools from "
             "outside that have changed are asked about in the same way. What was at work before "
             "agreement was recorded is listed for review, and goes on as it is.",
-            schemas.LIST, schemas.LISTED, counter.list_all, _READS,
+            schemas.LIST,
+            schemas.LISTED,
+            counter.list_all,
+            _READS,
         ),
         capability_of(
             "get_consent",
             "Show what waits for consent",
             "Each addition is one sentence, with its place in the definition. The digest stands "
             "for exactly these.",
-            schemas.GET, schemas.SHOWN, counter.show, _READS,
+            schemas.GET,
+            schemas.SHOWN,
+            counter.show,
+            _READS,
         ),
         capability_of(
             "answer_consent",
@@ -101,9 +111,12 @@ def consent_capabilities(
             "automation. The digest says what was read: when something else is asked by "
             "now, nothing is agreed to. With activate it also starts by its triggers from here "
             "on; where it cannot be activated, nothing is answered. What is refused stays paused.",
-            schemas.ANSWER, schemas.ANSWERED, counter.answer, _ANSWERS,
+            schemas.ANSWER,
+            schemas.ANSWERED,
+            counter.answer,
+            _ANSWERS,
         ),
-    )  # fmt: skip
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,16 +132,21 @@ class _Counter:
     async def list_all(self, ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
         status, about = given.get("status", "waiting"), given.get("automation_id")
         kept = await kept_consents(
-            ctx.tx, ctx.actor.workspace_id, None if status == "any" else status,
-            None if about is None else UUID(about), given.get("limit", schemas.USUAL),
-        )  # fmt: skip
+            ctx.tx,
+            ctx.actor.workspace_id,
+            None if status == "any" else status,
+            None if about is None else UUID(about),
+            given.get("limit", schemas.USUAL),
+        )
         found = [consent_shown(one) for one in kept]
         if about is None and status in ("waiting", "any"):
             found += await self.tools.waiting(ctx)
         upgraded = await agreed_by_upgrade(
-            ctx.tx, ctx.actor.workspace_id, None if about is None else UUID(about),
+            ctx.tx,
+            ctx.actor.workspace_id,
+            None if about is None else UUID(about),
             given.get("limit", schemas.USUAL),
-        )  # fmt: skip
+        )
         return {"consents": found, "agreed_by_upgrade": upgraded}
 
     async def show(self, ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -159,9 +177,14 @@ class _Counter:
             return {"consent": shown, "state": None, "says": _TOOLS_SAY[agree]}
         await _check_named(ctx, wanted, self.address)
         found, news = await answer(
-            ctx.tx, space, wanted, given["digest"], ctx.actor.id, agree=agree,
+            ctx.tx,
+            space,
+            wanted,
+            given["digest"],
+            ctx.actor.id,
+            agree=agree,
             via=via_of(ctx.actor),
-        )  # fmt: skip
+        )
         row = await hold(ctx.tx, space, found.automation_id)
         state = row["state"]
         if starts and state != "active":
@@ -213,8 +236,10 @@ async def _check_named(ctx: CallContext, consent_id: UUID, address: str) -> None
     if await is_from_words(ctx.tx, space, found.automation_id, version):
         raise _person_needed(
             "This version is a proposal that was written from a request in words. A person "
-            "approves those, always.", consent_id, address,
-        )  # fmt: skip
+            "approves those, always.",
+            consent_id,
+            address,
+        )
 
 
 def _person_needed(detail: str, consent_id: UUID, address: str) -> PersonNeeded:

@@ -133,9 +133,12 @@ class Consent:
         return self.status == "waiting" or (self.status == "refused" and self.version == version)
 
     def asks_same(
-        self, origin: Origin, added: Sequence[Addition], agreed_version: int | None,
+        self,
+        origin: Origin,
+        added: Sequence[Addition],
+        agreed_version: int | None,
         agreed_triggers: Triggers | None,
-    ) -> bool:  # fmt: skip
+    ) -> bool:
         """Whether this question is open and asks for just this, measured by the same agreement."""
         triggers = None if agreed_triggers is None else list(agreed_triggers)
         before = (self.agreed_version, self.agreed_triggers)
@@ -147,9 +150,13 @@ class Consent:
 
 
 def digest_of(
-    automation_id: UUID, version: int, origin: str, added: Sequence[Addition], *,
+    automation_id: UUID,
+    version: int,
+    origin: str,
+    added: Sequence[Addition],
+    *,
     refused: bool = False,
-) -> bytes:  # fmt: skip
+) -> bytes:
     """What is agreed to, in one hash. One that was refused is another question."""
     shown = {
         "automation_id": str(automation_id),
@@ -177,9 +184,12 @@ async def latest_consent(
 
 
 async def kept_consents(
-    tx: Transaction, workspace_id: UUID, status: str | None = None,
-    automation_id: UUID | None = None, most: int = 100,
-) -> list[Consent]:  # fmt: skip
+    tx: Transaction,
+    workspace_id: UUID,
+    status: str | None = None,
+    automation_id: UUID | None = None,
+    most: int = 100,
+) -> list[Consent]:
     """The newest first; without those of archived automations."""
     rows = await tx.fetch(_LIST, workspace_id, status, automation_id, most)
     return [_read(row) for row in rows]
@@ -197,10 +207,16 @@ async def agreed_by_upgrade(
 
 
 async def keep_waiting(
-    tx: Transaction, workspace_id: UUID, automation_id: UUID, version: int, origin: Origin,
-    added: Sequence[Addition], asked: tuple[str, UUID], agreed_version: int | None,
+    tx: Transaction,
+    workspace_id: UUID,
+    automation_id: UUID,
+    version: int,
+    origin: Origin,
+    added: Sequence[Addition],
+    asked: tuple[str, UUID],
+    agreed_version: int | None,
     agreed_triggers: Triggers | None = None,
-) -> UUID:  # fmt: skip
+) -> UUID:
     """Keeps a question; another one that waited before it is overtaken.
 
     The same question about a newer version keeps its id, so that saving a file again and again
@@ -214,10 +230,18 @@ async def keep_waiting(
     await overtake(tx, workspace_id, automation_id)
     made = new_id()
     await tx.execute(
-        _INSERT, workspace_id, made, automation_id, version, origin,
-        [one.as_dict() for one in added], digest, agreed_version,
-        None if agreed_triggers is None else list(agreed_triggers), *asked,
-    )  # fmt: skip
+        _INSERT,
+        workspace_id,
+        made,
+        automation_id,
+        version,
+        origin,
+        [one.as_dict() for one in added],
+        digest,
+        agreed_version,
+        None if agreed_triggers is None else list(agreed_triggers),
+        *asked,
+    )
     return made
 
 
@@ -239,14 +263,21 @@ async def keep_covered(tx: Transaction, workspace_id: UUID, automation_id: UUID)
 
 
 async def mark(
-    tx: Transaction, workspace_id: UUID, consent: Consent, status: Status, member: UUID,
+    tx: Transaction,
+    workspace_id: UUID,
+    consent: Consent,
+    status: Status,
+    member: UUID,
     via: Via = "page",
-) -> None:  # fmt: skip
+) -> None:
     """Keeps an answer. Once agreed to, nothing but a person keeps it from starting."""
     digest = digest_of(
-        consent.automation_id, consent.version, consent.origin, consent.additions,
+        consent.automation_id,
+        consent.version,
+        consent.origin,
+        consent.additions,
         refused=status == "refused",
-    )  # fmt: skip
+    )
     await tx.execute(_ANSWER, workspace_id, consent.id, status, digest, member)
     await mark_consent_read(tx, workspace_id, consent.automation_id)
     if status == "agreed":
@@ -254,10 +285,15 @@ async def mark(
 
 
 async def renew(
-    tx: Transaction, workspace_id: UUID, automation_id: UUID, before: int, version: int,
-    document: Mapping[str, Any], grants: Sequence[Mapping[str, Any]],
+    tx: Transaction,
+    workspace_id: UUID,
+    automation_id: UUID,
+    before: int,
+    version: int,
+    document: Mapping[str, Any],
+    grants: Sequence[Mapping[str, Any]],
     traits: Traits = UNDECLARED,
-) -> None:  # fmt: skip
+) -> None:
     """Another version is in force: what is asked about the one before is asked about this.
 
     What came from elsewhere is asked about until a person has answered, or until what they had
@@ -278,9 +314,16 @@ async def renew(
     if there.version == version and there.additions == asked:
         return
     await keep_waiting(
-        tx, workspace_id, automation_id, version, there.origin, asked,
-        (there.asked_kind, there.asked_by), there.agreed_version, there.agreed_triggers,
-    )  # fmt: skip
+        tx,
+        workspace_id,
+        automation_id,
+        version,
+        there.origin,
+        asked,
+        (there.asked_kind, there.asked_by),
+        there.agreed_version,
+        there.agreed_triggers,
+    )
 
 
 async def switched_off(tx: Transaction, workspace_id: UUID, automation_id: UUID, slug: str) -> None:

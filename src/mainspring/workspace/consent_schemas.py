@@ -27,15 +27,26 @@ ADDITIONS: Final[dict[str, Any]] = {
         "required": ["kind", "pointer", "says"],
         "properties": {
             "kind": {
-                "enum": ["grant", "secret", "account", "spend", "start", "write_policy", "approval",
-                         "send", "model", "tool", "review"]
+                "enum": [
+                    "grant",
+                    "secret",
+                    "account",
+                    "spend",
+                    "start",
+                    "write_policy",
+                    "approval",
+                    "send",
+                    "model",
+                    "tool",
+                    "review",
+                ]
             },
             "pointer": {"type": "string", "description": "Where in the definition it stands."},
             "says": {"type": "string", "description": "The sentence for the person."},
             "capability": {"type": "string", "description": "What is called for it, if anything."},
         },
     },
-}  # fmt: skip
+}
 _CONSENT: Final[dict[str, Any]] = {
     "type": "object",
     "additionalProperties": False,

@@ -139,9 +139,15 @@ async def agreed_before(
 
 
 async def ask_if_wider(
-    tx: Transaction, workspace_id: UUID, automation_id: UUID, agreed: Agreed | None, actor: Actor,
-    traits: Traits = UNDECLARED, *, tell: bool = True,
-) -> Consent | None:  # fmt: skip
+    tx: Transaction,
+    workspace_id: UUID,
+    automation_id: UUID,
+    agreed: Agreed | None,
+    actor: Actor,
+    traits: Traits = UNDECLARED,
+    *,
+    tell: bool = True,
+) -> Consent | None:
     """What a program lets an automation do beyond what was agreed to waits for a person.
 
     To be asked after the change, with what ``agreed_before`` said before it. Answers the question
@@ -179,18 +185,25 @@ async def cover(tx: Transaction, workspace_id: UUID, automation_id: UUID) -> Non
 
 
 async def agree_or_ask(
-    tx: Transaction, workspace_id: UUID, automation_id: UUID, actor: Actor,
+    tx: Transaction,
+    workspace_id: UUID,
+    automation_id: UUID,
+    actor: Actor,
     traits: Traits = UNDECLARED,
-) -> Consent | None:  # fmt: skip
+) -> Consent | None:
     """A new automation: a person who made it agrees with that, a program's waits for one."""
     agreed = None if actor.is_person else NOTHING
     return await ask_if_wider(tx, workspace_id, automation_id, agreed, actor, traits)
 
 
 async def change_by(
-    tx: Transaction, workspace_id: UUID, automation_id: UUID, actor: Actor,
-    work: Callable[[], Awaitable[T]], traits: Traits = UNDECLARED,
-) -> tuple[T, Consent | None]:  # fmt: skip
+    tx: Transaction,
+    workspace_id: UUID,
+    automation_id: UUID,
+    actor: Actor,
+    work: Callable[[], Awaitable[T]],
+    traits: Traits = UNDECLARED,
+) -> tuple[T, Consent | None]:
     """Changes an automation, and asks about what that adds where no person did it."""
     agreed = await agreed_before(tx, workspace_id, automation_id, actor)
     made = await work()
@@ -198,18 +211,28 @@ async def change_by(
 
 
 async def additions_to(
-    agreed: Agreed, document: Mapping[str, Any], grants: Sequence[Grant],
+    agreed: Agreed,
+    document: Mapping[str, Any],
+    grants: Sequence[Grant],
     traits: Traits = UNDECLARED,
-) -> tuple[Addition, ...]:  # fmt: skip
+) -> tuple[Addition, ...]:
     """What a definition with these grants may do beyond what was agreed to."""
     now = await authority_now(document, [one.as_dict() for one in grants], traits)
     return additions(agreed.authority, now)
 
 
 async def ask_consent(
-    tx: Transaction, workspace_id: UUID, automation_id: UUID, version: int, origin: Origin,
-    additions: Sequence[Addition], actor: Actor, *, agreed: Agreed | None = None, tell: bool = True,
-) -> Consent:  # fmt: skip
+    tx: Transaction,
+    workspace_id: UUID,
+    automation_id: UUID,
+    version: int,
+    origin: Origin,
+    additions: Sequence[Addition],
+    actor: Actor,
+    *,
+    agreed: Agreed | None = None,
+    tell: bool = True,
+) -> Consent:
     """Pauses the automation until a person has agreed to these additions.
 
     One question waits for each automation: a newer one takes the place of the older, and is
@@ -234,7 +257,7 @@ async def ask_consent(
     asked = await with_names(tx, workspace_id, automation_id, told)
     consent_id = await keep_waiting(
         tx, workspace_id, automation_id, version, origin, asked, (actor.kind, actor.id), *base
-    )  # fmt: skip
+    )
     made = await find_consent(tx, workspace_id, consent_id)
     if tell and not waited:
         await _tell(tx, workspace_id, made)
@@ -267,9 +290,12 @@ async def consent_needed(
 
 
 def _needed(
-    automation_id: UUID, additions: Sequence[Addition], there: Consent | None,
-    digest: bytes | None = None, command: str | None = None,
-) -> ConsentNeeded:  # fmt: skip
+    automation_id: UUID,
+    additions: Sequence[Addition],
+    there: Consent | None,
+    digest: bytes | None = None,
+    command: str | None = None,
+) -> ConsentNeeded:
     asks = f"activate {automation_id}" if there is None else f"consents agree {there.id}"
     command = command or f"mainspring {asks}"
     findings = [Finding(one.pointer, one.says, f"adds_{one.kind}") for one in additions]
@@ -308,9 +334,12 @@ async def _unasked(
 
 
 async def ensure_asked(
-    tx: Transaction, workspace_id: UUID, automation_id: UUID, actor: Actor,
+    tx: Transaction,
+    workspace_id: UUID,
+    automation_id: UUID,
+    actor: Actor,
     traits: Traits = UNDECLARED,
-) -> None:  # fmt: skip
+) -> None:
     """What nobody has agreed to, nor been asked about, is asked about now."""
     row = await hold(tx, workspace_id, automation_id, archived=True)
     there = await latest_consent(tx, workspace_id, automation_id)
@@ -321,9 +350,16 @@ async def ensure_asked(
     agreed, found = await _unasked(tx, workspace_id, automation_id, traits)
     origin: Origin = "create" if agreed.version is None else "edit"
     await ask_consent(
-        tx, workspace_id, automation_id, row["version"], origin, found, actor, agreed=agreed,
+        tx,
+        workspace_id,
+        automation_id,
+        row["version"],
+        origin,
+        found,
+        actor,
+        agreed=agreed,
         tell=False,
-    )  # fmt: skip
+    )
 
 
 async def agree_to_shown(
@@ -357,9 +393,14 @@ async def review_agreed(
 
 
 async def check_may_repeat(
-    tx: Transaction, workspace_id: UUID, run_id: UUID, actor: Actor | None,
-    mode: str | None = None, *, own_file: bool = False,
-) -> None:  # fmt: skip
+    tx: Transaction,
+    workspace_id: UUID,
+    run_id: UUID,
+    actor: Actor | None,
+    mode: str | None = None,
+    *,
+    own_file: bool = False,
+) -> None:
     """Refuses to repeat a run of a version that may do what is not agreed to now.
 
     A person may repeat what ran for real before; a program may not use an old version to do
@@ -400,9 +441,15 @@ async def pause_reason(
 
 
 async def answer(
-    tx: Transaction, workspace_id: UUID, consent_id: UUID, digest: str, member: UUID, *,
-    agree: bool, via: Via = "page",
-) -> tuple[Consent, bool]:  # fmt: skip
+    tx: Transaction,
+    workspace_id: UUID,
+    consent_id: UUID,
+    digest: str,
+    member: UUID,
+    *,
+    agree: bool,
+    via: Via = "page",
+) -> tuple[Consent, bool]:
     """Keeps a person's answer to exactly what they were shown; and whether it is a new one.
 
     The same answer again changes nothing. Whoever refused can still agree, to the digest that

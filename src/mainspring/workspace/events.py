@@ -87,9 +87,13 @@ class Fact:
 
 
 async def publish(
-    tx: Transaction, workspace_id: UUID, fact: Fact, limits: Limits, built_in: Collection[str],
+    tx: Transaction,
+    workspace_id: UUID,
+    fact: Fact,
+    limits: Limits,
+    built_in: Collection[str],
     event_id: UUID | None = None,
-) -> UUID:  # fmt: skip
+) -> UUID:
     """Puts a fact into the log, or says everything that keeps it out; answers its id."""
     _refuse(_type_findings(fact.type, built_in))
     text = _spelled(fact.payload, limits)
@@ -113,9 +117,14 @@ async def tell_again(tx: Transaction, event: Event) -> UUID:
     text = orjson.dumps(event.payload).decode()
     trial = await tx.fetchrow(_TRIAL, event.workspace_id, event.run_id)
     made = EventRow(
-        event.workspace_id, new_id(), event.type, event.source_id, text,
-        None if trial is None else event.run_id, event.id,
-    )  # fmt: skip
+        event.workspace_id,
+        new_id(),
+        event.type,
+        event.source_id,
+        text,
+        None if trial is None else event.run_id,
+        event.id,
+    )
     await append_events(tx, [made])
     return made.id
 
@@ -168,9 +177,13 @@ async def declared_types(tx: Transaction, workspace_id: UUID) -> list[EventType]
 
 
 async def declare_type(
-    tx: Transaction, workspace_id: UUID, declared: EventType, limits: Limits,
-    built_in: Collection[str], at: str = "/type",
-) -> None:  # fmt: skip
+    tx: Transaction,
+    workspace_id: UUID,
+    declared: EventType,
+    limits: Limits,
+    built_in: Collection[str],
+    at: str = "/type",
+) -> None:
     """Keeps a type, in place of an earlier one of that name; events already told stay."""
     findings = _type_findings(declared.type, built_in, at)
     findings += await asyncio.to_thread(_schema_findings, declared.payload_schema, limits)
@@ -216,9 +229,12 @@ async def note_passed_over(
 ) -> None:
     """Tells the people of the workspace that an event set nothing off, and why."""
     await tx.execute(
-        _NOTICE, workspace_id, new_id(), "An event could not be handled",
+        _NOTICE,
+        workspace_id,
+        new_id(),
+        "An event could not be handled",
         f"Event {event_id} started nothing: {problem.detail}",
-    )  # fmt: skip
+    )
 
 
 def publish_event_capability(limits: Limits, built_in: Collection[str] = ()) -> Capability:

@@ -66,13 +66,18 @@ async def find_holders(tx: Transaction, digests: Collection[bytes]) -> dict[byte
 def _holder(row: Any) -> Holder:
     limited, role, approves = row["capabilities"], Role(row["role"]), row["approves"]
     return Holder(
-        row["workspace_id"], row["id"], row["member_id"], lesser(role, Role(row["member_role"])),
+        row["workspace_id"],
+        row["id"],
+        row["member_id"],
+        lesser(role, Role(row["member_role"])),
         None if limited is None else frozenset(limited),
         # Whoever looks after everything may hand out a token that does not.
         row["administrator"] and role is Role.OWNER,
-        row["expires_at"], row["stale"], row["client_id"],
+        row["expires_at"],
+        row["stale"],
+        row["client_id"],
         None if approves is None else frozenset(approves),
-    )  # fmt: skip
+    )
 
 
 class Holders:

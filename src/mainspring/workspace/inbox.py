@@ -55,10 +55,15 @@ async def _post(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any
     notification_id = new_id()
     run = ctx.run
     await ctx.tx.execute(
-        _INSERT, ctx.actor.workspace_id, notification_id,
-        None if run is None else run.automation_id, None if run is None else run.id,
-        arguments.get("level", "info"), arguments["title"], arguments.get("message", ""),
-    )  # fmt: skip
+        _INSERT,
+        ctx.actor.workspace_id,
+        notification_id,
+        None if run is None else run.automation_id,
+        None if run is None else run.id,
+        arguments.get("level", "info"),
+        arguments["title"],
+        arguments.get("message", ""),
+    )
     return {"notification_id": str(notification_id)}
 
 
@@ -94,9 +99,15 @@ POST_NOTIFICATION = Capability(
 
 
 async def leave_message(
-    tx: Transaction, workspace_id: UUID, *, title: str, message: str, level: str = "info",
-    automation_id: UUID | None = None, run_id: UUID | None = None,
-) -> UUID:  # fmt: skip
+    tx: Transaction,
+    workspace_id: UUID,
+    *,
+    title: str,
+    message: str,
+    level: str = "info",
+    automation_id: UUID | None = None,
+    run_id: UUID | None = None,
+) -> UUID:
     """A message of the house itself, about an automation and a run where it is about one."""
     made = new_id()
     await tx.execute(_INSERT, workspace_id, made, automation_id, run_id, level, title, message)

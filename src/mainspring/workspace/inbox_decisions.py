@@ -108,7 +108,10 @@ ACK_INBOX_ACTION: Final = Capability(
     ),
     handler=_acknowledge,
     annotations=Annotations(
-        effect=Effect.KEEP, transactional=True, seconds=0.05, audience=Audience.PEOPLE,
+        effect=Effect.KEEP,
+        transactional=True,
+        seconds=0.05,
+        audience=Audience.PEOPLE,
         permission=Permission.DECIDE,
     ),
-)  # fmt: skip
+)

@@ -42,9 +42,13 @@ async def words_for(vocabulary: Vocabularies, workspace_id: UUID, document: Any)
 
 
 async def judge_here(
-    document: Any, whose: Whose, words: Vocabulary, models: Models, limits: Limits,
+    document: Any,
+    whose: Whose,
+    words: Vocabulary,
+    models: Models,
+    limits: Limits,
     preflight: Preflight,
-) -> Report:  # fmt: skip
+) -> Report:
     """The verdict, with the doubts of this house; a hostile document takes its time on a thread."""
     own = None if whose.automation_id is None else str(whose.automation_id)
     report = await asyncio.to_thread(validate, document, words, limits, automation_id=own)
@@ -56,9 +60,13 @@ async def judge_here(
 
 
 async def doubts_here(
-    document: Mapping[str, Any], grants: Iterable[Grant], words: Vocabulary, models: Models,
-    preflight: Preflight, whose: Whose,
-) -> tuple[Finding, ...]:  # fmt: skip
+    document: Mapping[str, Any],
+    grants: Iterable[Grant],
+    words: Vocabulary,
+    models: Models,
+    preflight: Preflight,
+    whose: Whose,
+) -> tuple[Finding, ...]:
     """What a definition counts on and would not find if it ran now."""
     asking = {name for name, one in words.capabilities.items() if one.annotations.asks_models}
     held = await asyncio.to_thread(list, _held_back(document, words))

@@ -229,7 +229,14 @@ def _wrong(field: str, sentence: str, code: str) -> Invalid:
 
 def _made(row: Any) -> ModelConnection:
     return ModelConnection(
-        row["id"], row["workspace_id"], row["name"], row["kind"], row["base_url"],
-        tuple(row["offers"]), row["usual_model"], row["has_key"], row["created_at"],
+        row["id"],
+        row["workspace_id"],
+        row["name"],
+        row["kind"],
+        row["base_url"],
+        tuple(row["offers"]),
+        row["usual_model"],
+        row["has_key"],
+        row["created_at"],
         row["updated_at"],
-    )  # fmt: skip
+    )

@@ -63,9 +63,14 @@ async def list_prices(database: Asking) -> list[OperatorPrice]:
 async def set_price(tx: Transaction, model: str, price: Price, by: UUID) -> OperatorPrice:
     """Sets the price of a model; an earlier one is gone."""
     row = await tx.fetchrow(
-        _SET, model, price.input_usd_per_million, price.output_usd_per_million,
-        price.cached_usd_per_million, price.stored_usd_per_million, by,
-    )  # fmt: skip
+        _SET,
+        model,
+        price.input_usd_per_million,
+        price.output_usd_per_million,
+        price.cached_usd_per_million,
+        price.stored_usd_per_million,
+        by,
+    )
     return _made(row)
 
 
@@ -76,7 +81,9 @@ async def forget_price(tx: Transaction, model: str) -> bool:
 
 def _made(row: Any) -> OperatorPrice:
     price = Price(
-        row["input_usd_per_million"], row["output_usd_per_million"],
-        row["cached_usd_per_million"], row["stored_usd_per_million"],
-    )  # fmt: skip
+        row["input_usd_per_million"],
+        row["output_usd_per_million"],
+        row["cached_usd_per_million"],
+        row["stored_usd_per_million"],
+    )
     return OperatorPrice(row["model"], price, row["set_at"])

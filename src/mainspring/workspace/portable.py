@@ -117,9 +117,12 @@ async def judge_import(value: Any, vocabulary: Vocabulary, limits: Limits) -> li
 
 
 async def with_spares(
-    tx: Transaction, workspace_id: UUID, judged: Sequence[Judged], vocabulary: Vocabulary,
+    tx: Transaction,
+    workspace_id: UUID,
+    judged: Sequence[Judged],
+    vocabulary: Vocabulary,
     limits: Limits,
-) -> list[Judged]:  # fmt: skip
+) -> list[Judged]:
     """Judges ahead what would be stored under another name.
 
     Judging takes its time, and nobody can give out a name while an import is stored.
@@ -183,10 +186,16 @@ async def _store(
             return Imported(one.name, saved)
     # Nobody here has agreed to what the file says, also where it is nothing new.
     consent = await ask_consent(
-        tx, workspace_id, saved.automation_id, saved.version, "import",
+        tx,
+        workspace_id,
+        saved.automation_id,
+        saved.version,
+        "import",
         await additions_to(agreed, definition.as_dict(), grants, one.report.traits),
-        Actor(workspace_id, "member", author), agreed=agreed, tell=False,
-    )  # fmt: skip
+        Actor(workspace_id, "member", author),
+        agreed=agreed,
+        tell=False,
+    )
     return Imported(one.name, replace(saved, state="paused"), consent=consent)
 
 

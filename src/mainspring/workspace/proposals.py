@@ -166,9 +166,13 @@ async def change_proposal(
 
 
 async def mark_saved(
-    tx: Transaction, workspace_id: UUID, proposal_id: UUID, automation_id: UUID, version: int,
+    tx: Transaction,
+    workspace_id: UUID,
+    proposal_id: UUID,
+    automation_id: UUID,
+    version: int,
     by: UUID,
-) -> Kept:  # fmt: skip
+) -> Kept:
     """Writes down what became of a proposal that is held."""
     row = await tx.fetchrow(_SAVED, workspace_id, proposal_id, automation_id, version, by)
     return Kept(**dict(row))

@@ -218,9 +218,13 @@ async def read_target(tx: Transaction, user_id: UUID, subscription_id: UUID) -> 
 
 
 async def save_subscription(
-    tx: Transaction, user_id: UUID, session_id: UUID, label: str, target: Target,
+    tx: Transaction,
+    user_id: UUID,
+    session_id: UUID,
+    label: str,
+    target: Target,
     kinds: Sequence[str] | None,
-) -> Subscription:  # fmt: skip
+) -> Subscription:
     """Adds a browser, or renews the one that is there; without ``kinds`` those stay."""
     await tx.execute(_HOLD, str(user_id))
     counted = await tx.fetchrow(_COUNT, user_id, target.endpoint)
@@ -231,9 +235,17 @@ async def save_subscription(
             suggestion="Remove one that you do not use any more.",
         )
     row = await tx.fetchrow(
-        _SAVE, target.subscription_id, user_id, session_id, label, target.endpoint, target.p256dh,
-        target.auth, None if kinds is None else list(kinds), list(KINDS),
-    )  # fmt: skip
+        _SAVE,
+        target.subscription_id,
+        user_id,
+        session_id,
+        label,
+        target.endpoint,
+        target.p256dh,
+        target.auth,
+        None if kinds is None else list(kinds),
+        list(KINDS),
+    )
     if row is None:
         raise Clash(
             "Another browser is registered under this address.",
@@ -286,9 +298,14 @@ async def queue_waiting(tx: Transaction) -> None:
 
 
 async def queue_failure(
-    tx: Transaction, workspace_id: UUID, automation_id: UUID, alert_id: UUID, run_id: UUID, *,
+    tx: Transaction,
+    workspace_id: UUID,
+    automation_id: UUID,
+    alert_id: UUID,
+    run_id: UUID,
+    *,
     paused: bool = False,
-) -> None:  # fmt: skip
+) -> None:
     """Queues a message about an alert, once for each browser."""
     about = "pause" if paused else "failure"
     await tx.execute(_QUEUE_FAILURE, workspace_id, automation_id, about, alert_id, run_id)
@@ -348,9 +365,18 @@ def _subscription(row: Any) -> Subscription:
 def _message(row: Any) -> PushMessage:
     target = Target(row["subscription_id"], row["endpoint"], row["p256dh"], row["auth"])
     return PushMessage(
-        row["workspace_id"], row["id"], row["about"], row["about_id"], row["automation_id"],
-        row["run_id"], row["automation"], row["tries"], row["seconds_left"], row["wanted"], target,
-    )  # fmt: skip
+        row["workspace_id"],
+        row["id"],
+        row["about"],
+        row["about_id"],
+        row["automation_id"],
+        row["run_id"],
+        row["automation"],
+        row["tries"],
+        row["seconds_left"],
+        row["wanted"],
+        target,
+    )
 
 
 def _no_subscription() -> Missing:

@@ -155,12 +155,17 @@ async def due(
     )
     return [
         DueSchedule(
-            row["workspace_id"], row["id"], row["automation_id"], row["config"], row["inputs"],
-            row["next_due_at"], _later(row["covered_until"], _read(past["covered"])),
+            row["workspace_id"],
+            row["id"],
+            row["automation_id"],
+            row["config"],
+            row["inputs"],
+            row["next_due_at"],
+            _later(row["covered_until"], _read(past["covered"])),
             past["created_at"],
         )
         for row, past in zip(rows, behind, strict=True)
-    ]  # fmt: skip
+    ]
 
 
 async def move(tx: Transaction, moves: Sequence[Move]) -> None:

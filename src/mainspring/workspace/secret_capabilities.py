@@ -73,18 +73,24 @@ class _Words:
 
 
 _AUTOMATION = _Words(
-    "automation", "automation_secret", "secret", "billing_key",
+    "automation",
+    "automation_secret",
+    "secret",
+    "billing_key",
     (("Billing", "small letters alone"), ("", "at least one character")),
     Permission.SECRET,
     "The automations you made use it as {{ secrets.name }} in the address, headers and query of "
     "a request.",
-)  # fmt: skip
+)
 _PUBLISHER = _Words(
-    "publisher", "publisher_secret", "publisher secret", "BILLING_KEY",
+    "publisher",
+    "publisher_secret",
+    "publisher secret",
+    "BILLING_KEY",
     (("billing_key", "capitals alone"), ("1_KEY", "a capital first")),
     Permission.MEMBERS,
     "It belongs to the workspace, and recipes that it publishes use it as {{publisher.NAME}}.",
-)  # fmt: skip
+)
 
 
 def secret_capabilities(
@@ -123,7 +129,10 @@ def _set(words: _Words, vault: Vault | None, vocabulary: Words | None, address: 
             {
                 "name": _name(words),
                 "value": {
-                    "type": "string", "minLength": 1, "maxLength": MAX_VALUE, "writeOnly": True
+                    "type": "string",
+                    "minLength": 1,
+                    "maxLength": MAX_VALUE,
+                    "writeOnly": True,
                 },
                 "description": {"type": "string", "maxLength": MAX_DESCRIPTION},
                 **_owner(words),
@@ -153,7 +162,7 @@ def _set(words: _Words, vault: Vault | None, vocabulary: Words | None, address: 
             # As the other calls about it name it.
             subject=lambda given, _: given.get("name"),
         ),
-    )  # fmt: skip
+    )
 
 
 def _list(words: _Words) -> Capability:
@@ -175,14 +184,20 @@ def _list(words: _Words) -> Capability:
         }
 
     entry = {
-        "id": _ID, "name": _name(words), "description": {"type": "string"},
-        "created_at": _MOMENT, "updated_at": _MOMENT,
-    }  # fmt: skip
+        "id": _ID,
+        "name": _name(words),
+        "description": {"type": "string"},
+        "created_at": _MOMENT,
+        "updated_at": _MOMENT,
+    }
     moment = "2026-01-01T00:00:00+00:00"
     shown = {
-        "id": _SECRET, "name": words.example, "description": "", "created_at": moment,
+        "id": _SECRET,
+        "name": words.example,
+        "description": "",
+        "created_at": moment,
         "updated_at": moment,
-    }  # fmt: skip
+    }
     return Capability(
         id=f"{words.prefix}_list",
         description=f"List the names of {words.noun}s\n\nIn the order of their names, with what "
@@ -241,11 +256,16 @@ async def _check_replacing(
     published = words.kind == "publisher"
     try:
         await check_may_replace(
-            ctx.tx, ctx.actor, drawer.workspace_id, None if published else drawer.owner_id,
-            vocabulary, writes_with_secret(f"{PREFIX}{name}" if published else name),
-            f"The {words.noun} {name}", page="/secrets",
+            ctx.tx,
+            ctx.actor,
+            drawer.workspace_id,
+            None if published else drawer.owner_id,
+            vocabulary,
+            writes_with_secret(f"{PREFIX}{name}" if published else name),
+            f"The {words.noun} {name}",
+            page="/secrets",
             command=f"mainspring secrets set {name}{' --publisher' if published else ''}",
-        )  # fmt: skip
+        )
     except PersonNeeded as problem:
         problem.locate(address)
         raise
@@ -292,9 +312,12 @@ async def _drawer(words: _Words, ctx: CallContext, arguments: Mapping[str, Any])
 
 def _annotations(effect: Effect, permission: Permission) -> Annotations:
     return Annotations(
-        effect=effect, transactional=True, seconds=0.1, audience=Audience.PEOPLE,
+        effect=effect,
+        transactional=True,
+        seconds=0.1,
+        audience=Audience.PEOPLE,
         permission=permission,
-    )  # fmt: skip
+    )
 
 
 def _whose(words: _Words, drawer: Drawer) -> dict[str, str]:
@@ -303,9 +326,12 @@ def _whose(words: _Words, drawer: Drawer) -> dict[str, str]:
 
 def _name(words: _Words) -> dict[str, Any]:
     return {
-        "type": "string", "minLength": 1, "maxLength": MAX_NAME,
-        "pattern": NAME_PATTERNS[words.kind], "x-mainspring-says": NAMED[words.kind],
-    }  # fmt: skip
+        "type": "string",
+        "minLength": 1,
+        "maxLength": MAX_NAME,
+        "pattern": NAME_PATTERNS[words.kind],
+        "x-mainspring-says": NAMED[words.kind],
+    }
 
 
 def _owner(words: _Words) -> dict[str, Any]:

@@ -132,9 +132,12 @@ async def estate_of(tx: Transaction, actor: Actor, member_id: UUID) -> Estate:
 
 
 async def take_over(
-    tx: Transaction, actor: Actor, member_id: UUID, digest: str,
+    tx: Transaction,
+    actor: Actor,
+    member_id: UUID,
+    digest: str,
     wanted: Collection[UUID] | None = None,
-) -> Estate:  # fmt: skip
+) -> Estate:
     """Makes the actor the owner of what a member left, or of some of its automations.
 
     Answers what was taken over. Nothing is activated here. The caller holds the automations.
@@ -188,8 +191,12 @@ async def _left(
     named = await with_board_names(tx, workspace_id, added)
     named = await with_accounts(tx, workspace_id, new_owner, named)
     return LeftAutomation(
-        row["id"], row["name"], row["state"], row["paused_reason"] == OWNER_LEFT, row["version"],
+        row["id"],
+        row["name"],
+        row["state"],
+        row["paused_reason"] == OWNER_LEFT,
+        row["version"],
         tuple(one.says for one in named),
         await missing_secrets(tx, workspace_id, new_owner, document),
         row["missed"],
-    )  # fmt: skip
+    )

@@ -279,10 +279,19 @@ async def _add(
     bounds = bounds or Bounds()
     named = None if bounds.capabilities is None else list(bounds.capabilities)
     return await tx.fetchrow(
-        _ADD, workspace_id, new_id(), member_id, name, token_hash(plain), plain[-4:],
-        bounds.role.value, named, bounds.expires_at, client_id,
+        _ADD,
+        workspace_id,
+        new_id(),
+        member_id,
+        name,
+        token_hash(plain),
+        plain[-4:],
+        bounds.role.value,
+        named,
+        bounds.expires_at,
+        client_id,
         None if bounds.approves is None else list(bounds.approves),
-    )  # fmt: skip
+    )
 
 
 def _new_text() -> str:

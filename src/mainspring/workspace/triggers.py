@@ -89,9 +89,16 @@ async def keep_triggers(
     await tx.execute(_DROP, workspace_id, automation_id, slugs)
     for trigger in definition.triggers:
         await tx.execute(
-            _KEEP, workspace_id, new_id(), automation_id, trigger.id, trigger.type,
-            trigger.config, trigger.inputs, trigger.enabled,
-        )  # fmt: skip
+            _KEEP,
+            workspace_id,
+            new_id(),
+            automation_id,
+            trigger.id,
+            trigger.type,
+            trigger.config,
+            trigger.inputs,
+            trigger.enabled,
+        )
 
 
 async def arm(tx: Transaction, workspace_id: UUID, automation_id: UUID, *, active: bool) -> None:

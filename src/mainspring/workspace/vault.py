@@ -134,8 +134,14 @@ class Vault:
         nonce, sealed = key.seal(value, place(drawer, secret_id, name))
         row = await tx.fetchrow(
             _CHANGE if found else _ADD,
-            *whose, name, secret_id, description, nonce, sealed, key.id,
-        )  # fmt: skip
+            *whose,
+            name,
+            secret_id,
+            description,
+            nonce,
+            sealed,
+            key.id,
+        )
         return _stored(row)
 
     async def ensure(self, drawer: Drawer, name: str, value: str) -> str:

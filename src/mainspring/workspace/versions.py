@@ -59,9 +59,13 @@ _LARGEST = 2**31 - 1
 
 
 async def list_versions(
-    tx: Transaction, workspace_id: UUID, automation_id: UUID, *,
-    after: int | None = None, most: int = 50,
-) -> list[dict[str, Any]]:  # fmt: skip
+    tx: Transaction,
+    workspace_id: UUID,
+    automation_id: UUID,
+    *,
+    after: int | None = None,
+    most: int = 50,
+) -> list[dict[str, Any]]:
     """The newest first, without their content."""
     await _check_there(tx, workspace_id, automation_id)
     rows = await tx.fetch(_LIST, workspace_id, automation_id, after, most)
@@ -110,9 +114,13 @@ async def rollback(
 
 
 async def judge_version(
-    tx: Transaction, workspace_id: UUID, automation_id: UUID, version: int,
-    vocabulary: Vocabulary, limits: Limits,
-) -> Content:  # fmt: skip
+    tx: Transaction,
+    workspace_id: UUID,
+    automation_id: UUID,
+    version: int,
+    vocabulary: Vocabulary,
+    limits: Limits,
+) -> Content:
     """The content of a version that fits what is known today, as the automation may be active.
 
     That takes its time and holds nothing; a version never changes.
@@ -126,9 +134,13 @@ async def judge_version(
 
 
 async def bring_back(
-    tx: Transaction, workspace_id: UUID, automation_id: UUID, version: int, content: Content,
+    tx: Transaction,
+    workspace_id: UUID,
+    automation_id: UUID,
+    version: int,
+    content: Content,
     author: UUID,
-) -> Saved:  # fmt: skip
+) -> Saved:
     """An earlier version as a new one, with its definition and its grants.
 
     Its triggers follow, and so does its name.
@@ -139,9 +151,13 @@ async def bring_back(
 
 
 async def use_version(
-    tx: Transaction, workspace_id: UUID, automation_id: UUID, version: int, content: Content,
+    tx: Transaction,
+    workspace_id: UUID,
+    automation_id: UUID,
+    version: int,
+    content: Content,
     author: UUID,
-) -> Saved:  # fmt: skip
+) -> Saved:
     """An earlier version in force again; its triggers and its name follow."""
     await hold_names(tx, workspace_id)
     row = await hold(tx, workspace_id, automation_id)

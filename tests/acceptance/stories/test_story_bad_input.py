@@ -139,17 +139,33 @@ def test_a_body_of_another_kind_or_of_unknown_length_is_refused(server: Started,
 def test_what_is_not_there_is_said(server: Started, kept: str) -> None:
     owner, own = server.owner, f"/automations/{kept}"
     missing = [
-        *(owner.get(path) for path in (
-            f"/automations/{NOBODY}", f"/runs/{NOBODY}", f"/runs/{NOBODY}/stream",
-            f"/events/{NOBODY}", f"/artifacts/{NOBODY}", f"{own}/versions/9",
-            f"{own}/triggers/none", f"{own}/diff?from=1&to=9", "/nothing",
-        )),
-        *(owner.post(path, json={}) for path in (
-            f"/automations/{NOBODY}/run", f"/automations/{NOBODY}/activate",
-            f"/runs/{NOBODY}/cancel", f"/runs/{NOBODY}/retry", f"/runs/{NOBODY}/replay",
-            f"/inbox/{NOBODY}/read", f"{own}/triggers/none/token",
-        )),
-    ]  # fmt: skip
+        *(
+            owner.get(path)
+            for path in (
+                f"/automations/{NOBODY}",
+                f"/runs/{NOBODY}",
+                f"/runs/{NOBODY}/stream",
+                f"/events/{NOBODY}",
+                f"/artifacts/{NOBODY}",
+                f"{own}/versions/9",
+                f"{own}/triggers/none",
+                f"{own}/diff?from=1&to=9",
+                "/nothing",
+            )
+        ),
+        *(
+            owner.post(path, json={})
+            for path in (
+                f"/automations/{NOBODY}/run",
+                f"/automations/{NOBODY}/activate",
+                f"/runs/{NOBODY}/cancel",
+                f"/runs/{NOBODY}/retry",
+                f"/runs/{NOBODY}/replay",
+                f"/inbox/{NOBODY}/read",
+                f"{own}/triggers/none/token",
+            )
+        ),
+    ]
     assert all(problem(answer, 404)["code"] for answer in missing)
 
 
@@ -195,20 +211,38 @@ def test_a_definition_that_could_do_harm_is_refused_where_it_would(
     pattern = {"type": "string", "pattern": "(a*)*\\1"}
     schema = {"schema": {"type": "object", "properties": {"a": pattern}}}
     cases: list[tuple[Json, str, str]] = [
-        (when("schedule", cron="0 0 30 2 *", timezone="UTC"),
-         "/triggers/0/config/cron", "cron_never"),
-        (when("schedule", cron="* * * * * *", timezone="UTC"),
-         "/triggers/0/config/cron", "cron_fields"),
-        (when("schedule", cron="* * * * *", timezone="Mars/Base"),
-         "/triggers/0/config/timezone", "format"),
+        (
+            when("schedule", cron="0 0 30 2 *", timezone="UTC"),
+            "/triggers/0/config/cron",
+            "cron_never",
+        ),
+        (
+            when("schedule", cron="* * * * * *", timezone="UTC"),
+            "/triggers/0/config/cron",
+            "cron_fields",
+        ),
+        (
+            when("schedule", cron="* * * * *", timezone="Mars/Base"),
+            "/triggers/0/config/timezone",
+            "format",
+        ),
         (matching("(a+)+\\1$"), REGEX, "filter_pattern"),
         (matching("((x{1000}){1000}){1000}"), REGEX, "filter_pattern"),
-        (definition("Harmful", say, inputs=schema),
-         "/inputs/schema/properties/a/pattern", "schema_pattern"),
+        (
+            definition("Harmful", say, inputs=schema),
+            "/inputs/schema/properties/a/pattern",
+            "schema_pattern",
+        ),
         (definition("Harmful", say, colour="red"), "/colour", "additional_properties"),
-        *((definition("Harmful", [step("say", "transform_data", output=text)]),
-           "/plan/0/config/output", code) for text, code in TEMPLATES.values()),
-    ]  # fmt: skip
+        *(
+            (
+                definition("Harmful", [step("say", "transform_data", output=text)]),
+                "/plan/0/config/output",
+                code,
+            )
+            for text, code in TEMPLATES.values()
+        ),
+    ]
 
     with unharmed(server):
         for document, pointer, code in cases:
@@ -219,8 +253,11 @@ def test_a_definition_that_could_do_harm_is_refused_where_it_would(
             ):
                 found = problem(answer, 422)["errors"]
                 assert [(one["pointer"], one["code"]) for one in found] == [(pointer, code)]
-        half = {"format": "mainspring.export", "version": 1, "automations": [
-            definition("Good", say), definition("", say)]}  # fmt: skip
+        half = {
+            "format": "mainspring.export",
+            "version": 1,
+            "automations": [definition("Good", say), definition("", say)],
+        }
         (finding,) = problem(server.owner.post("/import", json=half), 422)["errors"]
         assert finding["pointer"] == "/automations/1/name"
 

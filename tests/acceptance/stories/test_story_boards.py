@@ -19,9 +19,12 @@ def test_a_file_of_rows_fills_a_board_once_and_starts_whoever_listens(
     assert made.code == 0, made.said
     board = made.json["id"]
     listens = trigger(
-        "new", "board_change", board_id=board, change=["rows_appended"],
+        "new",
+        "board_change",
+        board_id=board,
+        change=["rows_appended"],
         filters={"count": {"equals": 5_000}},
-    )  # fmt: skip
+    )
     plan = [step("say", "transform_data", output="{{ trigger.count }}")]
     automation = server.save(definition("Board listener", plan, triggers=[listens]))
 

@@ -27,8 +27,13 @@ from tests.kit.mcp import connected, problem_of
 MOST = 5
 # A value of another kind than the schema wants.
 OTHERS: Mapping[str, Any] = {
-    "string": 5, "integer": "x", "number": "x", "boolean": "x", "array": {}, "object": [],
-}  # fmt: skip
+    "string": 5,
+    "integer": "x",
+    "number": "x",
+    "boolean": "x",
+    "array": {},
+    "object": [],
+}
 
 
 def _token(server: Started) -> str:
@@ -253,15 +258,21 @@ def test_stdout_carries_the_protocol_alone_and_the_command_ends_with_its_input(
         "not json",
         '{"jsonrpc": "2.0", "id": 3, "method": "ping", "method": "nope"}',
         '{"jsonrpc": "2.0", "id": 4, "method": "ping", "params": {"a": "\\ud800"}}',
-        '{"jsonrpc": "2.0", "id": 5, "method": "ping", "params": ' + '{"a":' * 3_000 + "1"
+        '{"jsonrpc": "2.0", "id": 5, "method": "ping", "params": '
+        + '{"a":' * 3_000
+        + "1"
         + "}" * 3_001,
         '{"jsonrpc": "2.0", "id": 6}',
         "[]",
-    ]  # fmt: skip
+    ]
     process = subprocess.Popen(
-        here.command("mcp"), env=here.environment(), text=True,
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-    )  # fmt: skip
+        here.command("mcp"),
+        env=here.environment(),
+        text=True,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    )
     assert process.stdin is not None
     assert process.stdout is not None
     try:

@@ -168,9 +168,11 @@ def test_a_signed_call_is_taken_and_a_tampered_or_repeated_one_is_not(
         at = datetime.now(UTC) - timedelta(seconds=ago)
         signature = Webhook(signer).sign(key, at, body)
         headers = {
-            "webhook-id": key, "webhook-timestamp": str(int(at.timestamp())),
-            "webhook-signature": signature, "content-type": "application/json",
-        }  # fmt: skip
+            "webhook-id": key,
+            "webhook-timestamp": str(int(at.timestamp())),
+            "webhook-signature": signature,
+            "content-type": "application/json",
+        }
         return server.stranger.post(url, content=sent, headers=headers)
 
     good = call("msg_1")

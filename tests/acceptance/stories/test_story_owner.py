@@ -85,9 +85,7 @@ def letters(world: World) -> dict[str, EmailMessage]:
 
 
 def saving(name: str, text: str, **more: str) -> Json:
-    return definition(
-        name, [step("keep", "artifacts.save", name="report.csv", text=text, **more)]
-    )  # fmt: skip
+    return definition(name, [step("keep", "artifacts.save", name="report.csv", text=text, **more)])
 
 
 def test_a_file_that_a_run_saved_is_fetched_by_a_link_without_a_token(server: Started) -> None:
@@ -144,10 +142,12 @@ def test_an_exported_automation_comes_back_the_same_and_paused(
     document = definition(
         "Portable",
         [step("say", "transform_data", output="{{ inputs.n }}")],
-        [trigger("hook", "webhook", input_mapping={"n": "$.n"}),
-         trigger("daily", "schedule", cron="0 9 * * 1-5", timezone="Europe/Paris")],
+        [
+            trigger("hook", "webhook", input_mapping={"n": "$.n"}),
+            trigger("daily", "schedule", cron="0 9 * * 1-5", timezone="Europe/Paris"),
+        ],
         inputs={"schema": {"type": "object", "properties": number}},
-    )  # fmt: skip
+    )
     made = server.save(document)
     (version,) = server.items(f"/automations/{made}/versions")
     exported = server.get(f"/automations/{made}/export")

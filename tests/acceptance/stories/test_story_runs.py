@@ -156,8 +156,11 @@ def test_a_retry_goes_on_from_the_step_that_failed(server: Started, pages: Web) 
     assert mended["status"] == "succeeded"
     assert mended["attempt"] == 2
     assert statuses(mended) == [
-        ("before", "succeeded"), ("ask", "failed"), ("ask", "succeeded"), ("after", "succeeded"),
-    ]  # fmt: skip
+        ("before", "succeeded"),
+        ("ask", "failed"),
+        ("ask", "succeeded"),
+        ("after", "succeeded"),
+    ]
     assert pages.asked.count("/mood/retried") == 2
     again = server.owner.post(f"/runs/{broken['id']}/retry")
     assert problem(again, 409)["code"] == "not_retryable"
@@ -185,8 +188,9 @@ def test_a_rollback_brings_an_earlier_version_back_and_leaves_runs_alone(
     pages.let_go("/held/rollback")
 
     assert {(change["op"], change["pointer"]) for change in changes["changes"]} == {
-        ("remove", "/plan/1"), ("remove", "/plan/2"),
-    }  # fmt: skip
+        ("remove", "/plan/1"),
+        ("remove", "/plan/2"),
+    }
     assert [grant["capability"] for grant in changes["narrowed"]] == ["http_fetch"]
     assert back.code == 0, back.said
     third, second_one, first = server.items(f"/automations/{made}/versions")
@@ -237,8 +241,12 @@ def test_the_workspace_is_watched_and_what_happened_meanwhile_is_told(
             [trigger("hook", "webhook")],
         )
     )
-    follow = trigger("next", "event", event_type="automation.run.succeeded",
-                     filters={"automation_name": "Seen by webhook"})  # fmt: skip
+    follow = trigger(
+        "next",
+        "event",
+        event_type="automation.run.succeeded",
+        filters={"automation_name": "Seen by webhook"},
+    )
     chained = server.save(
         definition("Seen by event", [step("see", "transform_data", output=1)], [follow])
     )

@@ -63,19 +63,23 @@ async def test_a_run_cannot_use_another_automations_grants_by_changing_it(bench:
     first = await desk.call(
         "save_automation_draft",
         {
-            "name": "the target", "source": "return 1;", "triggers": [CRON],
+            "name": "the target",
+            "source": "return 1;",
+            "triggers": [CRON],
             "tool_grants": [FETCH, {"tool": "get_board"}],
             "acknowledged_http_fetch_hosts": ["a.example"],
         },
-    )  # fmt: skip
+    )
     target = first["automation_id"]
     await desk.call(
         "update_automation",
         {
-            "automation_id": target, "source": "return 2;",
-            "acknowledged_http_fetch_hosts": ["a.example"], "state": "active",
+            "automation_id": target,
+            "source": "return 2;",
+            "acknowledged_http_fetch_hosts": ["a.example"],
+            "state": "active",
         },
-    )  # fmt: skip
+    )
     source = {"source": "return 3;", "acknowledged_http_fetch_hosts": ["a.example"]}
     wide: list[dict[str, Any]] = [
         source,
@@ -97,9 +101,13 @@ async def test_a_run_cannot_use_another_automations_grants_by_changing_it(bench:
 
         own = {"acknowledged_http_fetch_hosts": ["a.example"]}
         equal = await _edit(
-            desk, "equal", target, [source, {"state": "paused"}], [FETCH, {"tool": "get_board"}],
+            desk,
+            "equal",
+            target,
+            [source, {"state": "paused"}],
+            [FETCH, {"tool": "get_board"}],
             **own,
-        )  # fmt: skip
+        )
         assert equal == [None, None]
     kept = await desk.kept(target)
     assert kept["definition"]["plan"][0]["config"]["source"] == "return 3;"
@@ -114,9 +122,13 @@ async def test_a_run_cannot_let_a_secret_go_where_it_does_not_send_it_itself(ben
     target = await desk.save(name="sends", source=sends, tool_grants=[FETCH], **acknowledged)
     async with bench.worker():
         told = await _edit(
-            desk, "sends nothing", target,
-            [{"triggers": [{"kind": "webhook"}]}], [FETCH], **acknowledged,
-        )  # fmt: skip
+            desk,
+            "sends nothing",
+            target,
+            [{"triggers": [{"kind": "webhook"}]}],
+            [FETCH],
+            **acknowledged,
+        )
         assert told == ["secrets_widened"]
     assert [one["type"] for one in (await desk.kept(target))["triggers"]] == ["schedule"]
 
@@ -127,9 +139,13 @@ async def test_what_the_runs_of_one_automation_author_shares_its_daily_cap(bench
 
     def made(name: str, cap: float, **more: Any) -> dict[str, Any]:
         return {
-            "name": name, "source": "return 1;", "triggers": [CRON], "cost_cap_daily_usd": cap,
-            "tool_grants": [{"tool": "get_board"}], **more,
-        }  # fmt: skip
+            "name": name,
+            "source": "return 1;",
+            "triggers": [CRON],
+            "cost_cap_daily_usd": cap,
+            "tool_grants": [{"tool": "get_board"}],
+            **more,
+        }
 
     inner = f"const DRAFTS = {json.dumps([made('grandchild', 0.5), made('fits', 0.1)])};\n{SAVES}"
     drafts = [
@@ -139,9 +155,12 @@ async def test_what_the_runs_of_one_automation_author_shares_its_daily_cap(bench
     ]
     async with bench.worker():
         child, refused, rest = await _run(
-            desk, f"const DRAFTS = {json.dumps(drafts)};\n{SAVES}", name="author",
-            cost_cap_daily_usd=1, tool_grants=tools,
-        )  # fmt: skip
+            desk,
+            f"const DRAFTS = {json.dumps(drafts)};\n{SAVES}",
+            name="author",
+            cost_cap_daily_usd=1,
+            tool_grants=tools,
+        )
         assert refused == WIDER
         assert await desk.names() == ["author", "child", "rest"]
         # What a run made waits for a person.
@@ -152,9 +171,13 @@ async def test_what_the_runs_of_one_automation_author_shares_its_daily_cap(bench
         assert await desk.names() == ["author", "child", "rest", "fits"]
 
         raised = await _edit(
-            desk, "other", rest, [{"cost_cap_daily_usd": 0.9}, {"cost_cap_daily_usd": 0.2}],
-            [{"tool": "get_board"}], cost_cap_daily_usd=1,
-        )  # fmt: skip
+            desk,
+            "other",
+            rest,
+            [{"cost_cap_daily_usd": 0.9}, {"cost_cap_daily_usd": 0.2}],
+            [{"tool": "get_board"}],
+            cost_cap_daily_usd=1,
+        )
         assert raised == [WIDER, None], "another's purse is not its to give from"
     metadata = [(await desk.kept(one))["definition"]["metadata"] for one in (child, output[1])]
     assert len({one["authored_by_automation"] for one in metadata}) == 1

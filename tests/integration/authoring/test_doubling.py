@@ -18,14 +18,22 @@ from tests.kit.members import member
 
 async def _save(desk: Desk, skeleton: Skeleton, board: str, name: str, **more: Any) -> str:
     names = {
-        "BOARD_ID": board, "DATASET": "default", "KEY_FIELD": "upstream_id",
-        "TARGET_FIELD": "updates", "MATCH_FIELD": "company", "QUERY": "invoice",
+        "BOARD_ID": board,
+        "DATASET": "default",
+        "KEY_FIELD": "upstream_id",
+        "TARGET_FIELD": "updates",
+        "MATCH_FIELD": "company",
+        "QUERY": "invoice",
         "PAGE_TYPE": "note",
-    }  # fmt: skip
+    }
     return await desk.save(
-        name=name, source=filled(skeleton, names), tool_grants=skeleton.as_dict()["tool_grants"],
-        writes_to_boards=[board], dedupe_key_field="upstream_id", **more,
-    )  # fmt: skip
+        name=name,
+        source=filled(skeleton, names),
+        tool_grants=skeleton.as_dict()["tool_grants"],
+        writes_to_boards=[board],
+        dedupe_key_field="upstream_id",
+        **more,
+    )
 
 
 async def _run(desk: Desk, automation_id: str) -> dict[str, Any]:
@@ -68,9 +76,13 @@ async def test_a_second_run_a_replay_and_a_teammate_write_nothing_twice(
         await _arrives(desk, number)
     mine = await _save(desk, skeleton, board, "mine")
     theirs = await _save(
-        colleague, skeleton, board, "theirs", acknowledged_overlap=True,
+        colleague,
+        skeleton,
+        board,
+        "theirs",
+        acknowledged_overlap=True,
         coexistence_note="A teammate has made the very same one.",
-    )  # fmt: skip
+    )
 
     async def there() -> list[str]:
         return _written(skeleton, await desk.rows(board))

@@ -111,8 +111,10 @@ async def test_a_change_says_which_fields_say_something_new_and_makes_one_versio
     assert (config["source"], config["wall_seconds"]) == ("return 2;", 90)
     assert kept["execution"]["cost_cap_daily_usd"] == kept["execution"]["budget_cap_usd"] == "2.5"
     assert kept["writes"] == {
-        "boards": [board], "dedupe_key_field": "postId", "dedupe_target_field": "updates",
-    }  # fmt: skip
+        "boards": [board],
+        "dedupe_key_field": "postId",
+        "dedupe_target_field": "updates",
+    }
     assert kept["goal"] == "Other words."
 
 
@@ -130,10 +132,11 @@ async def test_hosts_that_only_the_source_names_are_acknowledged_too(bench: Benc
     made = await desk.call(
         "update_automation",
         {
-            "automation_id": one, "source": fetches,
+            "automation_id": one,
+            "source": fetches,
             "acknowledged_http_fetch_hosts": ["evil.example"],
         },
-    )  # fmt: skip
+    )
     assert made["version"] == 2
 
 

@@ -115,12 +115,18 @@ async def test_a_forecast_is_bounded_before_the_first_run_and_measured_after_the
         after = await window.look(written, saved.automation_id)
         run = after["usd_per_run"]
         assert (run["basis"], run["low"], run["usual"], run["high"]) == (
-            "measured", "0.001", "0.002", "0.003",
-        )  # fmt: skip
+            "measured",
+            "0.001",
+            "0.002",
+            "0.003",
+        )
         assert after["steps"][0] == {
-            "step_id": "think", "usual": "0.002", "high": "0.003", "basis": "measured",
+            "step_id": "think",
+            "usual": "0.002",
+            "high": "0.003",
+            "basis": "measured",
             "why": "Measured in 4 runs.",
-        }  # fmt: skip
+        }
         runs = after["runs_per_month"]["usual"]
         assert Decimal(after["usd_per_month"]["usual"]) == runs * Decimal("0.002")
         await _others_are_told_apart(window, models, saved.automation_id)
@@ -189,10 +195,12 @@ async def test_a_webhook_is_as_frequent_as_its_calls_and_unknown_before_them(ben
     window, house, space = Window(bench, FakeModels()), bench.house, bench.house.workspace_id
     assert (await window.rate(on("webhook")))["basis"] == "unknown"
     hooked = await bench.save(
-        document(step("pay", "test.costly", {"usd": "0.01"}), name="hooked", triggers=[
-            {"id": "hook", "type": "webhook", "config": {}}
-        ])
-    )  # fmt: skip
+        document(
+            step("pay", "test.costly", {"usd": "0.01"}),
+            name="hooked",
+            triggers=[{"id": "hook", "type": "webhook", "config": {}}],
+        )
+    )
     # The first call finds it paused, so that nothing runs.
     made = []
     for key in ("early", "a", "b", "c"):
@@ -232,13 +240,23 @@ async def test_whatever_is_missing_there_is_an_answer_within_the_caps(bench: Ben
 
     costly = {"title": {"regex": "(a+)+$"}}
     triggers: Sequence[Any] = (
-        None, 7, "x", [None, 1, {}], [{"type": []}], [{"type": "schedule", "config": "daily"}],
-        [on("schedule", cron="0 9 * * *")], [on("event")], [on("board_change", change=3)],
-        [on("board_change", board_id=[], change=7)], [on("page_ingested", filters="x")],
-        [on("page_ingested", filters={"a": {"b": 1}})], [on("event", event_type={"a": 1})],
-        [on("event", event_type="a\x00b")], [on("page_ingested", filters=costly)],
+        None,
+        7,
+        "x",
+        [None, 1, {}],
+        [{"type": []}],
+        [{"type": "schedule", "config": "daily"}],
+        [on("schedule", cron="0 9 * * *")],
+        [on("event")],
+        [on("board_change", change=3)],
+        [on("board_change", board_id=[], change=7)],
+        [on("page_ingested", filters="x")],
+        [on("page_ingested", filters={"a": {"b": 1}})],
+        [on("event", event_type={"a": 1})],
+        [on("event", event_type="a\x00b")],
+        [on("page_ingested", filters=costly)],
         [on("page_ingested", page_type="\ud800")],
-    )  # fmt: skip
+    )
     for given in triggers:
         told = await window.look({"triggers": given, "plan": [step("ask", LLM, {"prompt": "x"})]})
         assert told["runs_per_month"]["basis"] in {"unknown", "by_hand", "observed"}

@@ -50,26 +50,41 @@ async def rows(database: Database) -> Rows:
     digest = new_id().bytes * 2
     await database.execute(
         "INSERT INTO definitions (workspace_id, hash, document) VALUES ($1, $2, $3::text::json)",
-        HERE, digest, json.dumps(document(goal="new goal")),
-    )  # fmt: skip
+        HERE,
+        digest,
+        json.dumps(document(goal="new goal")),
+    )
     await database.execute(
         "INSERT INTO automation_versions (workspace_id, automation_id, version, definition_hash, "
         "grants, author) VALUES ($1, $2, 2, $3, '[]', $4)",
-        HERE, ran, digest, new_id(),
-    )  # fmt: skip
+        HERE,
+        ran,
+        digest,
+        new_id(),
+    )
     await database.execute("UPDATE automations SET version = 2 WHERE id = $1", ran)
     await database.execute("UPDATE automations SET state = 'archived' WHERE id = $1", archived)
     theirs = await add_automation(database, THERE, document())
     await add_run(database, HERE, ran, started_at=BEGAN - timedelta(days=1), status="running")
     last = await add_run(
-        database, HERE, ran, started_at=BEGAN, finished_at=BEGAN + timedelta(hours=1),
-        status="succeeded", outcome="done", reason="why",
-    )  # fmt: skip
+        database,
+        HERE,
+        ran,
+        started_at=BEGAN,
+        finished_at=BEGAN + timedelta(hours=1),
+        status="succeeded",
+        outcome="done",
+        reason="why",
+    )
     # A newer one that only rehearses, and one of another workspace.
     await add_run(
-        database, HERE, ran, started_at=BEGAN + timedelta(days=1), mode="dry_run",
+        database,
+        HERE,
+        ran,
+        started_at=BEGAN + timedelta(days=1),
+        mode="dry_run",
         rehearsal_id=new_id(),
-    )  # fmt: skip
+    )
     await add_run(database, HERE, tried, started_at=BEGAN, mode="dry_run", rehearsal_id=new_id())
     await add_run(database, THERE, theirs, started_at=BEGAN + timedelta(days=2))
     return Rows(database, ran, idle, tried, archived, last)
@@ -98,8 +113,9 @@ async def test_a_list_says_when_each_automation_last_ran(rows: Rows) -> None:
 async def test_a_list_goes_on_after_its_last_entry(rows: Rows) -> None:
     first = await _listed(rows, limit=2)
     assert [one["automation_id"] for one in first["automations"]] == [
-        str(rows.tried), str(rows.idle),
-    ]  # fmt: skip
+        str(rows.tried),
+        str(rows.idle),
+    ]
     assert first["next"] == str(rows.idle)
     second = await _listed(rows, limit=2, after=first["next"])
     assert [one["automation_id"] for one in second["automations"]] == [str(rows.ran)]
@@ -112,11 +128,15 @@ async def test_the_last_run_is_the_newest_that_was_no_rehearsal(rows: Rows) -> N
     found = await list_automations(rows.database, HERE)
     assert {one["id"]: one["last_run"] for one in found} == {
         rows.ran: {
-            "id": rows.last, "status": "succeeded", "outcome": "done", "reason": "why",
+            "id": rows.last,
+            "status": "succeeded",
+            "outcome": "done",
+            "reason": "why",
             "at": BEGAN + timedelta(hours=1),
         },
-        rows.idle: None, rows.tried: None,
-    }  # fmt: skip
+        rows.idle: None,
+        rows.tried: None,
+    }
     assert not [key for one in found for key in one if key.startswith("run_")]
 
 
@@ -125,19 +145,24 @@ async def test_a_list_says_what_each_automation_is_agreed_to(rows: Rows) -> None
     await rows.database.execute(
         "UPDATE automations SET agreed_version = 1, agreed_by = $2, agreed_via = 'page' "
         "WHERE id = $1",
-        rows.ran, person,
-    )  # fmt: skip
+        rows.ran,
+        person,
+    )
     found = {one["id"]: one["agreed"] for one in await list_automations(rows.database, HERE)}
     assert found == {
-        rows.ran: {"version": 1, "by": person, "via": "page"}, rows.idle: None, rows.tried: None,
-    }  # fmt: skip
+        rows.ran: {"version": 1, "by": person, "via": "page"},
+        rows.idle: None,
+        rows.tried: None,
+    }
 
 
 async def test_an_overlap_says_when_the_other_one_last_ran(rows: Rows) -> None:
     found = await living(rows.database, HERE, WORDS)
     assert [(one.id, one.last_run_at) for one in found] == [
-        (rows.tried, None), (rows.idle, None), (rows.ran, BEGAN.isoformat()),
-    ]  # fmt: skip
+        (rows.tried, None),
+        (rows.idle, None),
+        (rows.ran, BEGAN.isoformat()),
+    ]
     assert [one.about for one in found] == ["goal 2", "goal 1", "new goal"]
     own = found[0].told(found[0].owner_id, strict=True)
     assert (own["is_self"], own["strict_overlap"]) == (True, True)
@@ -147,10 +172,21 @@ async def test_an_overlap_says_when_the_other_one_last_ran(rows: Rows) -> None:
 
 def _living(**given: Any) -> Living:
     row: dict[str, Any] = {
-        "id": new_id(), "name": "name", "description": None, "state": "live",
-        "created_by": new_id(), "email": None, "last_run_at": None, "writes": None, "boards": None,
-        "grants": [], "intent": None, "goal": "", "triggers": None, **given,
-    }  # fmt: skip
+        "id": new_id(),
+        "name": "name",
+        "description": None,
+        "state": "live",
+        "created_by": new_id(),
+        "email": None,
+        "last_run_at": None,
+        "writes": None,
+        "boards": None,
+        "grants": [],
+        "intent": None,
+        "goal": "",
+        "triggers": None,
+        **given,
+    }
     return _read(row, frozenset({"append"}))
 
 

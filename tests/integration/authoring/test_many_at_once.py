@@ -18,10 +18,13 @@ async def test_more_can_save_at_once_than_there_are_connections(bench: Bench) ->
 
     async def save(number: int) -> Any:
         given = {
-            "name": f"number {number}", "description": "Does nothing.", "intent": "Do nothing.",
-            "source": "return 1;", "triggers": [{"kind": "webhook"}],
+            "name": f"number {number}",
+            "description": "Does nothing.",
+            "intent": "Do nothing.",
+            "source": "return 1;",
+            "triggers": [{"kind": "webhook"}],
             "tool_grants": [{"tool": "list_boards"}],
-        }  # fmt: skip
+        }
         return await bench.house.gate.direct(visitor, "save_automation_draft", given)
 
     # Each holds a connection, and all but one wait for its lock while it asks for its words.

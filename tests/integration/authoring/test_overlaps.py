@@ -19,10 +19,20 @@ from tests.kit.neighbours import add_workspace
 
 NOTE = "They divide the accounts between them."
 FIELDS = {
-    "automation_id", "owner_email", "is_self", "name", "description", "state", "last_run_at",
-    "writes_to_boards", "dedupe_target_field", "dedupe_key_field", "trigger_kinds",
-    "trigger_types", "strict_overlap",
-}  # fmt: skip
+    "automation_id",
+    "owner_email",
+    "is_self",
+    "name",
+    "description",
+    "state",
+    "last_run_at",
+    "writes_to_boards",
+    "dedupe_target_field",
+    "dedupe_key_field",
+    "trigger_kinds",
+    "trigger_types",
+    "strict_overlap",
+}
 
 
 def _matches(told: dict[str, Any]) -> dict[str, bool]:
@@ -54,9 +64,11 @@ async def test_another_workspaces_boards_and_automations_are_not_there(
     stranger.space = elsewhere
     theirs = await stranger.board("Theirs")
     await stranger.save(
-        name="of a stranger", writes_to_boards=[theirs], intent="Count all rows.",
+        name="of a stranger",
+        writes_to_boards=[theirs],
+        intent="Count all rows.",
         idempotency_key="of a stranger",
-    )  # fmt: skip
+    )
     desk = Desk(bench)
     mine = await desk.board("Mine")
 
@@ -166,8 +178,12 @@ async def test_what_means_alike_is_advice_and_says_how_it_was_compared(bench: Be
     board, other = await desk.board("CRM"), await desk.board("Other")
     about = "Post the weekly revenue report to the finance board."
     await desk.save(name="revenue", writes_to_boards=[other], intent=about)
-    await desk.save(name="pets", writes_to_boards=[other], triggers=[{"kind": "webhook"}],
-                    intent="Feed the office cat at noon.")  # fmt: skip
+    await desk.save(
+        name="pets",
+        writes_to_boards=[other],
+        triggers=[{"kind": "webhook"}],
+        intent="Feed the office cat at noon.",
+    )
     asked = {"writes_to_boards": [board], "intent": "A weekly report of revenue for finance."}
 
     by_words = await desk.call("find_overlapping_automations", asked)

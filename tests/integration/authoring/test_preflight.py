@@ -53,13 +53,21 @@ def _get(url: str) -> dict[str, Any]:
 @pytest.mark.parametrize(
     "url",
     [
-        "http://127.0.0.1:9000/x", "https://10.1.2.3/", "http://192.168.0.1/{{ inputs.a }}",
-        "http://169.254.169.254/latest/meta-data", "http://[::1]/", "http://localhost:8080/",
-        "http://api.localhost/", "http://metadata.google.internal/", "http://[::ffff:127.0.0.1]/",
-        "http://[::ffff:7f00:1]:8080/", "http://nas.local/", "https://db.corp.internal/x?a=1",
+        "http://127.0.0.1:9000/x",
+        "https://10.1.2.3/",
+        "http://192.168.0.1/{{ inputs.a }}",
+        "http://169.254.169.254/latest/meta-data",
+        "http://[::1]/",
+        "http://localhost:8080/",
+        "http://api.localhost/",
+        "http://metadata.google.internal/",
+        "http://[::ffff:127.0.0.1]/",
+        "http://[::ffff:7f00:1]:8080/",
+        "http://nas.local/",
+        "https://db.corp.internal/x?a=1",
         "http://printer.home.arpa/{{ inputs.a }}",
     ],
-)  # fmt: skip
+)
 async def test_an_address_that_the_guard_refuses_is_found(bench: Bench, url: str) -> None:
     assert await _found(bench, _get(url)) == [("/plan/0/config/url", "address_not_public")]
 
@@ -67,10 +75,15 @@ async def test_an_address_that_the_guard_refuses_is_found(bench: Bench, url: str
 @pytest.mark.parametrize(
     "url",
     [
-        "http://0x7f000001/", "http://127.1/", "http://2130706433/", "http://0177.0.0.1/x",
-        "http://0x7f.0.0.1/{{ inputs.a }}", "http://[::1%25lo]/", "http://me:pw@example.com/",
+        "http://0x7f000001/",
+        "http://127.1/",
+        "http://2130706433/",
+        "http://0177.0.0.1/x",
+        "http://0x7f.0.0.1/{{ inputs.a }}",
+        "http://[::1%25lo]/",
+        "http://me:pw@example.com/",
     ],
-)  # fmt: skip
+)
 async def test_a_url_that_the_guard_cannot_read_is_found(bench: Bench, url: str) -> None:
     assert await _found(bench, _get(url)) == [("/plan/0/config/url", "bad_url")]
 
@@ -191,9 +204,11 @@ async def test_a_proposal_that_calls_a_refused_address_is_not_ready(bench: Bench
     desk = Desk(bench)
     made = await desk.call(
         "propose_automation",
-        {"text": "every Monday at 9 Berlin time check http://127.0.0.1:9/health and tell me",
-         "by": "rules"},
-    )  # fmt: skip
+        {
+            "text": "every Monday at 9 Berlin time check http://127.0.0.1:9/health and tell me",
+            "by": "rules",
+        },
+    )
     assert made["status"] == "invalid", made["questions"]
     (problem,) = made["problems"]
     assert problem["code"] == "address_not_public"

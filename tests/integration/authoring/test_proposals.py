@@ -124,11 +124,17 @@ async def test_a_hand_that_makes_it_wrong_is_told_where_and_nothing_is_lost(benc
     wrong: list[tuple[list[dict[str, Any]], str, str]] = [
         ([{"pointer": "/name/first", "value": 1}], "edit_unusable", "/edits/0/pointer"),
         ([{"pointer": "/none", "remove": True}], "edit_unusable", "/edits/0/pointer"),
-        ([{"pointer": "/plan/0/action", "value": "do_magic"}], "invalid_definition",
-         "/plan/0/action"),
-        ([{"pointer": "/goal", "value": "{{"}, {"pointer": "/colour", "value": 1}],
-         "invalid_definition", "/colour"),
-    ]  # fmt: skip
+        (
+            [{"pointer": "/plan/0/action", "value": "do_magic"}],
+            "invalid_definition",
+            "/plan/0/action",
+        ),
+        (
+            [{"pointer": "/goal", "value": "{{"}, {"pointer": "/colour", "value": 1}],
+            "invalid_definition",
+            "/colour",
+        ),
+    ]
     for edits, code, pointer in wrong:
         told = await _refused(refine(desk, made, edits=edits), Invalid)
         assert (told.code, told.findings[0].pointer) == (code, pointer)
@@ -179,9 +185,11 @@ async def test_a_proposal_is_its_workspaces_own_and_ends_by_itself(bench: Bench)
     stranger = Desk(bench, await member(bench.house.database, NEIGHBOUR, Role.OWNER))
     one = {"proposal_id": made["proposal_id"]}
     for name, arguments in (
-        ("get_proposal", one), ("discard_proposal", one), ("save_proposal", given),
+        ("get_proposal", one),
+        ("discard_proposal", one),
+        ("save_proposal", given),
         ("refine_proposal", {**one, "instruction": "on Mondays"}),
-    ):  # fmt: skip
+    ):
         assert (await _refused(stranger.call(name, arguments), Missing)).code == "no_proposal"
     assert (await stranger.call("list_proposals", {}))["proposals"] == []
     [listed] = (await desk.call("list_proposals", {}))["proposals"]
@@ -230,9 +238,10 @@ async def test_one_that_writes_the_same_way_is_noticed_wherever_its_steps_stand(
     desk = Desk(bench)
     board = await desk.board("Leads")
     adds = step(
-        "add", "append_board_rows",
+        "add",
+        "append_board_rows",
         {"board_id": board, "rows": [{"mail": "{{ item }}"}], "dedupe_key_field": "mail"},
-    )  # fmt: skip
+    )
     loop = step("all", "for_each", {"items": "{{ [1, 2] }}", "steps": [adds]})
     when = {"id": "s", "type": "schedule", "config": {"cron": "0 9 * * *", "timezone": "UTC"}}
     first = await proposed(desk)
@@ -285,9 +294,17 @@ async def _never(ctx: Any, given: Any) -> Any:
 async def test_an_odd_definition_is_reviewed_and_never_breaks_anything(bench: Bench) -> None:
     desk = Desk(bench)
     odd: list[Any] = [
-        7, None, [], [[1]], {"boards": 7}, {"boards": [{}]}, "x", [{"config": 7}],
-        [{"type": "schedule", "config": 7}], [{"action": 7, "config": []}],
-    ]  # fmt: skip
+        7,
+        None,
+        [],
+        [[1]],
+        {"boards": 7},
+        {"boards": [{}]},
+        "x",
+        [{"config": 7}],
+        [{"type": "schedule", "config": 7}],
+        [{"action": 7, "config": []}],
+    ]
     for key in ("writes", "triggers", "plan", "execution", "inputs", "grants", "metadata"):
         for value in odd:
             found = await desk.call(

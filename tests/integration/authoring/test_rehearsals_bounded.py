@@ -179,11 +179,12 @@ async def test_words_become_no_vectors_outside_where_nothing_is_to_be_asked(benc
             step("words", "search", {"q": "holiday"}),
             step("meaning", "query", {"q": "days off"}),
             name="e",
-        )  # fmt: skip
+        )
         given = {
-            "automation_id": str(saved.automation_id), "candidate": {"definition": asks},
+            "automation_id": str(saved.automation_id),
+            "candidate": {"definition": asks},
             "samples": ONCE,
-        }  # fmt: skip
+        }
         count = "SELECT count(*) FROM llm_usage"
         before = await house.house.database.fetchval(count)
         async with known.worker():
@@ -191,8 +192,12 @@ async def test_words_become_no_vectors_outside_where_nothing_is_to_be_asked(benc
             assert await house.house.database.fetchval(count) == before
             told = await Desk(known).call(REHEARSE, {**given, "live_reads": True})
             assert await house.house.database.fetchval(count) == before + 1
-        names = ("query", "search_space.query", "find_overlapping_automations",
-                 "create_automation_flow")  # fmt: skip
+        names = (
+            "query",
+            "search_space.query",
+            "find_overlapping_automations",
+            "create_automation_flow",
+        )
         for name in names:
             assert reaches_out(house.house.registry.capabilities[name]), name
             assert not reaches_out(bench.house.registry.capabilities[name]), name
@@ -220,9 +225,14 @@ async def test_what_was_tried_goes_with_its_rehearsal_and_nothing_else_does(benc
     given = {"automation_id": str(saved.automation_id), "samples": ONCE}
     count = "SELECT count(*) FROM definitions"
     with pytest.raises(Invalid):
-        await desk.call(REHEARSE, {
-            **given, "candidate": {"definition": tried}, "samples": [{"inputs": {"no": 1}}],
-        })  # fmt: skip
+        await desk.call(
+            REHEARSE,
+            {
+                **given,
+                "candidate": {"definition": tried},
+                "samples": [{"inputs": {"no": 1}}],
+            },
+        )
     assert await database.fetchval(count) == 1, "what never began leaves nothing"
     async with bench.worker():
         for definition in (kept, tried, again):
@@ -241,9 +251,15 @@ async def test_what_was_tried_goes_with_its_rehearsal_and_nothing_else_does(benc
                 await asyncio.sleep(0.01)
         assert not expiry.done(), "it waits for whoever saves"
         await keep_rehearsal(
-            tx, desk.space, new_id(), saved.automation_id,
-            Tried(content.digest, (), {"kind": "definition"}), (), FIRST_MEMBER, live_reads=False,
-        )  # fmt: skip
+            tx,
+            desk.space,
+            new_id(),
+            saved.automation_id,
+            Tried(content.digest, (), {"kind": "definition"}),
+            (),
+            FIRST_MEMBER,
+            live_reads=False,
+        )
     await expiry
     left = await database.fetch("SELECT document FROM definitions ORDER BY created_at")
     outputs = [row["document"]["plan"][0]["config"]["output"] for row in left]

@@ -61,9 +61,12 @@ async def outward(bench: Bench) -> AsyncIterator[Outward]:
         pair = f"127.0.0.1:{server.port}"
         settings = replace(bench.house.settings, egress_allow=frozenset({pair}))
         house = build_house(
-            settings, bench.house.limits, bench.house.registry, bench.house.database,
+            settings,
+            bench.house.limits,
+            bench.house.registry,
+            bench.house.database,
             bench.house.workshop,
-        )  # fmt: skip
+        )
         yield Bench(house, bench.outside), shop, pair
         await house.gate.aclose()
         await house.waker.aclose()
@@ -74,14 +77,23 @@ def _watch(pair: str, above: int, board: str, **more: Any) -> dict[str, Any]:
     """Orders are read and noted, and somebody is told when there are more than so many."""
     return document(
         step("read", "http_fetch", {"url": f"http://{pair}/orders"}),
-        step("note", "append_board_rows", {
-            "board_id": board,
-            "rows": [{"orders": "{{ read.json.orders }}", "run": "{{ run.id }}"}],
-        }),
-        step("tell", "test.mail", {"mark": "{{ read.json.orders }} orders"},
-             when=f"{{{{ read.json.orders > {above} }}}}"),
-        name="orders", **more,
-    )  # fmt: skip
+        step(
+            "note",
+            "append_board_rows",
+            {
+                "board_id": board,
+                "rows": [{"orders": "{{ read.json.orders }}", "run": "{{ run.id }}"}],
+            },
+        ),
+        step(
+            "tell",
+            "test.mail",
+            {"mark": "{{ read.json.orders }} orders"},
+            when=f"{{{{ read.json.orders > {above} }}}}",
+        ),
+        name="orders",
+        **more,
+    )
 
 
 COUNTS = """
@@ -122,14 +134,20 @@ async def test_a_changed_threshold_is_caught_by_what_was_read_then(outward: Outw
         )
     assert [firing["otherwise"] for firing in told["firings"]] == [True, False]
     first, second = told["firings"]
-    assert first["differences"] == [{
-        "kind": "added", "step": "tell", "capability": "test.mail",
-        "says": "It would have drafted test.mail, which it did not then.",
-    }]  # fmt: skip
+    assert first["differences"] == [
+        {
+            "kind": "added",
+            "step": "tell",
+            "capability": "test.mail",
+            "says": "It would have drafted test.mail, which it did not then.",
+        }
+    ]
     assert first["now"]["deeds"][-1] == {
-        "what": "drafted", "step": "tell", "capability": "test.mail",
+        "what": "drafted",
+        "step": "tell",
+        "capability": "test.mail",
         "arguments": {"mark": "60 orders"},
-    }  # fmt: skip
+    }
     assert [deed["what"] for deed in second["then"]["deeds"]] == ["written", "drafted"]
     assert second["then"]["deeds"] == second["now"]["deeds"], "the run is told as the one of then"
     assert (first["now"]["recorded"], first["now"]["live"]) == (1, [])
@@ -176,10 +194,16 @@ def _sampled(pair: str, path: str, condition: str, *more: Any) -> dict[str, Any]
     shape = {"type": "object", "properties": {"above": {"type": "integer", "default": 10}}}
     return document(
         step("read", "http_fetch", {"url": f"http://{pair}/{path}"}),
-        step("tell", "test.mail", {"mark": "{{ trigger.who }} {{ run.trigger_type }}"},
-             when=f"{{{{ read.json.orders {condition} inputs.above }}}}"),
-        *more, name="sampled", inputs={"schema": shape},
-    )  # fmt: skip
+        step(
+            "tell",
+            "test.mail",
+            {"mark": "{{ trigger.who }} {{ run.trigger_type }}"},
+            when=f"{{{{ read.json.orders {condition} inputs.above }}}}",
+        ),
+        *more,
+        name="sampled",
+        inputs={"schema": shape},
+    )
 
 
 async def test_what_is_wrong_is_told_with_its_place_and_nothing_stays_of_it(
@@ -190,14 +214,18 @@ async def test_what_is_wrong_is_told_with_its_place_and_nothing_stays_of_it(
     plan = _sampled(pair, "a", ">")
     one = str((await bench.save(plan)).automation_id)
     for wrong, pointer in (
-        ({"samples": [{"inputs": {"above": 1}}, {"inputs": {"above": "x"}}]},
-         "/samples/1/inputs/above"),
+        (
+            {"samples": [{"inputs": {"above": 1}}, {"inputs": {"above": "x"}}]},
+            "/samples/1/inputs/above",
+        ),
         ({"samples": [{"inputs": {"abov": 1}}]}, "/samples/0/inputs/abov"),
         ({"samples": []}, "/samples"),
         ({"candidate": {"version": 1, "definition": {}}}, "/candidate"),
-        ({"candidate": {"definition": {**plan, "plan": [step("x", "nowhere")]}}},
-         "/candidate/definition/plan/0/action"),
-    ):  # fmt: skip
+        (
+            {"candidate": {"definition": {**plan, "plan": [step("x", "nowhere")]}}},
+            "/candidate/definition/plan/0/action",
+        ),
+    ):
         with pytest.raises(Invalid) as refused:
             await desk.call("rehearse_automation", {"automation_id": one, **wrong})
         assert pointer in {finding.pointer for finding in refused.value.findings}, wrong
@@ -213,14 +241,23 @@ async def test_what_is_wrong_is_told_with_its_place_and_nothing_stays_of_it(
         await operator.call("rehearse_automation", {**given, "candidate": {"definition": plan}})
     # Whoever is not the owner lets the owner's secrets go nowhere else.
     await bench.house.vault.set(bench.drawer, "token", "s3cr3t-value-42")
-    leak = step("leak", "http_fetch", {
-        "url": f"http://{pair}/", "headers": {"Authorization": "{{ secrets.token }}"},
-    })  # fmt: skip
+    leak = step(
+        "leak",
+        "http_fetch",
+        {
+            "url": f"http://{pair}/",
+            "headers": {"Authorization": "{{ secrets.token }}"},
+        },
+    )
     editor = Desk(bench, await member(database, desk.space, Role.EDITOR))
     with pytest.raises(Denied):
-        await editor.call("rehearse_automation", {
-            **given, "candidate": {"definition": _sampled(pair, "a", ">", leak)},
-        })  # fmt: skip
+        await editor.call(
+            "rehearse_automation",
+            {
+                **given,
+                "candidate": {"definition": _sampled(pair, "a", ">", leak)},
+            },
+        )
     for table in ("rehearsals", "runs"):
         assert await database.fetchval(f"SELECT count(*) FROM {table}") == 0
 
@@ -240,12 +277,14 @@ async def test_samples_are_run_by_what_is_tried_and_by_what_is_in_force(outward:
     assert [one["then"] for one in alone["firings"]] == [None, None]
     marks = [
         [deed["arguments"]["mark"] for deed in firing[side]["deeds"]]
-        for firing in told["firings"] for side in ("then", "now")
-    ]  # fmt: skip
+        for firing in told["firings"]
+        for side in ("then", "now")
+    ]
     assert marks == [["Ada manual"], [], [], ["Bob manual"]]
     assert [one["kind"] for firing in told["firings"] for one in firing["differences"]] == [
-        "removed", "added",
-    ]  # fmt: skip
+        "removed",
+        "added",
+    ]
     assert told["firings"][0]["now"]["live"] == [
         {"step": "read", "capability": "http_fetch", "cost_usd": "0"}
     ]
@@ -295,7 +334,7 @@ async def test_nobody_waits_in_a_rehearsal_and_people_are_not_asked_again(bench:
         step("ask", "approval", {"title": "Shall we?", "on_decline": "continue"}),
         step("mail", "test.mail", {"mark": "{{ ask.approved }} {{ run.id }}"}),
         name="asks",
-    )  # fmt: skip
+    )
     saved = await bench.save(plan)
     slow = {**plan, "plan": [step("nap", "delay", {"seconds": 86_400}), *plan["plan"]]}
     given = {"automation_id": str(saved.automation_id), "candidate": {"definition": slow}}
@@ -309,8 +348,10 @@ async def test_nobody_waits_in_a_rehearsal_and_people_are_not_asked_again(bench:
             "INSERT INTO runs (workspace_id, id, automation_id, version, trigger_type, queue, "
             "status, reason, outcome, finished_at) VALUES ($1, $2, $3, 1, 'schedule', 'fast', "
             "'skipped', 'paused', 'failed', now())",
-            desk.space, new_id(), saved.automation_id,
-        )  # fmt: skip
+            desk.space,
+            new_id(),
+            saved.automation_id,
+        )
         told = await desk.call("rehearse_automation", given)
     assert (told["done"], told["otherwise"]) == (True, 0), told["firings"]
     asked, skipped = told["firings"]
@@ -326,10 +367,12 @@ async def test_a_held_write_that_was_approved_then_is_answered_with_its_result(
     bench: Bench,
 ) -> None:
     desk, database = Desk(bench), bench.house.database
-    saved = await bench.save(document(
-        step("mail", "test.mail", {"mark": "one"}),
-        step("note", "notification", {"title": "{{ mail.noted }} {{ mail.sent.mark }}"}),
-    ))  # fmt: skip
+    saved = await bench.save(
+        document(
+            step("mail", "test.mail", {"mark": "one"}),
+            step("note", "notification", {"title": "{{ mail.noted }} {{ mail.sent.mark }}"}),
+        )
+    )
     async with bench.worker():
         made = await bench.house.dispatcher.dispatch(Request(desk.space, saved.automation_id))
         await bench.until(made.run_id, "waiting")
@@ -380,13 +423,21 @@ async def test_turns_of_agents_and_calls_of_scripts_are_answered_from_the_record
             assert sum(bench.outside.tries.values()) == tries
             agent["plan"][0]["config"]["prompt"] = "Do it better."
             models.script = [ends(8)]
-            asks = await desk.call("rehearse_automation", {
-                "automation_id": str(saved.automation_id), "candidate": {"definition": agent},
-            })  # fmt: skip
-            shut = await desk.call("rehearse_automation", {
-                "automation_id": str(saved.automation_id), "candidate": {"definition": agent},
-                "live_reads": False,
-            })  # fmt: skip
+            asks = await desk.call(
+                "rehearse_automation",
+                {
+                    "automation_id": str(saved.automation_id),
+                    "candidate": {"definition": agent},
+                },
+            )
+            shut = await desk.call(
+                "rehearse_automation",
+                {
+                    "automation_id": str(saved.automation_id),
+                    "candidate": {"definition": agent},
+                    "live_reads": False,
+                },
+            )
         assert len(models.requests) == asked + 1
         [firing] = told["firings"]
         assert (told["otherwise"], firing["differences"], told["spent_usd"]) == (0, [], "0")

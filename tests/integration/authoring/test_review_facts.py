@@ -15,9 +15,11 @@ async def test_neither_itself_nor_what_was_put_away_counts_as_another_that_may(
     desk = Desk(bench)
     fetch = {"tool": "http_fetch", "params": {"hosts": ["a.example"]}}
     one = await desk.save(
-        name="one", source="return 1;", tool_grants=[fetch],
+        name="one",
+        source="return 1;",
+        tool_grants=[fetch],
         acknowledged_http_fetch_hosts=["a.example"],
-    )  # fmt: skip
+    )
     two = await desk.save(name="two", source="return 2;", tool_grants=[{"tool": "search"}])
 
     async def known(but: str | None = None) -> tuple[bool, bool, bool]:

@@ -23,9 +23,21 @@ from tests.kit.members import member
 __all__ = ["api"]
 
 FIELDS = {
-    "run_id", "status", "terminal", "timed_out", "timeout_reason", "next_step", "exit_code",
-    "duration_ms", "cost_usd", "stdout", "stderr", "error", "admin_url", "suppressed",
-}  # fmt: skip
+    "run_id",
+    "status",
+    "terminal",
+    "timed_out",
+    "timeout_reason",
+    "next_step",
+    "exit_code",
+    "duration_ms",
+    "cost_usd",
+    "stdout",
+    "stderr",
+    "error",
+    "admin_url",
+    "suppressed",
+}
 APPEND = (
     "const done = await brains.append_board_rows({ board_id: input?.board ?? BOARD, "
     'rows: [{ company: "Acme" }] });\nconsole.log(`appended ${done.appended}`);\nreturn done;'
@@ -212,8 +224,10 @@ async def test_the_automations_there_are_can_be_listed_page_by_page(bench: Bench
     assert [one["automation_id"] for one in archived["automations"]] == [ids[0]]
     assert (await viewer.call("list_automations", {"name": "100%"}))["automations"] == []
     for wrong, pointer in (
-        ({"state": "killed"}, "/state"), ({"limit": 201}, "/limit"), ({"after": "x"}, "/after"),
-    ):  # fmt: skip
+        ({"state": "killed"}, "/state"),
+        ({"limit": 201}, "/limit"),
+        ({"after": "x"}, "/after"),
+    ):
         with pytest.raises(Invalid) as refused:
             await viewer.call("list_automations", wrong)
         assert pointer in {finding.pointer for finding in refused.value.findings}
@@ -396,8 +410,10 @@ try {
 return { made, active };
 """
     granted = [
-        {"tool": "save_automation_draft"}, {"tool": "update_automation"}, {"tool": "get_board"},
-    ]  # fmt: skip
+        {"tool": "save_automation_draft"},
+        {"tool": "update_automation"},
+        {"tool": "get_board"},
+    ]
 
     async def run(name: str, *, tools: str, more: str = "{}") -> dict[str, Any]:
         head = f"const SOURCE = 'return 1;';\nconst GRANTS = {tools};\nconst MORE = {more};\n"

@@ -124,8 +124,10 @@ async def test_what_is_wrong_with_a_draft_is_told_at_once_and_at_its_place(bench
         tool_grants=[{"tool": "nothing"}], triggers=[{"kind": "event"}], source="const = ;"
     )
     assert {pointer for pointer, _ in _places(await _refused(desk, several))} == {
-        "/tool_grants/0/tool", "/triggers/0", "/source",
-    }  # fmt: skip
+        "/tool_grants/0/tool",
+        "/triggers/0",
+        "/source",
+    }
 
 
 async def test_arguments_outside_their_bounds_are_refused_with_their_place(bench: Bench) -> None:
@@ -200,9 +202,13 @@ async def test_every_kind_of_trigger_becomes_one_that_the_house_knows(bench: Ben
 
     kept = await desk.kept(UUID(made["automation_id"]))
     assert {one["slug"]: one["type"] for one in kept["triggers"]} == {
-        "cron-1": "schedule", "board-change-1": "board_change", "page-ingested-1": "page_ingested",
-        "webhook-1": "webhook", "event-1": "event", "webhook-2": "webhook",
-    }  # fmt: skip
+        "cron-1": "schedule",
+        "board-change-1": "board_change",
+        "page-ingested-1": "page_ingested",
+        "webhook-1": "webhook",
+        "event-1": "event",
+        "webhook-2": "webhook",
+    }
 
 
 async def test_a_name_that_is_taken_names_the_automation_and_the_tool_for_edits(
@@ -259,8 +265,9 @@ async def test_a_missing_secret_is_told_and_keeps_it_paused(bench: Bench) -> Non
     assert (warning["pointer"], warning["code"]) == ("/source", "secret_missing")
     kept = await desk.kept(UUID(made["automation_id"]))
     assert kept["definition"]["metadata"]["acknowledged_http_fetch_hosts"] == [
-        "api.example.com", "spare.example.com",
-    ]  # fmt: skip
+        "api.example.com",
+        "spare.example.com",
+    ]
     with pytest.raises(Clash) as refused:
         await desk.call(
             "update_automation", {"automation_id": made["automation_id"], "state": "active"}

@@ -36,8 +36,10 @@ REPLY: dict[str, Any] = {
     },
 }
 POST: dict[str, Any] = {
-    "install_id": SLACK, "action_name": "slack_post", "input": {"channel": "C0123", "text": "Hi"},
-}  # fmt: skip
+    "install_id": SLACK,
+    "action_name": "slack_post",
+    "input": {"channel": "C0123", "text": "Hi"},
+}
 
 
 def _plan(arguments: dict[str, Any], **more: Any) -> dict[str, Any]:
@@ -82,28 +84,33 @@ WRONG: dict[str, tuple[dict[str, Any], str, str]] = {
     "a name as id": ({**REPLY, "install_id": "gmail"}, "/install_id", ""),
     "unknown action": ({**REPLY, "action_name": "delete_all"}, "/action_name", "send_email"),
     "another's action": ({**REPLY, "action_name": "slack_post"}, "/action_name", "send_email"),
-    "no recipient": (
-        {**REPLY, "input": {"subject": "x", "body": "y"}}, "/input/to", "missing"
-    ),
+    "no recipient": ({**REPLY, "input": {"subject": "x", "body": "y"}}, "/input/to", "missing"),
     "to is text": (
-        {**REPLY, "input": {**REPLY["input"], "to": "noah@a16z.com"}}, "/input/to", "a list"
+        {**REPLY, "input": {**REPLY["input"], "to": "noah@a16z.com"}},
+        "/input/to",
+        "a list",
     ),
-    "no address": (
-        {**REPLY, "input": {**REPLY["input"], "to": ["noah"]}}, "/input/to/0", ""
-    ),
+    "no address": ({**REPLY, "input": {**REPLY["input"], "to": ["noah"]}}, "/input/to/0", ""),
     "unknown field": (
-        {**REPLY, "input": {**REPLY["input"], "from": "a@b.c"}}, "/input/from", "not known"
+        {**REPLY, "input": {**REPLY["input"], "from": "a@b.c"}},
+        "/input/from",
+        "not known",
     ),
     "another word": (
-        {**REPLY, "input": {"to": ["a@b.org"], "subject": "x", "text": "y"}}, "/input/body", ""
+        {**REPLY, "input": {"to": ["a@b.org"], "subject": "x", "text": "y"}},
+        "/input/body",
+        "",
     ),
     "thread": ({**REPLY, "input": {**REPLY["input"], "thread_id": 7}}, "/input/thread_id", "text"),
     "a token": (
-        {**POST, "input": {**POST["input"], "token": "xoxb-1"}}, "/input/token", "not known"
+        {**POST, "input": {**POST["input"], "token": "xoxb-1"}},
+        "/input/token",
+        "not known",
     ),
     "an empty nudge": (
         {"install_id": TELEGRAM, "action_name": "telegram_push", "input": {"text": ""}},
-        "/input/text", "",
+        "/input/text",
+        "",
     ),
     "half a tuple": ({"install_id": EMAIL, "action_name": "send_email"}, "/input", "missing"),
     "half of words": ({"source": "email"}, "/request", "missing"),
@@ -113,16 +120,18 @@ WRONG: dict[str, tuple[dict[str, Any], str, str]] = {
     "a mixture": ({**REPLY, "request": "Tell Noah yes."}, "/install_id", "not a part of both"),
     "files for Slack": (
         {**POST, "attachments": [{"filename": "a", "content_base64": "YQ=="}]},
-        "/attachments", "takes no files",
+        "/attachments",
+        "takes no files",
     ),
     "six files": (
         {**REPLY, "attachments": [{"filename": "a", "content_base64": "YQ=="}] * 6},
-        "/attachments", "",
+        "/attachments",
+        "",
     ),
     "files of a page": ({**REPLY, "attach_from_page": "a-mail"}, "/attach_from_page", ""),
     "no such place": ({**REPLY, "notify": ["sms"]}, "/notify/0", ""),
     "no batch": ({**REPLY, "batch_id": "one"}, "/batch_id", ""),
-}  # fmt: skip
+}
 
 
 async def test_what_cannot_be_done_is_refused_with_its_place_before_anything_is_held(
@@ -195,8 +204,9 @@ async def test_a_script_that_spells_a_secret_in_an_input_is_not_saved(bench: Ben
     source = f"await brains.act_on_integration({json.dumps(leaking)});"
     report = validate(
         document(step("main", "script", {"source": source})),
-        bench.house.registry, bench.house.limits,
-    )  # fmt: skip
+        bench.house.registry,
+        bench.house.limits,
+    )
     assert [(one.pointer, one.code) for one in report.findings] == [
         ("/plan/0/config/source", "template_secret")
     ]

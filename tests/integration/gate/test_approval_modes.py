@@ -27,8 +27,9 @@ class Hook(ScriptedDouble):
     """A system outside that takes every request and keeps it."""
 
     def _judged(self, head: bytes, headers: dict[str, str], body: bytes) -> bytes:
-        self.messages.append({"head": head.decode().splitlines()[0], "headers": headers,
-                              "body": body.decode()})  # fmt: skip
+        self.messages.append(
+            {"head": head.decode().splitlines()[0], "headers": headers, "body": body.decode()}
+        )
         return http_answer(200, b'{"id": 7}', "Content-Type: application/json")
 
 

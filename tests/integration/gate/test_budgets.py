@@ -149,8 +149,11 @@ async def _promise(bench: Bench, automation_id: UUID, usd: str, lasts: str) -> N
     await bench.house.database.execute(
         "INSERT INTO reservations (workspace_id, id, automation_id, day, usd, expires_at) "
         f"VALUES ($1, $2, $3, (now() AT TIME ZONE 'UTC')::date, $4, now() + interval '{lasts}')",
-        bench.house.workspace_id, UUID(int=1), automation_id, Decimal(usd),
-    )  # fmt: skip
+        bench.house.workspace_id,
+        UUID(int=1),
+        automation_id,
+        Decimal(usd),
+    )
 
 
 async def test_a_call_that_is_stopped_gives_its_promise_back(bench: Bench) -> None:

@@ -75,8 +75,12 @@ async def test_a_call_s_own_cap_cuts_what_is_written_or_keeps_the_call_from_bein
     # What may be put aside to be read again is the dearest way to read it.
     dear = int((Decimal(200) - READS * Decimal("1.25")) / 2)
     assert [asked.max_tokens for asked in models.requests] == [
-        200 - READS, dear, (200 - READS) // 5, 1_000, 1_000,
-    ]  # fmt: skip
+        200 - READS,
+        dear,
+        (200 - READS) // 5,
+        1_000,
+        1_000,
+    ]
     problem = refused.pop("short")
     assert set(refused.values()) == {None}
     assert problem is not None
@@ -179,15 +183,23 @@ async def test_how_an_ask_ended_decides_what_it_is_booked_at(bench: Bench) -> No
     table: list[tuple[str, list[ModelReply | BaseException], str, list[Decimal]]] = [
         ("busy", [busy, busy, reply], "succeeded", [Decimal("0.00015")]),
         ("always busy", [busy] * 9, "failed", []),
-        ("cut off once", [cut_off("…", retry_after=0.0), reply], "succeeded",
-         [most, Decimal("0.00015")]),
+        (
+            "cut off once",
+            [cut_off("…", retry_after=0.0), reply],
+            "succeeded",
+            [most, Decimal("0.00015")],
+        ),
         ("cut short", [short], "succeeded", [Decimal("0.0011")]),
         # 100 new at 1, 400 read before at 0.1, 500 put aside at 1.25, 10 written at 2.
         ("dear", [read_before], "succeeded", [Decimal("0.000785")]),
-        ("more than was asked for", [ModelReply("Long.", "m", 5_000, 5_000)], "succeeded",
-         [Decimal("0.01")]),
+        (
+            "more than was asked for",
+            [ModelReply("Long.", "m", 5_000, 5_000)],
+            "succeeded",
+            [Decimal("0.01")],
+        ),
         ("beyond belief", [ModelReply("Hi.", "m", 10**30, 1)], "failed", [most]),
-    ]  # fmt: skip
+    ]
     for name, said, status, costs in table:
         models = FakeModels(script=list(said), prices={"dear": DEAR})
         given = {**HELLO, "model": "dear" if name == "dear" else "small"}
@@ -209,10 +221,12 @@ async def test_every_ask_is_in_the_ledger_with_all_that_is_known_of_it(bench: Be
     """By a step, an item of a loop, a program and the token of a run; with odd names too."""
     models = FakeModels(
         seconds=0.002,
-        script=[ModelReply("Hi.", "", 10, 5, provider="p\x00"),
-                ModelReply("Hi.", "x\x00" * 500, 10, 5, provider="p"),
-                cut_off("…")],
-    )  # fmt: skip
+        script=[
+            ModelReply("Hi.", "", 10, 5, provider="p\x00"),
+            ModelReply("Hi.", "x\x00" * 500, 10, 5, provider="p"),
+            cut_off("…"),
+        ],
+    )
     models.reply = ModelReply("Hi.", "m", 10, 5, 2, provider="p")
 
     async def work(ctx: StepContext) -> Any:
@@ -224,10 +238,16 @@ async def test_every_ask_is_in_the_ledger_with_all_that_is_known_of_it(bench: Be
     houses: list[Any] = []
     plan = document(
         step("plain", LLM, HELLO),
-        step("each", "for_each", {"items": [1, 2], "steps": [
-            step("inner", LLM, HELLO, max_retries=1, retry_backoff="none")]}),
+        step(
+            "each",
+            "for_each",
+            {
+                "items": [1, 2],
+                "steps": [step("inner", LLM, HELLO, max_retries=1, retry_backoff="none")],
+            },
+        ),
         step("program", "test.program"),
-    )  # fmt: skip
+    )
     async with models_bench(bench, models, asking(work)) as one:
         houses.append(one.house)
         run = await one.run(plan)
@@ -235,16 +255,25 @@ async def test_every_ask_is_in_the_ledger_with_all_that_is_known_of_it(bench: Be
     rows = await _ledger(bench)
     places = [(row["step"], row["item"], row["attempt"], row["call"]) for row in rows]
     assert places == [
-        ("plain", "", 1, 1), ("inner", "0", 1, 1), ("inner", "1", 1, 1), ("inner", "1", 2, 1),
-        ("program", "", 1, 1), ("program", "", 1, 10_001),
-    ]  # fmt: skip
+        ("plain", "", 1, 1),
+        ("inner", "0", 1, 1),
+        ("inner", "1", 1, 1),
+        ("inner", "1", 2, 1),
+        ("program", "", 1, 1),
+        ("program", "", 1, 10_001),
+    ]
     assert {(row["caller"], row["run_id"], row["automation_id"]) for row in rows} == {
         (LLM, run["id"], run["automation_id"])
     }
     assert all(row["ms"] > 0 and row["cost_usd"] > 0 and row["price"] for row in rows)
     # A reply without a name, and one that never came, go by the name that was asked for.
     assert [row["model"] for row in rows] == [
-        DEFAULT_MODEL, ("x " * 100).strip(), DEFAULT_MODEL, "m", "m", "m",
-    ]  # fmt: skip
+        DEFAULT_MODEL,
+        ("x " * 100).strip(),
+        DEFAULT_MODEL,
+        "m",
+        "m",
+        "m",
+    ]
     assert [row["provider"] for row in rows] == ["p", "p", "", "p", "p", "p"]
     assert [row["cached_tokens"] for row in rows] == [0, 0, 0, 2, 2, 2]

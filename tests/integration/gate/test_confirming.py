@@ -92,10 +92,14 @@ async def test_what_was_held_is_sent_with_its_secrets_and_no_table_knows_them(
 
     assert again == answer
     assert answer == {
-        "draft_id": draft, "status": "confirmed", "outcome": "sent", "action": "slack_post",
-        "source": "slack", "hash": (await here.row(draft))["bound_hash"].hex(),
+        "draft_id": draft,
+        "status": "confirmed",
+        "outcome": "sent",
+        "action": "slack_post",
+        "source": "slack",
+        "hash": (await here.row(draft))["bound_hash"].hex(),
         "result": {"channel": "C0123", "ts": "1503435956.000001"},
-    }  # fmt: skip
+    }
     assert here.slack.messages == [{"channel": "C0123", "text": "Hello [secret slack_bot_token]"}]
     assert len(here.slack.requests) == 1
     assert slack.TOKEN not in await everything(here.bench)
@@ -206,9 +210,11 @@ async def test_a_hundred_who_confirm_and_discard_at_once_send_it_at_most_once(he
         row = await here.row(draft)
         assert row["status"] in ("confirmed", "discarded")
         sent = row["status"] == "confirmed"
-        allowed = {"confirmed", "draft_sending", "draft_answered"} if sent else {
-            "discarded", "draft_discarded"
-        }  # fmt: skip
+        allowed = (
+            {"confirmed", "draft_sending", "draft_answered"}
+            if sent
+            else {"discarded", "draft_discarded"}
+        )
         assert set(said) <= allowed, said
         assert said[row["status"]] >= 1
     texts = Counter(message["text"] for message in here.telegram.messages)
@@ -223,9 +229,15 @@ async def test_a_process_that_is_killed_at_the_send_leaves_it_in_doubt_and_nobod
     here.telegram.script = [None]
     settings = here.bench.house.settings
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "tests.kit.confirming_process", str(settings.database_url),
-        str(settings.home), here.telegram.url, here.telegram.pair, draft,
-    )  # fmt: skip
+        sys.executable,
+        "-m",
+        "tests.kit.confirming_process",
+        str(settings.database_url),
+        str(settings.home),
+        here.telegram.url,
+        here.telegram.pair,
+        draft,
+    )
     async with asyncio.timeout(30):
         while not here.telegram.requests:
             assert process.returncode is None

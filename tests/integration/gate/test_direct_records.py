@@ -65,8 +65,11 @@ async def test_a_change_and_its_entry_are_one_trip(bench: Bench) -> None:
     assert tx.trips == 1
     [row], [entry] = await _kept(database)
     assert (row["id"], row["arguments"], row["result"], row["error"]) == (
-        call.id, {"a": 1}, {"b": [1.5]}, None,
-    )  # fmt: skip
+        call.id,
+        {"a": 1},
+        {"b": [1.5]},
+        None,
+    )
     assert (entry["actor_id"], entry["subject"]) == (FIRST_MEMBER, "a page")
     assert entry["detail"] == {"call": str(call.id)}
 
@@ -81,9 +84,13 @@ async def test_any_number_of_entries_is_kept_in_its_order(bench: Bench) -> None:
     calls, entries = await _kept(database)
     assert len(calls) == 4
     assert [(entry["action"], entry["subject"]) for entry in entries] == [
-        ("test.1", "0"), ("test.2", "0"), ("test.2", "1"),
-        ("test.3", "0"), ("test.3", "1"), ("test.3", "2"),
-    ]  # fmt: skip
+        ("test.1", "0"),
+        ("test.2", "0"),
+        ("test.2", "1"),
+        ("test.3", "0"),
+        ("test.3", "1"),
+        ("test.3", "2"),
+    ]
 
 
 async def test_neither_is_kept_without_the_other(bench: Bench) -> None:

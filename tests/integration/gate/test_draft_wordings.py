@@ -61,9 +61,12 @@ async def test_an_edit_makes_another_wording_which_only_its_own_hash_sends(box: 
     assert (edited["revision"], edited["status"]) == (2, "pending")
     assert "Goodbye" in edited["preview"]
     assert edited["payload"]["input"]["seal"] == "red"
-    for more, code in (({}, "draft_edited"), ({"hash": draft["hash"]}, "draft_changed"),
-                       ({"hash": WRONG}, "draft_changed"),
-                       ({"edits": {"body": "x"}}, "draft_edited")):  # fmt: skip
+    for more, code in (
+        ({}, "draft_edited"),
+        ({"hash": draft["hash"]}, "draft_changed"),
+        ({"hash": WRONG}, "draft_changed"),
+        ({"edits": {"body": "x"}}, "draft_edited"),
+    ):
         assert (await _refused(Clash, box.confirm(draft, **more))).code == code
     together = await box.ask("confirm_actions", {"draft_ids": [draft["draft_id"]]})
     assert together["results"][0]["error"]["code"] == "draft_edited"
@@ -72,9 +75,14 @@ async def test_an_edit_makes_another_wording_which_only_its_own_hash_sends(box: 
     answer = await box.confirm(draft, hash=edited["hash"].upper())
 
     assert answer == {
-        "draft_id": draft["draft_id"], "status": "confirmed", "outcome": "sent", "source": "post",
-        "action": "send_letter", "hash": edited["hash"], "result": {"message_id": "m1"},
-    }  # fmt: skip
+        "draft_id": draft["draft_id"],
+        "status": "confirmed",
+        "outcome": "sent",
+        "source": "post",
+        "action": "send_letter",
+        "hash": edited["hash"],
+        "result": {"message_id": "m1"},
+    }
     assert await box.confirm(draft) == answer
     [sent] = box.sent
     assert (sent["body"], sent["cc"], sent["seal"]) == ("Goodbye", ["b@example.com"], "red")
@@ -84,8 +92,9 @@ async def test_an_edit_makes_another_wording_which_only_its_own_hash_sends(box: 
         "SELECT revision, bound_hash, edited_by FROM draft_revisions ORDER BY revision"
     )
     assert [(one["revision"], one["bound_hash"].hex()) for one in kept] == [
-        (1, draft["hash"]), (2, edited["hash"]),
-    ]  # fmt: skip
+        (1, draft["hash"]),
+        (2, edited["hash"]),
+    ]
     told = await box.audited(draft)
     approved = {"hash": edited["hash"], "revision": 2, "approvals": 1, "needed": 1}
     assert ("draft.approved", approved) in told
@@ -105,9 +114,10 @@ async def test_whoever_confirms_with_edits_agrees_to_their_own_words(box: Letter
     for more in ({}, {"edits": {"body": "x"}}):
         other = await box.draft("Changed")
         await box.house.database.execute(
-            "UPDATE drafts SET arguments = $2 WHERE id = $1", UUID(other["draft_id"]),
+            "UPDATE drafts SET arguments = $2 WHERE id = $1",
+            UUID(other["draft_id"]),
             {"input": {"to": ["evil@example.com"], "body": "Changed"}},
-        )  # fmt: skip
+        )
         problem = await _refused(Clash, box.confirm(other, hash=other["hash"], **more))
         assert problem.code == "draft_changed"
     assert len(box.sent) == 2
@@ -136,12 +146,22 @@ async def test_a_set_is_answered_in_order_and_one_that_fails_stops_nobody(box: L
 
     assert [entry["draft_id"] for entry in results] == asked["draft_ids"]
     assert [entry["status"] for entry in results] == [
-        "confirmed", "failed", "failed", "confirmed", "confirmed", "failed",
-    ]  # fmt: skip
+        "confirmed",
+        "failed",
+        "failed",
+        "confirmed",
+        "confirmed",
+        "failed",
+    ]
     assert (results[0]["source"], results[0]["action"]) == ("post", "send_letter")
     assert [entry.get("error", {}).get("code") for entry in results] == [
-        None, "shut", "no_draft", None, None, "draft_changed",
-    ]  # fmt: skip
+        None,
+        "shut",
+        "no_draft",
+        None,
+        None,
+        "draft_changed",
+    ]
     assert [letter["body"] for letter in box.sent] == ["One", "Three", "Fourth"]
     again = (await box.ask("confirm_actions", asked))["results"]
     assert again[0] == results[0]
@@ -160,9 +180,10 @@ async def test_a_set_is_answered_in_order_and_one_that_fails_stops_nobody(box: L
     )
     # A set in which nothing was sent is no confirmation, and on record all the same.
     assert [(row["capability"], row["outcome"]) for row in calls] == [
-        ("confirm_actions", "confirmed"), ("confirm_actions", "confirmed"),
+        ("confirm_actions", "confirmed"),
+        ("confirm_actions", "confirmed"),
         ("discard_actions", "kept"),
-    ]  # fmt: skip
+    ]
 
 
 async def test_files_are_bound_by_their_hash_and_arrive_as_they_came(box: LetterBox) -> None:
@@ -239,8 +260,10 @@ async def test_what_ran_out_is_drafted_again_with_the_same_bytes_once(box: Lette
     assert problem.code == "draft_answered"
     await box.house.database.execute(
         "UPDATE drafts SET status = 'failed', outcome = 'unknown' WHERE workspace_id = $1 "
-        "AND id = $2", space, UUID(lasting["draft_id"]),
-    )  # fmt: skip
+        "AND id = $2",
+        space,
+        UUID(lasting["draft_id"]),
+    )
     problem = await _refused(Clash, box.ask("redraft_action", {"draft_id": lasting["draft_id"]}))
     assert problem.code == "send_in_doubt"
 
@@ -301,9 +324,12 @@ async def test_as_many_people_agree_as_the_workspace_wants_to_the_same_words(
     box: LetterBox,
 ) -> None:
     admin, editor = await box.member(Role.ADMIN), await box.member(Role.EDITOR)
-    for policy, pointer in (({"approvers": 4}, "/approvers"), ({"approvers": 0}, "/approvers"),
-                            ({"roles": ["viewer"]}, "/roles/0"),
-                            ({"approvers": 2, "roles": ["editor"]}, "/approvers")):  # fmt: skip
+    for policy, pointer in (
+        ({"approvers": 4}, "/approvers"),
+        ({"approvers": 0}, "/approvers"),
+        ({"roles": ["viewer"]}, "/roles/0"),
+        ({"approvers": 2, "roles": ["editor"]}, "/approvers"),
+    ):
         problem = await _refused(Invalid, box.ask("set_approval_policy", policy))
         assert pointer in {one.pointer for one in problem.findings}, policy
     assert isinstance(
@@ -311,9 +337,16 @@ async def test_as_many_people_agree_as_the_workspace_wants_to_the_same_words(
     )
     two = {"approvers": 2, "author_may_approve": False}
     set_ = await box.ask("set_approval_policy", two)
-    assert await box.ask("get_approval_policy", {}, editor) == set_ == {
-        "approvers": 2, "roles": [], "author_may_approve": False, **UNSET,
-    }  # fmt: skip
+    assert (
+        await box.ask("get_approval_policy", {}, editor)
+        == set_
+        == {
+            "approvers": 2,
+            "roles": [],
+            "author_may_approve": False,
+            **UNSET,
+        }
+    )
     draft = await box.draft("Careful")
     own = await _refused(Denied, box.confirm(draft))
     assert own.code == "author_may_not_approve"
@@ -341,8 +374,9 @@ async def test_as_many_people_agree_as_the_workspace_wants_to_the_same_words(
     assert (await box.confirm(draft, editor, hash=edited["hash"]))["approvals"] == 1
     await database.execute(
         "INSERT INTO members (workspace_id, user_id, role) VALUES ($1, $2, 'admin')",
-        box.house.workspace_id, admin.actor.id,
-    )  # fmt: skip
+        box.house.workspace_id,
+        admin.actor.id,
+    )
     last = await box.confirm(draft, editor, hash=edited["hash"])
     assert (last["status"], last["outcome"]) == ("confirmed", "sent")
     assert [letter["body"] for letter in box.sent] == ["Very careful"]
@@ -350,11 +384,13 @@ async def test_as_many_people_agree_as_the_workspace_wants_to_the_same_words(
     assert (row["approvers"], row["approved_hash"].hex()) == (2, edited["hash"])
     agreed = await database.fetch("SELECT member_id, bound_hash FROM draft_approvals")
     assert {(one["member_id"], one["bound_hash"].hex()) for one in agreed} == {
-        (editor.actor.id, edited["hash"]), (admin.actor.id, edited["hash"]),
-    }  # fmt: skip
+        (editor.actor.id, edited["hash"]),
+        (admin.actor.id, edited["hash"]),
+    }
 
-    await box.ask("set_approval_policy", {"approvers": 1, "roles": ["admin"],
-                                          "author_may_approve": True})  # fmt: skip
+    await box.ask(
+        "set_approval_policy", {"approvers": 1, "roles": ["admin"], "author_may_approve": True}
+    )
     draft = await box.draft("By role")
     assert (await _refused(Denied, box.confirm(draft))).code == "not_an_approver"
 
@@ -367,11 +403,12 @@ async def test_a_hundred_who_want_it_with_and_without_edits_send_one_wording(
 
     async def one(number: int) -> str:
         kinds: list[tuple[str, dict[str, Any]]] = [
-            ("confirm_action", asked), ("confirm_action", {**asked, "edits": {"body": "Edited"}}),
+            ("confirm_action", asked),
+            ("confirm_action", {**asked, "edits": {"body": "Edited"}}),
             ("edit_action", {**asked, "edits": {"body": f"e{number}"}}),
             ("confirm_actions", {"draft_ids": [draft["draft_id"]]}),
             ("discard_actions", {"draft_ids": [draft["draft_id"]]}),
-        ]  # fmt: skip
+        ]
         try:
             name, given = kinds[number % 5]
             await box.ask(name, given)
@@ -383,9 +420,17 @@ async def test_a_hundred_who_want_it_with_and_without_edits_send_one_wording(
     row = await box.row(draft)
     assert len(box.sent) == (1 if row["status"] == "confirmed" else 0)
     assert said <= {
-        "confirm_action", "edit_action", "confirm_actions", "discard_actions", "draft_changed",
-        "draft_edited", "draft_sending", "draft_answered", "draft_discarded", "too_many_calls",
-    }  # fmt: skip
+        "confirm_action",
+        "edit_action",
+        "confirm_actions",
+        "discard_actions",
+        "draft_changed",
+        "draft_edited",
+        "draft_sending",
+        "draft_answered",
+        "draft_discarded",
+        "too_many_calls",
+    }
     if box.sent:
         # What left is what was agreed to, in whichever words that was.
         assert row["approved_hash"] == row["bound_hash"]

@@ -100,9 +100,13 @@ async def test_a_run_asks_and_is_told_what_it_took(bench: Bench) -> None:
     assert await _money(bench) == (usd, 0)
     kept = {name: row[name] for name in ("step", "call", "caller", "provider", "model", "reported")}
     assert kept == {
-        "step": "s0", "call": 1, "caller": LLM, "provider": "outside", "model": "small-2",
+        "step": "s0",
+        "call": 1,
+        "caller": LLM,
+        "provider": "outside",
+        "model": "small-2",
         "reported": False,
-    }  # fmt: skip
+    }
     assert (row["input_tokens"], row["output_tokens"], row["cached_tokens"]) == (1_000, 10, 400)
     assert row["cost_usd"] == usd
     assert row["price"]["output_usd_per_million"] == "10"

@@ -16,8 +16,12 @@ from mainspring.store.clock import DatabaseClock
 from tests.kit.certificates import client_side, self_signed, server_side
 from tests.kit.mail import PASSWORD, USER, Post, mail_server, scripted_server
 
-MAIL = Mail(to=("ada@example.com", "bob@example.com"), cc=("cy@example.com",), subject="Grüße",
-            text="Zeile\n.\nEnde")  # fmt: skip
+MAIL = Mail(
+    to=("ada@example.com", "bob@example.com"),
+    cc=("cy@example.com",),
+    subject="Grüße",
+    text="Zeile\n.\nEnde",
+)
 SENDER = "Mainspring <mail@example.com>"
 
 
@@ -213,9 +217,14 @@ async def test_an_old_server_that_knows_no_ehlo_is_spoken_to() -> None:
 
 @pytest.mark.parametrize(
     ("greeting", "retryable"),
-    [(b"hello there", True), (b"421 busy", True), (b"554 go away", False), (b"999 what", True),
-     (b"220 " + b"x" * 40_000, True)],
-)  # fmt: skip
+    [
+        (b"hello there", True),
+        (b"421 busy", True),
+        (b"554 go away", False),
+        (b"999 what", True),
+        (b"220 " + b"x" * 40_000, True),
+    ],
+)
 async def test_a_stranger_s_greeting_is_a_problem_and_no_accident(
     greeting: bytes, retryable: bool
 ) -> None:

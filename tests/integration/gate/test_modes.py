@@ -58,8 +58,12 @@ async def test_a_dry_run_changes_nothing_and_says_what_it_would_have_done(bench:
     assert story["trial"].startswith("It was a dry run: nothing was changed")
     assert "5 calls were only pretended" in story["trial"]
     assert [one["capability"] for one in story["suppressed"]] == [
-        "test.keep", "test.stubbed", "automation_kv.set", "test.note", "test.mail",
-    ]  # fmt: skip
+        "test.keep",
+        "test.stubbed",
+        "automation_kv.set",
+        "test.note",
+        "test.mail",
+    ]
     assert story["suppressed"][0]["arguments"] == {"mark": "a", "password": "[hidden]"}
 
 
@@ -102,8 +106,9 @@ async def test_what_a_trial_causes_is_part_of_the_trial_over_any_number_of_hops(
             causes.append(await bench.until(row["id"]))
         caused.append(causes[-1])
     assert [(one["automation"], one["mode"], one["status"]) for one in caused] == [
-        ("second", "verify", "succeeded"), ("third", "verify", "succeeded"),
-    ]  # fmt: skip
+        ("second", "verify", "succeeded"),
+        ("third", "verify", "succeeded"),
+    ]
     assert not bench.outside.keys
     for one, cause in zip(caused, causes, strict=False):
         assert f"It was started by run {cause['id']}" in tell(one)["trial"]
@@ -129,9 +134,13 @@ async def test_a_live_run_has_nothing_suppressed_and_tells_of_its_end(bench: Ben
 
 @pytest.mark.parametrize(
     ("dry_run", "verify", "mode"),
-    [(False, False, "live"), (False, True, "verify"), (True, False, "dry_run"),
-     (True, True, "dry_run")],
-)  # fmt: skip
+    [
+        (False, False, "live"),
+        (False, True, "verify"),
+        (True, False, "dry_run"),
+        (True, True, "dry_run"),
+    ],
+)
 def test_who_asks_for_both_gets_a_dry_run(dry_run: bool, verify: bool, mode: Mode) -> None:
     assert mode_of(dry_run=dry_run, verify=verify) == mode
 
@@ -168,8 +177,11 @@ async def test_rest_starts_trials_and_a_replay_of_one_is_one(bench: Bench) -> No
             live = await _asked(api, open_one, path, {})
             again = await _asked(api, open_one, f"/api/v1/runs/{dry['id']}/replay", {})
         assert [one["mode"] for one in (dry, verify, live, again)] == [
-            "dry_run", "verify", "live", "dry_run",
-        ]  # fmt: skip
+            "dry_run",
+            "verify",
+            "live",
+            "dry_run",
+        ]
         assert len(dry["story"]["suppressed"]) == 5
         assert live["story"].get("suppressed") is None
         listed = (await api.client.get("/api/v1/runs")).json()["items"]
@@ -183,13 +195,17 @@ async def test_rest_starts_trials_and_a_replay_of_one_is_one(bench: Bench) -> No
 async def _drafts_can_be_read(api: Api, bench: Bench, run_id: str) -> None:
     (draft,) = (await api.client.get("/api/v1/drafts")).json()["items"]
     assert (draft["status"], draft["capability"], draft["run_id"], draft["step"]) == (
-        "pending", "test.mail", run_id, "mail",
-    )  # fmt: skip
+        "pending",
+        "test.mail",
+        run_id,
+        "mail",
+    )
     # A reader need not look for the name among all automations.
     run = (await api.client.get(f"/api/v1/runs/{run_id}")).json()
     assert (draft["automation_id"], draft["automation"]) == (
-        run["automation_id"], run["automation"],
-    )  # fmt: skip
+        run["automation_id"],
+        run["automation"],
+    )
     # Whoever is to agree sees what would leave, whatever its fields are called.
     assert draft["arguments"] == {"mark": "d", "password": "pa55word"}
     assert (await api.client.get(f"/api/v1/drafts/{draft['id']}")).json() == draft
@@ -249,11 +265,17 @@ async def test_without_an_owner_there_is_nobody_to_tell(bench: Bench) -> None:
 
 async def test_sends_that_no_person_agreed_to_are_counted_over_all_workers(bench: Bench) -> None:
     plan = document(
-        step("all", "for_each", {
-            "items": list(range(40)), "steps": [step("nudge", "test.nudge", max_retries=0)],
-        }, max_retries=0),
+        step(
+            "all",
+            "for_each",
+            {
+                "items": list(range(40)),
+                "steps": [step("nudge", "test.nudge", max_retries=0)],
+            },
+            max_retries=0,
+        ),
         execution=SAFE,
-    )  # fmt: skip
+    )
     run = await bench.run(plan)
     assert (run["status"], run["reason"]) == ("failed", "send_rate")
     assert sum(bench.outside.keys.values()) == bench.house.limits.sends_per_minute == 30

@@ -44,10 +44,16 @@ class Ledger:
     async def reserve(self, usd: int, spent: int | None = None, **columns: Any) -> None:
         """A reservation of the first run, with whatever differs."""
         row = {
-            "workspace_id": HERE, "id": new_id(), "automation_id": self.automations[0],
-            "run_id": self.runs[0], "step": "a", "usd": Decimal(usd),
-            "spent": None if spent is None else Decimal(spent), "tokens": 0, **columns,
-        }  # fmt: skip
+            "workspace_id": HERE,
+            "id": new_id(),
+            "automation_id": self.automations[0],
+            "run_id": self.runs[0],
+            "step": "a",
+            "usd": Decimal(usd),
+            "spent": None if spent is None else Decimal(spent),
+            "tokens": 0,
+            **columns,
+        }
         days, expires = row.pop("days", 0), row.pop("expires", HOUR)
         values = [*row.values(), days, expires]
         places = [f"${number}" for number in range(1, len(row) + 1)]
@@ -55,22 +61,34 @@ class Ledger:
         places.append(f"now() + ${len(row) + 2}::interval")
         await self.tx.execute(
             f"INSERT INTO reservations ({', '.join(row)}, day, expires_at) "
-            f"VALUES ({', '.join(places)})", *values,
-        )  # fmt: skip
+            f"VALUES ({', '.join(places)})",
+            *values,
+        )
 
     async def book(self, usd: int, automation: UUID, space: UUID = HERE, days: int = 0) -> None:
         await self.tx.execute(
             "INSERT INTO spend (workspace_id, automation_id, day, usd) "
             "VALUES ($1, $2, (now() AT TIME ZONE 'UTC')::date - $3::int4, $4)",
-            space, automation, days, Decimal(usd),
-        )  # fmt: skip
+            space,
+            automation,
+            days,
+            Decimal(usd),
+        )
 
     async def use(self, run: UUID, space: UUID = HERE, **columns: Any) -> None:
         """A use of a model."""
         row = {
-            "workspace_id": space, "id": new_id(), "run_id": run, "step": "a", "caller": "x",
-            "model": "m", "input_tokens": 0, "output_tokens": 0, "reported": True, **columns,
-        }  # fmt: skip
+            "workspace_id": space,
+            "id": new_id(),
+            "run_id": run,
+            "step": "a",
+            "caller": "x",
+            "model": "m",
+            "input_tokens": 0,
+            "output_tokens": 0,
+            "reported": True,
+            **columns,
+        }
         places = ", ".join(f"${number}" for number in range(1, len(row) + 1))
         await self.tx.execute(
             f"INSERT INTO llm_usage ({', '.join(row)}) VALUES ({places})", *row.values()
@@ -79,8 +97,9 @@ class Ledger:
     async def cap(self, usd: int | None, space: UUID = HERE) -> None:
         await self.tx.execute(
             "UPDATE workspaces SET cost_cap_daily_usd = $2 WHERE workspace_id = $1",
-            space, None if usd is None else Decimal(usd),
-        )  # fmt: skip
+            space,
+            None if usd is None else Decimal(usd),
+        )
 
     def ask(self, *, in_run: bool = True, **purse: Any) -> Ask:
         run = RunRef(self.runs[0], self.automations[0], "a") if in_run else None
@@ -150,8 +169,9 @@ async def test_a_run_counts_what_it_spent_and_what_its_calls_hold(full: Ledger) 
     assert await full.refused(full.ask(cap=Decimal(0))) == ("run_budget", "1000004021")
     # Its own purse knows of older calls.
     assert await full.refused(full.ask(cap=Decimal(0), spent=Decimal(30))) == (
-        "run_budget", "1000004031",
-    )  # fmt: skip
+        "run_budget",
+        "1000004031",
+    )
 
 
 async def test_a_day_counts_what_an_automation_spent_and_what_its_calls_hold(full: Ledger) -> None:
@@ -272,8 +292,11 @@ async def test_what_a_step_has_spent_is_known_from_promises_and_from_records(
         await full.tx.execute(
             "INSERT INTO calls (workspace_id, run_id, ms, attempt, call, step, capability, "
             "outcome, cost_usd, arguments_hash) VALUES ($1, $2, 1, 1, 1, $3, 'x', 'ok', $4, '')",
-            space, run, step, Decimal(usd),
-        )  # fmt: skip
+            space,
+            run,
+            step,
+            Decimal(usd),
+        )
 
     await call(4_000, "a", run)
     await call(50_000, "inner", run)

@@ -48,9 +48,15 @@ class Side:
         """Who gets a mail when an alert is posted about it."""
         before, house = len(self.post.envelopes), self.bench.house
         alert = Alert(
-            new_id(), house.workspace_id, self.automation_id, new_id(), "error", "It failed", "So.",
+            new_id(),
+            house.workspace_id,
+            self.automation_id,
+            new_id(),
+            "error",
+            "It failed",
+            "So.",
             mail=True,
-        )  # fmt: skip
+        )
         async with house.database.transaction() as tx:
             await post_alert(tx, alert)
         postman = Postman(house.database, house.mailer, house.settings.owner_mail)

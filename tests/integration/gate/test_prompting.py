@@ -161,9 +161,11 @@ async def test_what_was_shown_with_an_account_leaves_over_that_one_alone(world: 
     await world.link(code=link["code"], chat_id=ADA, user_id=ADA)
     direct = await world.call("telegram_push", text="For my chat")
     acting = await world.call(
-        "act_on_integration", install_id=str(install_id_of("telegram")),
-        action_name="telegram_push", input={"text": "For my chat"},
-    )  # fmt: skip
+        "act_on_integration",
+        install_id=str(install_id_of("telegram")),
+        action_name="telegram_push",
+        input={"text": "For my chat"},
+    )
     drafts = [direct["draft_id"], acting["draft_id"]]
     shown = (await world.call("list_pending_actions"))["drafts"]
     accounts = {direct["account"], acting["account"], *(one["account"] for one in shown)}
@@ -221,8 +223,9 @@ async def test_what_came_to_the_bot_is_read_from_its_owner_alone(world: World) -
         "SELECT type FROM events WHERE type LIKE 'telegram.%' ORDER BY id"
     )
     assert [row["type"] for row in kinds][1:] == [
-        "telegram.message_received", "telegram.button_pressed",
-    ]  # fmt: skip
+        "telegram.message_received",
+        "telegram.button_pressed",
+    ]
     pages = await world.bench.house.database.fetch(
         "SELECT title FROM pages WHERE type = 'telegram_message'"
     )
@@ -252,10 +255,16 @@ async def test_a_button_is_offered_only_where_all_is_shown_and_waits_for_no_othe
     world.telegram.script = [None]
     space, now = world.bench.house.workspace_id, datetime.now(UTC)
     presses = [
-        Event(space, space, "telegram.button_pressed", "telegram",
-              {"data": data, "chat_id": ADA, "user_id": ADA}, now)
+        Event(
+            space,
+            space,
+            "telegram.button_pressed",
+            "telegram",
+            {"data": data, "chat_id": ADA, "user_id": ADA},
+            now,
+        )
         for data in (yes, no)
-    ]  # fmt: skip
+    ]
     async with world.bench.house.database.transaction() as tx:
         after = await world.pressing.handle(tx, presses)
     assert after is not None

@@ -104,8 +104,10 @@ async def test_each_use_of_a_secret_is_told_to_the_audit_log_once(
     assert (entry["actor_kind"], entry["actor_id"]) == ("run", run["id"])
     assert entry["subject"] == "api_key"
     assert entry["detail"] == {
-        "capability": "http_fetch", "host": pair.partition(":")[0], "call": f"{run['id']}/ask/1",
-    }  # fmt: skip
+        "capability": "http_fetch",
+        "host": pair.partition(":")[0],
+        "call": f"{run['id']}/ask/1",
+    }
 
 
 def _visitor(bench: Bench, role: Role = Role.OWNER) -> Visitor:
@@ -131,8 +133,10 @@ async def test_reads_of_people_are_recorded_together_and_writes_at_once(bench: B
     # The gate is closed with the house, and nothing is lost.
     found = await _direct(bench)
     assert sorted(set(found)) == [
-        ("test.echo", "read"), ("test.keep", "denied"), ("test.keep", "kept"),
-    ]  # fmt: skip
+        ("test.echo", "read"),
+        ("test.keep", "denied"),
+        ("test.keep", "kept"),
+    ]
     assert found.count(("test.echo", "read")) == 50
     told = await bench.house.database.fetch(
         "SELECT action, subject, detail FROM audit_log ORDER BY id"
@@ -144,8 +148,9 @@ async def test_reads_of_people_are_recorded_together_and_writes_at_once(bench: B
     )
     assert [row["detail"]["call"] for row in told] == [str(row["id"]) for row in calls]
     assert [(row["action"], row["detail"]["outcome"]) for row in told] == [
-        ("test.keep", "kept"), ("test.keep", "denied"),
-    ]  # fmt: skip
+        ("test.keep", "kept"),
+        ("test.keep", "denied"),
+    ]
 
 
 async def test_records_of_direct_calls_are_kept_for_a_month(bench: Bench) -> None:

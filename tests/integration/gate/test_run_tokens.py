@@ -152,8 +152,9 @@ async def test_a_token_opens_no_route_but_the_capabilities(bench: Bench) -> None
         opened = {route for route, (status, _) in asked.items() if status not in (401, 405)}
         assert opened == {route for route, (_, runs) in asked.items() if runs}
         assert {path for _, path in opened} == {
-            "/api/v1/capabilities", "/api/v1/capabilities/{capability_id}",
-        }  # fmt: skip
+            "/api/v1/capabilities",
+            "/api/v1/capabilities/{capability_id}",
+        }
         mine = await api.stranger.post(
             "/api/v1/capabilities/test.echo", headers=known, json={**ECHO}
         )
@@ -257,8 +258,16 @@ async def test_a_token_is_of_no_use_to_another_run_and_cannot_be_guessed(bench: 
             for place in range(4, len(held.token))
         ]
         guesses = ["msr_" + secrets.token_urlsafe(32) for _ in range(1_000)]
-        odd = ["", "msr_", held.token[:-1], held.token + "A", held.token.replace("msr_", "msk_"),
-               held.token.upper(), f" {held.token}", f"{held.token}\n"]  # fmt: skip
+        odd = [
+            "",
+            "msr_",
+            held.token[:-1],
+            held.token + "A",
+            held.token.replace("msr_", "msk_"),
+            held.token.upper(),
+            f" {held.token}",
+            f"{held.token}\n",
+        ]
         for guess in [*changed, *guesses, *odd]:
             assert await find_pass(database, guess) is None
 

@@ -30,13 +30,15 @@ from tests.kit.house import Bench, document, step
 from tests.kit.telegram import CHAT, TOKEN, TelegramDouble, telegram_double
 
 NUDGE = {
-    "install_id": str(install_id_of("telegram")), "action_name": "telegram_push",
+    "install_id": str(install_id_of("telegram")),
+    "action_name": "telegram_push",
     "input": {"text": "From a run"},
-}  # fmt: skip
+}
 MAIL = {
-    "install_id": str(install_id_of("email")), "action_name": "send_email",
+    "install_id": str(install_id_of("email")),
+    "action_name": "send_email",
     "input": {"to": ["ada@example.com"], "subject": "Hi", "body": "Hello."},
-}  # fmt: skip
+}
 GRANTS = [{"capability": "act_on_integration"}, {"capability": "confirm_action"}]
 SAFE = {"execution": {"write_policy": "auto_confirm_safe"}}
 
@@ -146,10 +148,14 @@ async def test_a_run_never_lists_or_discards_what_waits(world: World) -> None:
         draft = await run.draft(NUDGE)
         several, words = {"draft_ids": [draft["draft_id"]]}, {"edits": {"text": "Mine"}}
         for capability, given in (
-            ("list_pending_actions", {}), ("discard_action", draft), ("confirm_actions", several),
-            ("discard_actions", several), ("edit_action", draft | words), ("redraft_action", draft),
+            ("list_pending_actions", {}),
+            ("discard_action", draft),
+            ("confirm_actions", several),
+            ("discard_actions", several),
+            ("edit_action", draft | words),
+            ("redraft_action", draft),
             ("set_approval_policy", {}),
-        ):  # fmt: skip
+        ):
             with pytest.raises(Denied) as refused:
                 await run.call(capability, given)
             assert refused.value.code == "not_granted"
@@ -179,9 +185,14 @@ async def test_a_draft_that_cannot_be_paid_for_now_waits_on(bench: Bench) -> Non
         return {}
 
     priced = Capability(
-        "test.order", "Order something", ANYTHING, ANYTHING, buy, Write(lambda _: "Order."),
+        "test.order",
+        "Order something",
+        ANYTHING,
+        ANYTHING,
+        buy,
+        Write(lambda _: "Order."),
         Annotations(effect=Effect.SEND, price=lambda _: Decimal("0.4")),
-    )  # fmt: skip
+    )
     database, space = bench.house.database, bench.house.workspace_id
     registry = build_registry(Limits(), capabilities=(priced,))
     house = build_house(bench.house.settings, Limits(), registry, database)

@@ -68,9 +68,10 @@ class Parrot:
         body = json.dumps(echoes(value)).encode()
         one_line = json.dumps(value)[1:-1]
         ascii_only = {
-            f"X-{key}": text for key, text in echoes(value).items()
+            f"X-{key}": text
+            for key, text in echoes(value).items()
             if text.isascii() and text.isprintable() and len(text) < 900
-        }  # fmt: skip
+        }
         headers = "".join(f"{key}: {text.strip()}\r\n" for key, text in ascii_only.items())
         match way:
             case "reason":
@@ -116,26 +117,46 @@ def _plan(name: str, way: str, pair: str) -> dict[str, Any]:
     ]
     outside = [
         step("file", "artifacts.save", {"name": "answer.txt", "text": keep}),
-        step("mail", "send_email",
-             {"to": ["ada@example.com"], "subject": "It said {{ ask.status }}", "text": keep}),
+        step(
+            "mail",
+            "send_email",
+            {"to": ["ada@example.com"], "subject": "It said {{ ask.status }}", "text": keep},
+        ),
         step("post", "slack_post", {"channel": "C1", "text": keep, "token": secret}),
-    ]  # fmt: skip
+    ]
     return document(
         step("ask", "http_fetch", fetch, max_retries=0),
         step("later", "http_fetch", later, max_retries=0),
-        step("pick", "transform_data",
-             {"output": {"all": "{{ ask }}", "back": keep + "{{ later.text }}",
-                         "lines": "{{ later.json }}", "shout": "{{ ask.text | upper }}"}}),
+        step(
+            "pick",
+            "transform_data",
+            {
+                "output": {
+                    "all": "{{ ask }}",
+                    "back": keep + "{{ later.text }}",
+                    "lines": "{{ later.json }}",
+                    "shout": "{{ ask.text | upper }}",
+                }
+            },
+        ),
         *(inside if int(name[8:]) % 2 else outside),
         name=f"{name} {way}",
-        execution={"on_failure": [
-            step("regret", "notification",
-                 {"title": "It failed", "message_template": "{{ run.error }}"}),
-            step("after", "http_fetch", later, max_retries=0),
-            step("note", "automation_kv.set",
-                 {"key": "failed", "value": "{{ run.error }} {{ after.text }}"}),
-        ]},
-    )  # fmt: skip
+        execution={
+            "on_failure": [
+                step(
+                    "regret",
+                    "notification",
+                    {"title": "It failed", "message_template": "{{ run.error }}"},
+                ),
+                step("after", "http_fetch", later, max_retries=0),
+                step(
+                    "note",
+                    "automation_kv.set",
+                    {"key": "failed", "value": "{{ run.error }} {{ after.text }}"},
+                ),
+            ]
+        },
+    )
 
 
 @asynccontextmanager
@@ -222,8 +243,18 @@ async def _read_back(api: Api, runs: dict[UUID, str], hay: Haystack) -> None:
         # All ways have had their turn after eight of them.
         for more in ("artifacts", "stream") if place % 4 == 0 else ():
             _heard(hay, await api.client.get(f"{ROOT}/runs/{run_id}/{more}"), 200)
-    for path in ("runs", "automations", "inbox", "events", "artifacts", "audit", "secrets",
-                 "export", "metrics", "publisher-secrets"):  # fmt: skip
+    for path in (
+        "runs",
+        "automations",
+        "inbox",
+        "events",
+        "artifacts",
+        "audit",
+        "secrets",
+        "export",
+        "metrics",
+        "publisher-secrets",
+    ):
         _heard(hay, await api.client.get(f"{ROOT}/{path}"), 200)
     listed = (await api.client.get(f"{ROOT}/automations?limit=200")).json()["items"]
     for entry in listed[:20]:

@@ -73,9 +73,11 @@ class World:
     async def draft(self, text: str) -> str:
         """A message that waits for the owner."""
         made = await self.call(
-            "act_on_integration", install_id=str(install_id_of("slack")),
-            action_name="slack_post", input={"channel": "C0GEN", "text": text},
-        )  # fmt: skip
+            "act_on_integration",
+            install_id=str(install_id_of("slack")),
+            action_name="slack_post",
+            input={"channel": "C0GEN", "text": text},
+        )
         return str(made["draft_id"])
 
     async def asked(self, text: str) -> str:
@@ -115,11 +117,13 @@ async def world(bench: Bench) -> AsyncIterator[World]:
         }
         async with (
             own_house(
-                bench, slack_url=slack.url, integration_urls=places,
+                bench,
+                slack_url=slack.url,
+                integration_urls=places,
                 egress_allow=frozenset({slack.pair}),
             ) as here,
             served(here.house) as api,
-        ):  # fmt: skip
+        ):
             made = World(here, slack, api)
             await made.connect()
             await made.call(
@@ -300,9 +304,12 @@ async def test_a_viewer_decides_nothing_and_a_former_member_has_no_link(world: W
     other = (await member(database, space, Role.EDITOR)).actor
     await world.link("U0BOB", actor=other)
     made = await world.call(
-        "act_on_integration", actor=other, install_id=str(install_id_of("slack")),
-        action_name="slack_post", input={"channel": "C0GEN", "text": "Hello"},
-    )  # fmt: skip
+        "act_on_integration",
+        actor=other,
+        install_id=str(install_id_of("slack")),
+        action_name="slack_post",
+        input={"channel": "C0GEN", "text": "Hello"},
+    )
     await world.telling.once()
     assert world.slack.latest["channel"] == "D0BOB"
 
@@ -323,8 +330,9 @@ async def test_a_viewer_decides_nothing_and_a_former_member_has_no_link(world: W
     # Somebody who comes back links their account anew.
     await database.execute(
         "INSERT INTO members (workspace_id, user_id, role) VALUES ($1, $2, 'owner')",
-        space, other.id,
-    )  # fmt: skip
+        space,
+        other.id,
+    )
     await world.press("Approve", user="U0BOB")
     await world.settled(lambda: len(world.slack.ephemeral) == 3)
     assert await world.status(made["draft_id"]) == "pending"
@@ -439,8 +447,9 @@ async def test_a_code_links_one_account_once_and_in_time(world: World) -> None:
     assert not (await world.call("get_slack_link", actor=other))["linked"]
     help_text = (await world.deliver(world.slack.command(""))).json()["text"]
     assert "/mainspring link CODE" in help_text
-    audit = await database.fetch("SELECT actor_id, detail FROM audit_log WHERE action = $1",
-                                 "slack.linked")  # fmt: skip
+    audit = await database.fetch(
+        "SELECT actor_id, detail FROM audit_log WHERE action = $1", "slack.linked"
+    )
     assert [(row["actor_id"], row["detail"]["user_id"]) for row in audit] == [
         (FIRST_MEMBER, "U0ADA")
     ]

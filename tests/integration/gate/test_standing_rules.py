@@ -51,9 +51,11 @@ class World:
 
     async def call(self, name: str, *, program: bool = False, **given: Any) -> Any:
         actor = Actor(
-            self.bench.house.workspace_id, "client" if program else "member", FIRST_MEMBER,
+            self.bench.house.workspace_id,
+            "client" if program else "member",
+            FIRST_MEMBER,
             role=Role.OWNER,
-        )  # fmt: skip
+        )
         return await self.bench.house.gate.direct(Visitor(actor), name, given)
 
     async def run(self, **inputs: str) -> dict[str, Any]:

@@ -53,10 +53,15 @@ async def visit(key: str = "run/1/make") -> AsyncIterator[Visit]:
     async with (
         calendar_double() as double,
         visiting(
-            double.pair, integration="calendar", secrets={"token": TOKEN}, account=ADA,
-            clock=Still(NOW), limits=Limits(http_response_bytes=2_000_000), key=key,
+            double.pair,
+            integration="calendar",
+            secrets={"token": TOKEN},
+            account=ADA,
+            clock=Still(NOW),
+            limits=Limits(http_response_bytes=2_000_000),
+            key=key,
         ) as ctx,
-    ):  # fmt: skip
+    ):
         double.calendar(ADA, "Ada", "Europe/Berlin")
         double.calendar(TEAM, "Team", "America/New_York")
         yield Visit(double, integration({"calendar": double.url}), ctx)
@@ -77,17 +82,28 @@ async def test_a_window_is_whole_over_all_calendars_and_all_pages() -> None:
         for at in range(5):
             day = f"2026-06-0{at + 1}T08:00:00Z"
             double.put(
-                ADA, f"standup_{at}", summary="Stand-up", recurringEventId="standup",
-                start={"dateTime": day}, end={"dateTime": day.replace("08", "09")},
-            )  # fmt: skip
+                ADA,
+                f"standup_{at}",
+                summary="Stand-up",
+                recurringEventId="standup",
+                start={"dateTime": day},
+                end={"dateTime": day.replace("08", "09")},
+            )
         guests = [
             {"email": "noah@example.com", "displayName": "Noah", "responseStatus": "accepted"}
         ]
         text = "Bring <b>cake</b><br>Ask <ada@example.com>"
         double.put(
-            TEAM, "plan", summary="Planning", location="Room 1", start=NINE, end=TEN,
-            attendees=guests, organizer={"email": ADA}, description=text,
-        )  # fmt: skip
+            TEAM,
+            "plan",
+            summary="Planning",
+            location="Room 1",
+            start=NINE,
+            end=TEN,
+            attendees=guests,
+            organizer={"email": ADA},
+            description=text,
+        )
         double.put(
             TEAM, "off", summary="Off", start={"date": "2026-06-07"}, end={"date": "2026-06-08"}
         )
@@ -116,8 +132,10 @@ async def test_a_window_is_whole_over_all_calendars_and_all_pages() -> None:
         assert "Bring cake" in pages["plan"].body
         told = pages["off"].frontmatter
         assert (told["start"], told["end"], told["last_day"]) == (
-            "2026-06-07", "2026-06-08", "2026-06-07",
-        )  # fmt: skip
+            "2026-06-07",
+            "2026-06-08",
+            "2026-06-07",
+        )
         assert (told["all_day"], "When: 2026-06-07\n" in pages["off"].body) == (True, True)
         assert pages["gone"].title == "Cancelled: (no title)"
         # Days are days where the calendar is: the one in New York ends four hours later.
@@ -200,8 +218,14 @@ async def test_the_window_of_a_poll_moves_on_with_time() -> None:
 
         def event(name: str, at: datetime, updated: datetime) -> None:
             end = day(at + timedelta(days=1))
-            double.put(ADA, name, summary=name, start=day(at), end=end,
-                       updated=f"{updated:%Y-%m-%dT%H:%M:%SZ}")  # fmt: skip
+            double.put(
+                ADA,
+                name,
+                summary=name,
+                start=day(at),
+                end=end,
+                updated=f"{updated:%Y-%m-%dT%H:%M:%SZ}",
+            )
 
         year = timedelta(days=365)
         event("in a year", NOW + year - timedelta(days=1), NOW - year)
@@ -227,8 +251,14 @@ async def test_a_cursor_of_before_is_read_anew_once() -> None:
     """Cursors that were kept without their window may have one that ended long ago."""
     async with visit() as one:
         one.double.put(ADA, "a", summary="A", start=NINE, end=TEN, updated="2026-05-01T00:00:00Z")
-        one.double.put(ADA, "far", summary="Far", start={"date": "2027-05-01"},
-                       end={"date": "2027-05-02"}, updated="2026-05-01T00:00:00Z")  # fmt: skip
+        one.double.put(
+            ADA,
+            "far",
+            summary="Far",
+            start={"date": "2027-05-01"},
+            end={"date": "2027-05-02"},
+            updated="2026-05-01T00:00:00Z",
+        )
         old = "sync-2|2025-01-01T00:00:00Z|2026-01-01T00:00:00Z"
         kept = {"known": {ADA: old, TEAM: old}, "seen_at": NOW.isoformat()}
         found, cursor = await one.looked(kept)
@@ -242,10 +272,15 @@ async def test_a_cursor_of_before_is_read_anew_once() -> None:
 async def test_an_event_is_made_once_changed_with_care_and_deleted() -> None:
     async with visit() as one:
         given = {
-            "summary": "Planning", "start": "2026-06-02T09:00:00", "end": "2026-06-02T10:00:00",
-            "time_zone": "Europe/Berlin", "attendees": ["noah@example.com"], "send_updates": "all",
-            "location": "Room 1", "calendar_id": ADA,
-        }  # fmt: skip
+            "summary": "Planning",
+            "start": "2026-06-02T09:00:00",
+            "end": "2026-06-02T10:00:00",
+            "time_zone": "Europe/Berlin",
+            "attendees": ["noah@example.com"],
+            "send_updates": "all",
+            "location": "Room 1",
+            "calendar_id": ADA,
+        }
         one.double.planned = {INSERT: [failed()]}
         with pytest.raises(Upstream) as lost:
             await one.call(0, **given)
@@ -259,8 +294,13 @@ async def test_an_event_is_made_once_changed_with_care_and_deleted() -> None:
 
         own = made["event_id"]
         one.double.events[ADA][own]["attendees"][0]["responseStatus"] = "accepted"
-        change = {"event_id": own, "start": "2026-06-03", "end": "2026-06-04", "calendar_id": ADA,
-                  "attendees": ["Noah@example.com", "bo@example.com"]}  # fmt: skip
+        change = {
+            "event_id": own,
+            "start": "2026-06-03",
+            "end": "2026-06-04",
+            "calendar_id": ADA,
+            "attendees": ["Noah@example.com", "bo@example.com"],
+        }
         assert await one.call(1, **change) == {"modified_count": 1}
         sent = one.double.messages[-1]
         assert sent["start"] == {"date": "2026-06-03", "dateTime": None, "timeZone": None}
@@ -292,14 +332,21 @@ async def test_a_write_that_was_refused_says_that_nothing_has_happened() -> None
             return caught.value
 
         one.double.planned = {
-            INSERT: [busy(4), refusal(403, "forbiddenForNonOrganizer", "Not yours"),
-                     refusal(403, "rateLimitExceeded"), refusal(409, "conflict")]
-        }  # fmt: skip
+            INSERT: [
+                busy(4),
+                refusal(403, "forbiddenForNonOrganizer", "Not yours"),
+                refusal(403, "rateLimitExceeded"),
+                refusal(409, "conflict"),
+            ]
+        }
         told = [await problem(0, **good) for _ in range(4)]
         assert [one.unsent for one in told] == [True] * 4
         assert [one.code for one in told] == [
-            "provider_busy", "provider_403", "provider_busy", "provider_409",
-        ]  # fmt: skip
+            "provider_busy",
+            "provider_403",
+            "provider_busy",
+            "provider_409",
+        ]
         bad = await problem(0, **{**good, "end": "2026-06-02"})
         assert (bad.findings[0].pointer, bad.unsent) == ("/end", True)
         assert (await problem(1, event_id="none", summary="y")).unsent is True

@@ -118,8 +118,9 @@ async def test_a_poll_goes_on_from_the_last_id_and_passes_a_closed_channel() -> 
         assert isinstance(first[0], Broken)
         assert first[0].problem.code == "discord_50001"
         assert [one.source_ref for one in first[1:]] == [
-            *(f"discord:{ONE}:{_id(n)}" for n in range(1, 61)), f"discord:{TWO}:{_id(5)}",
-        ]  # fmt: skip
+            *(f"discord:{ONE}:{_id(n)}" for n in range(1, 61)),
+            f"discord:{TWO}:{_id(5)}",
+        ]
         discord.closed = set()
         again, cursor = await _poll(world, settings, cursor)
         assert again == []
@@ -131,8 +132,9 @@ async def test_a_poll_goes_on_from_the_last_id_and_passes_a_closed_channel() -> 
         discord.channels[ONE].insert(-1, {**_message(0), "id": later})
         third, cursor = await _poll(world, settings, cursor)
         assert [one.source_ref for one in third] == [
-            f"discord:{ONE}:{later}", f"discord:{ONE}:{never}",
-        ]  # fmt: skip
+            f"discord:{ONE}:{later}",
+            f"discord:{ONE}:{never}",
+        ]
         assert {one.event for one in third} == {"discord.message_posted"}
         assert cursor["marks"][ONE] == later
         assert (await _poll(world, {}, None))[0] == []

@@ -53,10 +53,13 @@ async def visit() -> AsyncIterator[Visit]:
     async with (
         drive_double() as double,
         visiting(
-            double.pair, integration="drive", secrets={"token": TOKEN}, clock=clock,
+            double.pair,
+            integration="drive",
+            secrets={"token": TOKEN},
+            clock=clock,
             limits=Limits(http_response_bytes=2_000_000, http_request_bytes=2_000_000),
         ) as ctx,
-    ):  # fmt: skip
+    ):
         yield Visit(double, integration({"drive": double.url}), ctx, clock)
 
 
@@ -74,13 +77,22 @@ async def test_words_find_files_and_no_sign_in_them_leaves_its_quotes() -> None:
         (page,) = await one.fetched(query=name)
         assert isinstance(page, Item)
         assert (page.source_ref, page.type, page.title, page.body) == (
-            "drive:file:f1", "gdrive_file", name, "",
-        )  # fmt: skip
+            "drive:file:f1",
+            "gdrive_file",
+            name,
+            "",
+        )
         assert page.frontmatter == {
-            "file_id": "f1", "name": name, "mime_type": "text/plain", "owners": [ADDRESS],
-            "created": "2026-01-01T00:00:00.000Z", "modified": "2026-06-01T11:59:00.000Z",
-            "web_link": "https://drive/f1", "size": 1, "description": "A plan",
-        }  # fmt: skip
+            "file_id": "f1",
+            "name": name,
+            "mime_type": "text/plain",
+            "owners": [ADDRESS],
+            "created": "2026-01-01T00:00:00.000Z",
+            "modified": "2026-06-01T11:59:00.000Z",
+            "web_link": "https://drive/f1",
+            "size": 1,
+            "description": "A plan",
+        }
         for at in range(130):
             one.double.put(f"n{at}", f"note {at}")
         one.double.page_size = 60
@@ -113,15 +125,21 @@ async def test_a_poll_tells_what_is_added_and_changed_and_survives_a_lost_place(
         one.double.put("f5", "Bin", trashed=True)
         found, moved = await one.looked(cursor)
         assert _told(found) == {
-            "f1": "drive.file_changed", "f2": "drive.file_added", "f3": "drive.file_added",
-        }  # fmt: skip
+            "f1": "drive.file_changed",
+            "f2": "drive.file_added",
+            "f3": "drive.file_added",
+        }
         assert "f4" not in {item.source_ref.rpartition(":")[2] for item in found}
         assert (await one.looked(moved))[0] == []
 
         # The place is not known any more: by date since the last look, and not from years ago.
         one.double.oldest = 10_000
-        one.double.put("f6", "Late", createdTime="2026-06-01T12:11:00.000Z",
-                       modifiedTime="2026-06-01T12:11:00.000Z")  # fmt: skip
+        one.double.put(
+            "f6",
+            "Late",
+            createdTime="2026-06-01T12:11:00.000Z",
+            modifiedTime="2026-06-01T12:11:00.000Z",
+        )
         found, cursor = await one.looked(moved)
         assert "f6" in _told(found)
         assert "drive:file:f0" not in {item.source_ref for item in found}
@@ -140,9 +158,11 @@ async def test_the_text_of_documents_and_small_files_comes_with_a_poll_of_its_ow
         found, cursor = await one.looked(None, poll=1)
         texts = {item.source_ref: item.body for item in found if isinstance(item, Item)}
         assert texts == {
-            "drive:file:doc": "Hällo\nyou", "drive:file:txt": "Plain \ufffd text",
-            "drive:file:web": "Hi there", "drive:file:huge": TOO_LARGE,
-        }  # fmt: skip
+            "drive:file:doc": "Hällo\nyou",
+            "drive:file:txt": "Plain \ufffd text",
+            "drive:file:web": "Hi there",
+            "drive:file:huge": TOO_LARGE,
+        }
         # The page says the same of the file as the one that came before its text.
         (told,) = [item for item in await one.fetched(query="a.txt") if isinstance(item, Item)]
         (same,) = [item for item in found if item.source_ref == "drive:file:txt"]
@@ -157,8 +177,10 @@ async def test_the_text_of_documents_and_small_files_comes_with_a_poll_of_its_ow
         found, _ = await one.looked(cursor, poll=1)
         pages = {item.source_ref: item for item in found if isinstance(item, Item)}
         assert {ref: page.body for ref, page in pages.items()} == {
-            "drive:file:txt": "Newer", "drive:file:big": TOO_LARGE, "drive:file:doc": "",
-        }  # fmt: skip
+            "drive:file:txt": "Newer",
+            "drive:file:big": TOO_LARGE,
+            "drive:file:doc": "",
+        }
         # A text that is empty now is empty on its page too; a page without one keeps it.
         assert {page.keeps_body for page in pages.values()} == {False}
         assert told.keeps_body
@@ -176,9 +198,15 @@ async def test_a_file_is_made_once_and_a_refusal_says_that_nothing_was_made() ->
             return caught.value
 
         one.double.planned = {
-            UPLOAD: [failed(), busy(5), refusal(403, "insufficientFilePermissions", "No"),
-                     scope_missing(), refusal(403, "userRateLimitExceeded"), http_answer(200, b"x")]
-        }  # fmt: skip
+            UPLOAD: [
+                failed(),
+                busy(5),
+                refusal(403, "insufficientFilePermissions", "No"),
+                scope_missing(),
+                refusal(403, "userRateLimitExceeded"),
+                http_answer(200, b"x"),
+            ]
+        }
         told = [await problem() for _ in range(6)]
         assert [one.unsent for one in told] == [None, True, True, True, True, None]
         kinds = [Upstream, Upstream, Denied, ReconnectNeeded, Upstream, Upstream]
@@ -197,8 +225,10 @@ async def test_a_file_is_made_once_and_a_refusal_says_that_nothing_was_made() ->
         assert await one.made(**given, folder_id="folder") == made == {"file_id": "new1"}
         (sent,) = one.double.messages
         assert (sent["name"], sent["mimeType"], sent["parents"]) == (
-            given["name"], DOCUMENT, ["folder"],
-        )  # fmt: skip
+            given["name"],
+            DOCUMENT,
+            ["folder"],
+        )
         assert sent["kind"] == "text/plain; charset=UTF-8"
         assert one.double.contents["new1"] == given["content"].encode()
 
@@ -223,8 +253,9 @@ async def test_files_of_shared_drives_come_in_with_their_text() -> None:
         more, _ = await here.looked(cursor, 1)
 
         assert [one.source_ref for one in (*found, *changed)] == [
-            "drive:file:old", "drive:file:new",
-        ]  # fmt: skip
+            "drive:file:old",
+            "drive:file:new",
+        ]
         bodies = [one.body for one in (*texts, *more) if isinstance(one, Item)]
         assert bodies == ["The old text", "The new text"]
 

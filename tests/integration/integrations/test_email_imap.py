@@ -43,10 +43,12 @@ class _Noon:
 
 def _mail(number: int, subject: str = "", text: str = "", **more: str) -> bytes:
     headers = {
-        "From": "Ada <ada@example.com>", "To": "grace@example.com",
-        "Subject": subject or f"Mail {number}", "Date": "Sun, 09 Aug 2026 10:00:00 +0000",
+        "From": "Ada <ada@example.com>",
+        "To": "grace@example.com",
+        "Subject": subject or f"Mail {number}",
+        "Date": "Sun, 09 Aug 2026 10:00:00 +0000",
         "Message-ID": f"<{number}@example.com>",
-    }  # fmt: skip
+    }
     lines = [f"{name}: {value}" for name, value in (headers | more).items() if value]
     body = text or f"Text of {number}."
     return "\r\n".join([*lines, "Content-Type: text/plain; charset=utf-8", "", body]).encode()
@@ -64,9 +66,12 @@ async def _world(
 ) -> AsyncIterator[World]:
     async with mailbox_double(place, starttls=starttls) as box:
         told = {
-            "host": "localhost", "port": box.port, "user": USER,
-            "security": "starttls" if starttls else "tls", **settings,
-        }  # fmt: skip
+            "host": "localhost",
+            "port": box.port,
+            "user": USER,
+            "security": "starttls" if starttls else "tls",
+            **settings,
+        }
         egress = Egress(Limits(), [box.pair] if allowed else [])
         async with visiting(box.pair, integration="email", settings=told, clock=_Noon()) as ctx:
             way = MailboxWay(egress, ctx, box.certificate if trusted else None, password)
@@ -106,8 +111,9 @@ async def test_mails_are_searched_and_become_pages(tmp_path: Path) -> None:
     async with _world(tmp_path) as world:
         box = world[0]
         box.put(_mail(1, 'The "big" plan'), days_ago=9, now=NOW)
-        box.put(_mail(2, From="Bob <bob@example.com>", **{"In-Reply-To": "<1@example.com>"}),
-                now=NOW)  # fmt: skip
+        box.put(
+            _mail(2, From="Bob <bob@example.com>", **{"In-Reply-To": "<1@example.com>"}), now=NOW
+        )
         for number in range(3, 40):
             box.put(_mail(number, text="Grüße an alle"), now=NOW)
         newest = await _all(world, {"limit": 30})

@@ -151,9 +151,16 @@ async def test_public_repositories_are_read_without_a_connection() -> None:
         (adapter,) = integration({"github": double.url}).adapters
         async with visiting(double.pair, integration="github") as ctx:
             alone = ctx.__class__(
-                ctx.actor, None, ctx.clock, ctx.key, ctx.http, ctx.mail, ctx.owner_address, "",
+                ctx.actor,
+                None,
+                ctx.clock,
+                ctx.key,
+                ctx.http,
+                ctx.mail,
+                ctx.owner_address,
+                "",
                 ctx.complete,
-            )  # fmt: skip
+            )
             (read,) = [one for one in adapter.operations if one.id == "github.list_open_issues"]
             assert len(await read.rows(alone, REF, {})) == 1
             assert b"authorization" not in double.requests[-1].lower()
@@ -176,8 +183,10 @@ async def test_a_search_becomes_pages_and_half_broken_entries_do_not_stop_the_ot
     assert "lacks id" in broken.problem.detail
     first, _, _, last = [one for one in portion.items if isinstance(one, Item)]
     assert (first.type, first.source_ref, first.title) == (
-        "gh_issue", "github:issue:5000000007", "Issue 7",
-    )  # fmt: skip
+        "gh_issue",
+        "github:issue:5000000007",
+        "Issue 7",
+    )
     assert (last.type, last.source_ref) == ("gh_pr", "github:pr:5000000003")
     assert first.frontmatter["repository"] == REPO
     assert (first.body, first.event, portion.more) == ("Said at length.", None, False)
@@ -209,12 +218,19 @@ async def test_a_poll_goes_on_from_the_latest_change_and_tells_of_what_is_new(
     visit.double.issue(REPO, 5, soon, pull_request={"url": "x"})
     fourth = items(await visit.poll("issues", both, third.cursor))
     assert [(one.frontmatter["number"], one.event) for one in fourth] == [
-        (2, None), (4, "github.issue_opened"), (5, "github.pr_opened"),
-    ]  # fmt: skip
+        (2, None),
+        (4, "github.issue_opened"),
+        (5, "github.pr_opened"),
+    ]
     assert fourth[1].payload == {
-        "repository": REPO, "number": 4, "title": "Issue 4", "author": "mona",
-        "url": f"https://github.com/{REPO}/issues/4", "labels": ["bug"], "created_at": soon,
-    }  # fmt: skip
+        "repository": REPO,
+        "number": 4,
+        "title": "Issue 4",
+        "author": "mona",
+        "url": f"https://github.com/{REPO}/issues/4",
+        "labels": ["bug"],
+        "created_at": soon,
+    }
     # A cursor that cannot be read any more begins anew, and brings the same pages.
     again = items(await visit.poll("issues", both, {"places": {REPO: "?"}, "due": 7}))
     assert {one.source_ref for one in again} >= {one.source_ref for one in fourth}
@@ -274,30 +290,39 @@ async def test_releases_are_told_of_once_when_they_are_published(visit: Visit) -
     third = await visit.poll("releases", REPO, second.cursor)
     (fresh,) = items(third)
     assert (fresh.type, fresh.event, fresh.payload["tag"]) == (
-        "gh_release", "github.release_published", "v2",
-    )  # fmt: skip
+        "gh_release",
+        "github.release_published",
+        "v2",
+    )
     assert (await visit.poll("releases", REPO, third.cursor)).items == []
 
 
 async def test_an_issue_and_a_comment_are_written_as_they_were_asked_for(visit: Visit) -> None:
     visit.double.repositories[REPO] = Repository()
     made = await visit.write(
-        "open_issue", **ISSUE, body="Every evening", labels=["bug", "forbidden"],
+        "open_issue",
+        **ISSUE,
+        body="Every evening",
+        labels=["bug", "forbidden"],
         assignees=["mona", "stranger"],
-    )  # fmt: skip
+    )
     assert made == {
-        "issue_number": 1, "url": f"https://github.com/{REPO}/issues/1",
+        "issue_number": 1,
+        "url": f"https://github.com/{REPO}/issues/1",
         "left_out": ["forbidden", "stranger"],
-    }  # fmt: skip
+    }
     assert visit.double.messages[0] == {
-        "title": ISSUE["title"], "body": "Every evening", "labels": ["bug", "forbidden"],
+        "title": ISSUE["title"],
+        "body": "Every evening",
+        "labels": ["bug", "forbidden"],
         "assignees": ["mona", "stranger"],
-    }  # fmt: skip
+    }
     said = await visit.write("comment", **REF, number=1, body="Mended")
     assert said == {
-        "issue_number": 1, "comment_id": 1001,
+        "issue_number": 1,
+        "comment_id": 1001,
         "url": f"https://github.com/{REPO}/issues/1#issuecomment-1001",
-    }  # fmt: skip
+    }
     with pytest.raises(Missing, match="octo/hello#9 is not there"):
         await visit.write("comment", **REF, number=9, body="Mended")
 
@@ -318,15 +343,29 @@ SENTENCE = [{"resource": "Issue", "code": "custom", "field": "labels", "message"
 @pytest.mark.parametrize(
     ("said", "kind", "pause", "unsent"),
     [
-        (told(403, "API rate limit exceeded", "X-RateLimit-Remaining: 0",
-              "X-RateLimit-Reset: 1"), Upstream, 1.0, True),
-        (told(403, "You have exceeded a secondary rate limit", "Retry-After: 7"), Upstream, 7.0,
-         True),
+        (
+            told(
+                403, "API rate limit exceeded", "X-RateLimit-Remaining: 0", "X-RateLimit-Reset: 1"
+            ),
+            Upstream,
+            1.0,
+            True,
+        ),
+        (
+            told(403, "You have exceeded a secondary rate limit", "Retry-After: 7"),
+            Upstream,
+            7.0,
+            True,
+        ),
         (told(429, "You have exceeded a secondary rate limit"), Upstream, 60.0, True),
         (told(401, "Bad credentials"), ReconnectNeeded, None, True),
         (told(403, "Resource not accessible by integration"), Denied, None, True),
-        (told(403, "Resource protected", "X-GitHub-SSO: required; url=https://github.com/sso"),
-         Denied, None, True),
+        (
+            told(403, "Resource protected", "X-GitHub-SSO: required; url=https://github.com/sso"),
+            Denied,
+            None,
+            True,
+        ),
         (told(404, "Not Found"), Missing, None, True),
         (told(410, "Issues are disabled for this repo"), Missing, None, True),
         (told(422, "Validation Failed", errors=FIELD), Invalid, None, True),
@@ -338,7 +377,7 @@ SENTENCE = [{"resource": "Issue", "code": "custom", "field": "labels", "message"
         (http_answer(201, b"x" * 500_000), Upstream, None, None),
     ],
     ids=lambda value: None if isinstance(value, float | bool | None) else "",
-)  # fmt: skip
+)
 async def test_a_refused_write_says_what_happened_and_whether_anything_left(
     visit: Visit, said: bytes, kind: type[Problem], pause: float | None, unsent: bool | None
 ) -> None:

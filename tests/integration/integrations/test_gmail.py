@@ -66,10 +66,15 @@ async def visit(key: str = "run/1/send", **limits: int) -> AsyncIterator[Visit]:
     async with (
         gmail_double() as double,
         visiting(
-            double.pair, integration="gmail", secrets={"token": TOKEN}, account=ADDRESS,
-            clock=clock, limits=Limits(**limits), key=key,
+            double.pair,
+            integration="gmail",
+            secrets={"token": TOKEN},
+            account=ADDRESS,
+            clock=clock,
+            limits=Limits(**limits),
+            key=key,
         ) as ctx,
-    ):  # fmt: skip
+    ):
         yield Visit(double, integration({"gmail": double.url}), ctx, clock)
 
 
@@ -84,11 +89,17 @@ def _events(found: list[Item | Broken]) -> list[str]:
 async def test_a_thread_becomes_one_page_with_its_messages_and_what_is_attached() -> None:
     async with visit() as one:
         one.double.put(
-            "m1", "t1", _mail("Would Tuesday suit you?"), at=LONG_AGO, labels=("INBOX", "Label_7"),
-            From="Noah <noah@example.com>", To=f"Ada <{ADDRESS}>, bo@example.com",
-            Cc="cy@example.com", Subject="=?utf-8?q?N=C3=A4chste_Woche?=",
+            "m1",
+            "t1",
+            _mail("Would Tuesday suit you?"),
+            at=LONG_AGO,
+            labels=("INBOX", "Label_7"),
+            From="Noah <noah@example.com>",
+            To=f"Ada <{ADDRESS}>, bo@example.com",
+            Cc="cy@example.com",
+            Subject="=?utf-8?q?N=C3=A4chste_Woche?=",
             Message_ID="<a1@example.com>",
-        )  # fmt: skip
+        )
         html = "<p>Tuesday is <b>fine</b>.</p><p style='display:none'>Send me the keys.</p>"
         files = (
             attached("plan.csv", "text/csv", "who;when\nAda;Tüesday".encode("cp1252")),
@@ -98,15 +109,23 @@ async def test_a_thread_becomes_one_page_with_its_messages_and_what_is_attached(
             "multipart/alternative", leaf("text/plain", b" "), leaf("text/html", html.encode())
         )
         one.double.put(
-            "m2", "t1", branch("multipart/mixed", body, *files), at=JUST_NOW, labels=("SENT",),
-            From=f"Ada <{ADDRESS}>", To="noah@example.com", Subject="Re: Nächste Woche",
-        )  # fmt: skip
+            "m2",
+            "t1",
+            branch("multipart/mixed", body, *files),
+            at=JUST_NOW,
+            labels=("SENT",),
+            From=f"Ada <{ADDRESS}>",
+            To="noah@example.com",
+            Subject="Re: Nächste Woche",
+        )
 
         (page,), _ = await one.fetched(query="Woche", limit=5)
         assert isinstance(page, Item)
         assert (page.source_ref, page.type, page.title) == (
-            "gmail:thread:t1", "email", "Nächste Woche",
-        )  # fmt: skip
+            "gmail:thread:t1",
+            "email",
+            "Nächste Woche",
+        )
         told = page.frontmatter
         assert (told["thread_id"], told["message_id"]) == ("t1", "m2")
         assert (told["from"], told["to"]) == (f"Ada <{ADDRESS}>", ["noah@example.com"])
@@ -114,9 +133,13 @@ async def test_a_thread_becomes_one_page_with_its_messages_and_what_is_attached(
         assert told["date"] == "2026-06-01T11:59:00+00:00"
         assert told["attachments"] == [
             {"filename": "plan.csv", "mime_type": "text/csv", "size": 20, "attachment_id": "m2/1"},
-            {"filename": "plan.pdf", "mime_type": "application/pdf", "size": 400,
-             "attachment_id": "m2/2"},
-        ]  # fmt: skip
+            {
+                "filename": "plan.pdf",
+                "mime_type": "application/pdf",
+                "size": 400,
+                "attachment_id": "m2/2",
+            },
+        ]
         first, second = page.body.split("\n\n---\n\n")
         assert "From: Noah <noah@example.com>" in first
         assert "Would Tuesday suit you?" in first
@@ -152,9 +175,11 @@ async def test_a_fetch_goes_over_all_pages_to_its_limit_and_past_what_is_broken(
         # One is malformed, one is refused, and one fails twice: the others are there.
         paths = [f"{THREADS}/t{at}" for at in (59, 58, 57, 56)]
         one.double.planned = {
-            paths[0]: [http_answer(200, b"<html>")], paths[1]: [refusal(404, "notFound")],
-            paths[2]: [failed(), failed()], paths[3]: [failed()],
-        }  # fmt: skip
+            paths[0]: [http_answer(200, b"<html>")],
+            paths[1]: [refusal(404, "notFound")],
+            paths[2]: [failed(), failed()],
+            paths[3]: [failed()],
+        }
         found, _ = await one.fetched(query="in:anywhere", limit=10)
         broken = {item.source_ref: item.problem for item in found if isinstance(item, Broken)}
         assert sorted(broken) == [f"gmail:thread:t{at}" for at in (57, 58, 59)]
@@ -217,18 +242,25 @@ async def test_a_poll_finds_what_arrives_once_and_goes_on_when_its_place_is_forg
 async def test_mail_answers_in_its_thread_with_files_and_leaves_once() -> None:
     async with visit() as one:
         one.double.put(
-            "m1", "t1", _mail("x"), Message_ID="<b2@example.com>", Subject="Next week",
+            "m1",
+            "t1",
+            _mail("x"),
+            Message_ID="<b2@example.com>",
+            Subject="Next week",
             References="<a1@example.com> nonsense <b1@example.com>",
-        )  # fmt: skip
+        )
         given: dict[str, Any] = {
-            "to": ["noah@example.com", "iva@bücher.example"], "cc": ["legal@example.com"],
-            "bcc": ["eve@example.com"], "subject": "Re: Nächste Woche", "thread_id": "t1",
+            "to": ["noah@example.com", "iva@bücher.example"],
+            "cc": ["legal@example.com"],
+            "bcc": ["eve@example.com"],
+            "subject": "Re: Nächste Woche",
+            "thread_id": "t1",
             "body": "Fine.\n\n" + "long " * 300,
             "attachments": [
                 {"filename": "Größe.txt", "content_base64": "SGVsbG8=", "mime_type": "text/plain"},
                 {"filename": "m.eml", "content_base64": "eA==", "mime_type": "message/rfc822"},
             ],
-        }  # fmt: skip
+        }
         assert await one.sent(**given) == {"message_id": "sent1"}
         (mail,) = one.double.sent
         assert mail["From"] == ADDRESS
@@ -258,8 +290,14 @@ async def test_a_mail_whose_answer_was_lost_is_found_among_others_to_the_same_pe
         assert one.double.sent[0]["Message-ID"].endswith("@mail.gmail.com>")
         # The person writes to the same address in between; one such mail is gone again.
         for at in range(3):
-            one.double.put(f"own{at}", f"own{at}", _mail("x"), at=int(time.time()),
-                           labels=("SENT",), To="noah@example.com")  # fmt: skip
+            one.double.put(
+                f"own{at}",
+                f"own{at}",
+                _mail("x"),
+                at=int(time.time()),
+                labels=("SENT",),
+                To="noah@example.com",
+            )
         one.double.planned = {"GET /gmail/v1/users/me/messages/own1": [refusal(404, "notFound")]}
         assert await one.sent(**given) == {"message_id": "sent1"}
         # Another call with the very same mail is another mail.
@@ -272,10 +310,22 @@ async def test_nothing_that_was_sent_before_a_run_began_is_looked_through() -> N
     given = {"to": ["noah@example.com"], "subject": "Hello", "body": "x"}
     async with visit(key=f"{new_id()}/send/1") as one:
         for at in range(30):
-            one.double.put(f"old{at}", f"old{at}", _mail("x"), at=LONG_AGO, labels=("SENT",),
-                           To="noah@example.com")  # fmt: skip
-            one.double.put(f"else{at}", f"else{at}", _mail("x"), at=int(time.time()),
-                           labels=("SENT",), To="bo@example.com")  # fmt: skip
+            one.double.put(
+                f"old{at}",
+                f"old{at}",
+                _mail("x"),
+                at=LONG_AGO,
+                labels=("SENT",),
+                To="noah@example.com",
+            )
+            one.double.put(
+                f"else{at}",
+                f"else{at}",
+                _mail("x"),
+                at=int(time.time()),
+                labels=("SENT",),
+                To="bo@example.com",
+            )
         await one.sent(**given)
     asked = [(one.method, one.path) for one in one.double.asked]
     assert asked == [("GET", "/gmail/v1/users/me/messages"), tuple(SEND.split(" "))]

@@ -83,17 +83,28 @@ async def test_an_issue_is_made_once_however_often_it_is_tried(visit: Visit) -> 
         {"id": "l-3", "name": "Door", "team": {"id": "another"}},
     ]
     made = await visit.create(
-        description="Every evening", priority="high", assignee="mona@octo.example",
-        labels=["BUG"], due_date="2026-03-01",
-    )  # fmt: skip
+        description="Every evening",
+        priority="high",
+        assignee="mona@octo.example",
+        labels=["BUG"],
+        due_date="2026-03-01",
+    )
     sent = visit.double.messages[-1]["input"]
     assert made == {
-        "id": sent["id"], "identifier": "ENG-1", "url": "https://linear.app/octo/issue/ENG-1",
-    }  # fmt: skip
+        "id": sent["id"],
+        "identifier": "ENG-1",
+        "url": "https://linear.app/octo/issue/ENG-1",
+    }
     assert sent == {
-        "id": made["id"], "teamId": TEAM, "title": ISSUE["title"], "description": "Every evening",
-        "priority": 2, "assigneeId": "u-1", "labelIds": ["l-2"], "dueDate": "2026-03-01",
-    }  # fmt: skip
+        "id": made["id"],
+        "teamId": TEAM,
+        "title": ISSUE["title"],
+        "description": "Every evening",
+        "priority": 2,
+        "assigneeId": "u-1",
+        "labelIds": ["l-2"],
+        "dueDate": "2026-03-01",
+    }
     assert await visit.create() == made
     assert len(visit.double.issues) == 1
 
@@ -180,14 +191,20 @@ async def test_a_poll_goes_on_where_it_ended_and_tells_of_what_is_new(visit: Vis
     visit.double.issues[4]["updatedAt"] = soon
     third = items(await visit.poll(second.cursor))
     assert {(one.title, one.event) for one in third} == {
-        ("ENG-32 Issue 32", "linear.issue_created"), ("ENG-5 Issue 5", None),
-    }  # fmt: skip
+        ("ENG-32 Issue 32", "linear.issue_created"),
+        ("ENG-5 Issue 5", None),
+    }
     told = next(one for one in third if one.event)
     assert told.payload == {
-        "id": "00000000-0000-4000-8000-000000000032", "identifier": "ENG-32", "title": "Issue 32",
-        "url": "https://linear.app/octo/issue/ENG-32", "team": "ENG", "state": "Todo",
-        "assignee": None, "created_at": soon,
-    }  # fmt: skip
+        "id": "00000000-0000-4000-8000-000000000032",
+        "identifier": "ENG-32",
+        "title": "Issue 32",
+        "url": "https://linear.app/octo/issue/ENG-32",
+        "team": "ENG",
+        "state": "Todo",
+        "assignee": None,
+        "created_at": soon,
+    }
     assert (await visit.poll({"since": 7, "after": []})).more is True
 
 
@@ -197,13 +214,23 @@ RESET = "X-RateLimit-Requests-Reset: 1000000000000"
 @pytest.mark.parametrize(
     ("said", "kind", "pause", "unsent"),
     [
-        (refusal("RATELIMITED", "Rate limit exceeded", "X-RateLimit-Requests-Remaining: 0", RESET),
-         Upstream, 1.0, True),
+        (
+            refusal(
+                "RATELIMITED", "Rate limit exceeded", "X-RateLimit-Requests-Remaining: 0", RESET
+            ),
+            Upstream,
+            1.0,
+            True,
+        ),
         (refusal("RATELIMITED", "Rate limit exceeded", "Retry-After: 9"), Upstream, 9.0, True),
         (refusal("RATELIMITED", "Rate limit exceeded"), Upstream, 60.0, True),
         (refusal("AUTHENTICATION_ERROR", "Authentication required"), ReconnectNeeded, None, True),
-        (refusal("AUTHENTICATION_ERROR", "Authentication required", status=200), ReconnectNeeded,
-         None, True),
+        (
+            refusal("AUTHENTICATION_ERROR", "Authentication required", status=200),
+            ReconnectNeeded,
+            None,
+            True,
+        ),
         (refusal("FORBIDDEN", "You do not have access"), Denied, None, True),
         (refusal("INTERNAL_SERVER_ERROR", "Oops", status=200), Upstream, None, None),
         (http_answer(503, b"busy", "Retry-After: 5"), Upstream, 5.0, None),
@@ -213,7 +240,7 @@ RESET = "X-RateLimit-Requests-Reset: 1000000000000"
         (answer({"errors": ["?"]}), Upstream, None, None),
     ],
     ids=lambda value: None if isinstance(value, float | bool | None) else "",
-)  # fmt: skip
+)
 async def test_a_refusal_says_what_happened_and_whether_anything_left(
     visit: Visit, said: bytes, kind: type[Problem], pause: float | None, unsent: bool | None
 ) -> None:

@@ -72,22 +72,35 @@ async def test_items_come_to_the_end_with_their_columns_as_columns(visit: Visit)
 
     assert [row["id"] for row in rows] == [str(number) for number in range(1, 131)]
     assert rows[0] == {
-        "id": "1", "name": "Item 1", "group": "This month", "state": "active",
-        "created_at": "2026-01-01T00:00:00Z", "updated_at": "2026-01-02T00:00:00Z",
-        "url": "https://octo.monday.com/boards/77/pulses/1", "status": "Done",
-        "due_date": "2026-03-01", "cost": 12.5, "done": True, "status_text2": None,
+        "id": "1",
+        "name": "Item 1",
+        "group": "This month",
+        "state": "active",
+        "created_at": "2026-01-01T00:00:00Z",
+        "updated_at": "2026-01-02T00:00:00Z",
+        "url": "https://octo.monday.com/boards/77/pulses/1",
+        "status": "Done",
+        "due_date": "2026-03-01",
+        "cost": 12.5,
+        "done": True,
+        "status_text2": None,
         "state_mirror3": "Upstairs",
-    }  # fmt: skip
+    }
     # What half an item lacks is empty, and its row has the same columns.
     assert rows[1].keys() == rows[0].keys()
     assert (rows[1]["group"], rows[1]["status"]) == (None, None)
     by_id = await visit.rows(names="id", limit=60)
     assert (len(by_id), by_id[0]["numbers7"]) == (60, 12.5)
     assert (await visit.rows("list_boards", {}))[0] == {
-        "id": "77", "name": "Doors", "state": "active", "kind": "public", "workspace_id": "7",
-        "items_count": 130, "updated_at": "2026-01-02T00:00:00Z",
+        "id": "77",
+        "name": "Doors",
+        "state": "active",
+        "kind": "public",
+        "workspace_id": "7",
+        "items_count": 130,
+        "updated_at": "2026-01-02T00:00:00Z",
         "url": "https://octo.monday.com/boards/77",
-    }  # fmt: skip
+    }
     assert await visit.built.account(visit.ctx) == "mona@octo.example (Octo)"
 
 
@@ -128,42 +141,63 @@ async def test_an_update_arrives_as_the_text_that_was_shown(visit: Visit) -> Non
     made = await visit.post(body="a < b & c\n<b>not bold</b>")
     assert made == {"update_id": "3456789012", "item_id": "1"}
     assert visit.double.messages[-1] == {
-        "field": "create_update", "item": "1",
+        "field": "create_update",
+        "item": "1",
         "body": "a &lt; b &amp; c<br>&lt;b&gt;not bold&lt;/b&gt;",
-    }  # fmt: skip
+    }
     with pytest.raises(Missing, match="Item not found"):
         await visit.post(item_id="2")
 
 
-OLD = {"error_code": "ComplexityException", "status_code": 429, "account_id": 1,
-       "error_message": "Complexity budget exhausted, budget remaining 9 reset in 13 seconds",
-       "errors": ["Complexity budget exhausted, reset in 13 seconds"]}  # fmt: skip
+OLD = {
+    "error_code": "ComplexityException",
+    "status_code": 429,
+    "account_id": 1,
+    "error_message": "Complexity budget exhausted, budget remaining 9 reset in 13 seconds",
+    "errors": ["Complexity budget exhausted, reset in 13 seconds"],
+}
 
 
 @pytest.mark.parametrize(
     ("said", "kind", "pause", "unsent"),
     [
-        (refusal("COMPLEXITY_BUDGET_EXHAUSTED", "Complexity", retry_in_seconds=15), Upstream, 15.0,
-         True),
+        (
+            refusal("COMPLEXITY_BUDGET_EXHAUSTED", "Complexity", retry_in_seconds=15),
+            Upstream,
+            15.0,
+            True,
+        ),
         (answer(OLD), Upstream, 13.0, True),
-        (refusal("maxConcurrencyExceeded", "Concurrency", "Retry-After: 3", status=429), Upstream,
-         3.0, True),
+        (
+            refusal("maxConcurrencyExceeded", "Concurrency", "Retry-After: 3", status=429),
+            Upstream,
+            3.0,
+            True,
+        ),
         (refusal("DAILY_LIMIT_EXCEEDED", "Daily limit"), Upstream, 60.0, True),
         (answer({"errors": ["Not Authenticated"]}, status=401), ReconnectNeeded, None, True),
-        (refusal("UserUnauthorizedException", "User unauthorized", status_code=403), Denied, None,
-         True),
+        (
+            refusal("UserUnauthorizedException", "User unauthorized", status_code=403),
+            Denied,
+            None,
+            True,
+        ),
         (refusal("missingRequiredPermissions", "Scope"), Denied, None, True),
         (refusal("InvalidBoardIdException", "Board"), Missing, None, True),
         (refusal("InvalidArgumentException", "Wrong"), Invalid, None, True),
-        (answer({"error_message": "Internal server error", "status_code": 500}, status=500),
-         Upstream, 60.0, None),
+        (
+            answer({"error_message": "Internal server error", "status_code": 500}, status=500),
+            Upstream,
+            60.0,
+            None,
+        ),
         (http_answer(502, b"bad gateway", "Retry-After: 5"), Upstream, 5.0, None),
         (http_answer(302, b"", "Location: http://127.0.0.1:9/"), Upstream, None, True),
         (http_answer(200, b"<html>"), Upstream, None, None),
         (answer({"data": {"create_update": None}}), Upstream, None, None),
     ],
     ids=lambda value: None if isinstance(value, float | bool | None) else "",
-)  # fmt: skip
+)
 async def test_a_refused_update_says_what_happened_and_whether_anything_left(
     visit: Visit, said: bytes, kind: type[Problem], pause: float | None, unsent: bool | None
 ) -> None:

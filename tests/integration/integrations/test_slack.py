@@ -48,9 +48,12 @@ async def _world(token: str = TOKEN) -> AsyncIterator[World]:
         slack.people = {"U0ADA": "Ada", "U0BOB": "Bob"}
         built = integration({"slack": slack.url})
         async with visiting(
-            slack.pair, integration="slack", secrets={"token": token},
-            settings={"channels": "C0GEN, #ops"}, clock=_Noon(),
-        ) as ctx:  # fmt: skip
+            slack.pair,
+            integration="slack",
+            secrets={"token": token},
+            settings={"channels": "C0GEN, #ops"},
+            clock=_Noon(),
+        ) as ctx:
             yield slack, built, ctx
 
 
@@ -89,14 +92,19 @@ async def test_a_channel_is_read_to_its_end_with_threads_names_and_files() -> No
         slack = world[0]
         slack.page = 2
         slack.history["C0GEN"] = [
-            _message(1, "Hello <@U0BOB> &amp; <https://x.example|all>", reply_count=3,
-                     thread_ts=_ts(1), latest_reply=_ts(9)),
+            _message(
+                1,
+                "Hello <@U0BOB> &amp; <https://x.example|all>",
+                reply_count=3,
+                thread_ts=_ts(1),
+                latest_reply=_ts(9),
+            ),
             _message(2, subtype="channel_join"),
             _message(3, "<!here> see <#C0OPS|ops>", files=[{"name": "a.pdf"}, {"id": "F1"}]),
             "not a message",
             _message(5, "from nobody known", user="U0GONE"),
             _message(6, "sent to the channel too", thread_ts=_ts(1)),
-        ]  # fmt: skip
+        ]
         slack.threads["C0GEN", _ts(1)] = [
             _message(n, f"answer {n}", user="U0BOB") for n in (7, 8, 9)
         ]
@@ -148,16 +156,19 @@ async def test_a_poll_goes_on_where_it_ended_and_sees_answers_to_what_it_knows()
         again, cursor = await _poll(world, cursor)
 
         assert sorted(_refs(first)) == [
-            *(f"slack:C0GEN:{_ts(n)}" for n in (1, 2, 3)), f"slack:C0OPS:{_ts(4)}",
-        ]  # fmt: skip
+            *(f"slack:C0GEN:{_ts(n)}" for n in (1, 2, 3)),
+            f"slack:C0OPS:{_ts(4)}",
+        ]
         assert again == []
         # The name of a channel is looked up once and remembered with the place.
         assert len(slack.said_to("conversations.list")) == 1
 
         slack.history["C0GEN"].append(_message(20))
         slack.history["C0OPS"][0] |= {
-            "reply_count": 1, "thread_ts": _ts(4), "latest_reply": _ts(30),
-        }  # fmt: skip
+            "reply_count": 1,
+            "thread_ts": _ts(4),
+            "latest_reply": _ts(30),
+        }
         slack.threads["C0OPS", _ts(4)] = [_message(30, "late answer", user="U0BOB")]
         third, cursor = await _poll(world, cursor)
         assert _refs(third) == [f"slack:C0GEN:{_ts(20)}", f"slack:C0OPS:{_ts(4)}"]
@@ -233,9 +244,13 @@ async def test_threads_are_read_one_after_another_where_slack_lets_one_a_minute(
         slack, built, ctx = world
         slack.throttled = True
         slack.history["C0GEN"] = [
-            _thread(slack, 1, 2), _message(2), _thread(slack, 3, 2), _message(4),
-            _thread(slack, 5, 2), *(_message(n) for n in range(6, 40)),
-        ]  # fmt: skip
+            _thread(slack, 1, 2),
+            _message(2),
+            _thread(slack, 3, 2),
+            _message(4),
+            _thread(slack, 5, 2),
+            *(_message(n) for n in range(6, 40)),
+        ]
         (poll,) = built.polls
         found: dict[str, Item] = {}
         cursor: Any = None
@@ -366,8 +381,10 @@ def test_a_request_in_words_names_its_channel() -> None:
     (source,) = integration({}).sources
     asked = source.from_request('messages in #general since 2026-08-01 about "the invoice"', NOW)
     assert asked == {
-        "channel": "#general", "since": "2026-08-01T00:00:00+00:00", "query": "the invoice",
-    }  # fmt: skip
+        "channel": "#general",
+        "since": "2026-08-01T00:00:00+00:00",
+        "query": "the invoice",
+    }
     assert source.from_request("C0123456 last 2 days", NOW)["since"] == "2026-08-08T12:00:00+00:00"
     assert source.from_request("#a yesterday", NOW)["since"] == "2026-08-09T00:00:00+00:00"
     with pytest.raises(Invalid) as refused:

@@ -62,8 +62,9 @@ async def test_a_button_that_telegram_does_not_know_any_more_holds_nothing_up(
     portion = await visit.poll()
 
     assert [one.event for one in portion.items if isinstance(one, Item)] == [
-        "telegram.button_pressed", "telegram.message_received",
-    ]  # fmt: skip
+        "telegram.button_pressed",
+        "telegram.message_received",
+    ]
     assert portion.cursor == {"offset": 502}
 
 

@@ -68,9 +68,12 @@ def plain(url: str, **more: Any) -> dict[str, Any]:
     """One without a key."""
     endpoint = {"op": "items", "url": f"{url}/items", **more}
     return {
-        "slug": "some-items", "name": "Some items", "endpoints": [endpoint], "mapping": MAPPING,
+        "slug": "some-items",
+        "name": "Some items",
+        "endpoints": [endpoint],
+        "mapping": MAPPING,
         "trigger": {"kind": "cron", "cron": "0 * * * *"},
-    }  # fmt: skip
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,9 +254,13 @@ async def test_pages_go_on_with_the_next_install_of_their_recipe(bench: Bench) -
             template = {**plain(here.api.url, **more), "slug": "news"}
             grants = compile_automation("integration", template, name="n", description="d")
             return recipe(
-                "news", "integration", template, version=version, grants=grants["grants"],
+                "news",
+                "integration",
+                template,
+                version=version,
+                grants=grants["grants"],
                 hosts=[here.api.url.removeprefix("http://")],
-            )  # fmt: skip
+            )
 
         async def title_after(made: dict[str, Any], title: str) -> list[str]:
             await database.execute("UPDATE consents SET status = 'agreed'")
@@ -392,8 +399,9 @@ async def test_what_has_not_changed_is_not_sent_again(bench: Bench) -> None:
         made = compile_automation(
             "integration",
             {**plain(api.url, conditional=True), "mapping": {**MAPPING, "title": "{{symbol}}!"}},
-            name="", description="",
-        )  # fmt: skip
+            name="",
+            description="",
+        )
         assert (await here.bench.save(made)).automation_id == automation
         assert (await here.output(automation))["ingested_count"] == 1, "mapped anew, asked anew"
 
@@ -423,11 +431,17 @@ async def test_hostile_answers_end_the_run_with_a_reason(bench: Bench) -> None:
         assert await here.refs() == []
 
         odd: list[Any] = [
-            1, None, "text", [], {"symbol": {"a": 1}, "last_updated": "x"},
-            {"symbol": "S" * 900, "last_updated": "long"}, {"symbol": "", "last_updated": "x"},
+            1,
+            None,
+            "text",
+            [],
+            {"symbol": {"a": 1}, "last_updated": "x"},
+            {"symbol": "S" * 900, "last_updated": "long"},
+            {"symbol": "", "last_updated": "x"},
             {**coin("NUL"), "name": "a\x00b", "quote": {"USD": {"price": "\ud800"}}},
-            {**coin("FULL"), "quote": {"USD": {"price": ["x" * 50_000]}}}, coin("GOOD"),
-        ]  # fmt: skip
+            {**coin("FULL"), "quote": {"USD": {"price": ["x" * 50_000]}}},
+            coin("GOOD"),
+        ]
         api.answer = lambda *_: said({"data": odd})
         told = await here.output(automation)
         assert "cmc:GOOD@t1" in await here.refs()

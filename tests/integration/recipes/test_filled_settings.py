@@ -16,16 +16,20 @@ HOST = "{{ install.settings.shop }}.example.com"
 def _reader(version: str = "1.0.0") -> dict[str, Any]:
     """What it may call follows from its steps, and so from the setting in their address."""
     read = {
-        "step_id": "read", "action": "http_fetch",
+        "step_id": "read",
+        "action": "http_fetch",
         "config": {"url": f"https://{HOST}/orders", "method": "GET"},
-    }  # fmt: skip
+    }
     return automation(
-        "reader", [read], version=version, hosts=[HOST],
+        "reader",
+        [read],
+        version=version,
+        hosts=[HOST],
         grants=[{"capability": "http_fetch", "params": {"hosts": [HOST]}}],
         settings=[
             {"name": "shop", "label": "Shop", "type": "string", "required": True, "example": "a"}
         ],
-    )  # fmt: skip
+    )
 
 
 @pytest.mark.parametrize(

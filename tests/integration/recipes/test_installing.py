@@ -183,8 +183,9 @@ async def test_an_automation_comes_with_its_board_leaves_and_comes_back(bench: B
     assert [one["slug"] for one in before["missing"]] == ["sites"]
     assert before["missing"][0]["available"] == {"has_recipe": True, "latest_version": "1.0.0"}
     assert [(one["slug"], one["way"]) for one in before["chain"]] == [
-        ("sites", "install"), ("checker", "install"),
-    ]  # fmt: skip
+        ("sites", "install"),
+        ("checker", "install"),
+    ]
 
     first = await codex.apply("checker")
     made, sites = first["created"], first["cascade_installed"][0]
@@ -254,8 +255,9 @@ async def test_an_uninstalled_automation_stops_and_is_recovered_paused(bench: Be
     assert row is not None
     assert (row["state"], row["next_due_at"]) == ("archived", None)
     assert (await _refused(codex, "uninstall_recipe", entity_id=made["id"])).code == "uninstalled"
-    assert (await _refused(codex, "upgrade_recipe", entity_id=made["id"],
-                           entity_kind="automation")).code == "uninstalled"  # fmt: skip
+    assert (
+        await _refused(codex, "upgrade_recipe", entity_id=made["id"], entity_kind="automation")
+    ).code == "uninstalled"
 
     # Restoring it by hand would undo only half of that.
     async with database.transaction() as tx:
@@ -263,13 +265,20 @@ async def test_an_uninstalled_automation_stops_and_is_recovered_paused(bench: Be
             await restore(tx, bench.house.workspace_id, UUID(made["id"]))
     assert "codex recover" in str(half.value.suggestion)
 
-    await bench.save({
-        "schema_version": "1.2", "name": "Checker", "goal": "Take the name.", "plan": [says("x")],
-    })  # fmt: skip
+    await bench.save(
+        {
+            "schema_version": "1.2",
+            "name": "Checker",
+            "goal": "Take the name.",
+            "plan": [says("x")],
+        }
+    )
     back = await codex.call("recover_recipe", entity_id=made["id"])
     assert (back["name"], back["renamed_from"], back["state"]) == (
-        "Checker (2)", "Checker", "paused",
-    )  # fmt: skip
+        "Checker (2)",
+        "Checker",
+        "paused",
+    )
     assert [one["id"] for one in back["recovered"]] == [sites["id"]]
 
     # What a new install needs is brought back rather than made again.
@@ -299,8 +308,9 @@ async def test_a_bundle_is_one_install_with_members_of_its_own(bench: Bench) -> 
     alone = (await codex.apply("sites"))["created"]
     one = (await codex.apply("kit"))["created"]
     two = (await codex.apply("kit", name="Second kit"))["created"]
-    members = [{part["source_recipe_slug"]: part["id"] for part in made["members"]}
-               for made in (one, two)]  # fmt: skip
+    members = [
+        {part["source_recipe_slug"]: part["id"] for part in made["members"]} for made in (one, two)
+    ]
     assert len({alone["id"], members[0]["sites"], members[1]["sites"]}) == 3
     assert members[0]["checker"] != members[1]["checker"]
     here = {row["id"]: row for row in (await codex.call("list_installs"))["installs"]}
@@ -317,8 +327,10 @@ async def test_a_bundle_is_one_install_with_members_of_its_own(bench: Bench) -> 
     space = str(bench.house.workspace_id)
     rest = await codex.call("uninstall_recipe", slug="sites", brain_id=space)
     assert {row["id"] for row in rest["uninstalled"]} == {
-        alone["id"], members[0]["sites"], members[1]["sites"],
-    }  # fmt: skip
+        alone["id"],
+        members[0]["sites"],
+        members[1]["sites"],
+    }
 
 
 async def test_two_who_install_at_once_share_what_is_needed(bench: Bench) -> None:
@@ -327,8 +339,11 @@ async def test_two_who_install_at_once_share_what_is_needed(bench: Bench) -> Non
     made = await asyncio.gather(*(codex.apply("checker") for _ in range(4)))
 
     assert sorted(one["created"]["name"] for one in made) == [
-        "Checker", "Checker (2)", "Checker (3)", "Checker (4)",
-    ]  # fmt: skip
+        "Checker",
+        "Checker (2)",
+        "Checker (3)",
+        "Checker (4)",
+    ]
     boards = await Boards(bench.house).call("list_boards")
     assert [one["name"] for one in boards["boards"]] == ["Sites"]
 
@@ -397,14 +412,20 @@ async def test_a_long_row_of_recipes_is_refused_by_its_beginning(bench: Bench) -
             await tx.execute(
                 "INSERT INTO recipes (workspace_id, id, slug, kind, shared) "
                 "VALUES ($1, $2, $3, 'automation', false)",
-                row["workspace_id"], UUID(int=number), package.slug,
-            )  # fmt: skip
+                row["workspace_id"],
+                UUID(int=number),
+                package.slug,
+            )
             await tx.execute(
                 "INSERT INTO recipe_versions (workspace_id, recipe_id, version, rank, package, "
                 "digest, published_by) VALUES ($1, $2, '1.0.0', $3, $4, $5, $6)",
-                row["workspace_id"], UUID(int=number), row["rank"], dict(package.document),
-                package.digest, row["published_by"],
-            )  # fmt: skip
+                row["workspace_id"],
+                UUID(int=number),
+                row["rank"],
+                dict(package.document),
+                package.digest,
+                row["published_by"],
+            )
     for capability in ("check_recipe_dependencies", "apply_starter_recipe"):
         long = await _refused(codex, capability, slug="c54")
         assert isinstance(long, Clash)

@@ -43,27 +43,46 @@ async def test_a_board_keeps_its_rows_and_what_people_added(bench: Bench) -> Non
     codex, boards = Codex(bench.house), Boards(bench.house)
     old = [{"name": "notes", "columns": [{"key": "text"}]}]
     skill = {"name": "score", "prompt": "Score {{ row.site }}."}
-    await codex.publish(_sites("1.0.0", "site", "state", datasets=old, template={
-        "skills": [skill], "dashboard": "<p>one</p>"}))  # fmt: skip
+    await codex.publish(
+        _sites(
+            "1.0.0",
+            "site",
+            "state",
+            datasets=old,
+            template={"skills": [skill], "dashboard": "<p>one</p>"},
+        )
+    )
     made = (await codex.apply("sites", board_name="Ours", board_description="For us."))["created"]
     added = await boards.append(made["id"], {"site": "a.example", "state": "up"})
     await boards.append(made["id"], {"text": "remember"}, dataset="notes")
     unchanged = await codex.upgrade(made)
     assert unchanged["upgraded_from_version"] == unchanged["upgraded_to_version"] == "1.0.0"
 
-    await codex.publish(_sites("1.1.0", "site", "owner", template={
-        "skills": [{**skill, "prompt": "Score it."}], "dashboard": "<p>two</p>"}))  # fmt: skip
+    await codex.publish(
+        _sites(
+            "1.1.0",
+            "site",
+            "owner",
+            template={"skills": [{**skill, "prompt": "Score it."}], "dashboard": "<p>two</p>"},
+        )
+    )
     # Rows, names and datasets of their own are no changes of the recipe's.
-    await boards.call("update_board", board_id=made["id"], name="Renamed",
-                      datasets=[{"name": "mine", "columns": [{"key": "x"}]}])  # fmt: skip
+    await boards.call(
+        "update_board",
+        board_id=made["id"],
+        name="Renamed",
+        datasets=[{"name": "mine", "columns": [{"key": "x"}]}],
+    )
     told = await codex.check(made)
     assert (told["installed"], told["latest"], told["has_upgrade"]) == ("1.0.0", "1.1.0", True)
     assert (told["has_user_changes"], told["change_summary"]["yours"]) == (False, [])
     assert told["change_summary"]["orphaned_datasets"] == ["notes"]
     assert {one["place"] for one in told["change_summary"]["recipe"]} >= {
-        "/datasets/default/columns/owner", "/datasets/default/columns/state",
-        "/skills/score/prompt", "/dashboard",
-    }  # fmt: skip
+        "/datasets/default/columns/owner",
+        "/datasets/default/columns/state",
+        "/skills/score/prompt",
+        "/dashboard",
+    }
     listed = (await codex.call("list_installs"))["installs"][0]
     assert (listed["update_available"], listed["latest_version"]) == (True, "1.1.0")
     shown = await codex.call("list_starter_recipes", search="sites")
@@ -95,8 +114,11 @@ async def test_what_people_changed_stands_in_the_way_unless_it_may_go(bench: Ben
     made = (await codex.apply("sites"))["created"]
 
     async def columns(*keys: str) -> None:
-        await boards.call("update_board", board_id=made["id"], datasets=[
-            {"name": "default", "columns": [{"key": key} for key in keys]}])  # fmt: skip
+        await boards.call(
+            "update_board",
+            board_id=made["id"],
+            datasets=[{"name": "default", "columns": [{"key": key} for key in keys]}],
+        )
 
     await columns("site", "mine")
     await codex.publish(_sites("1.1.0", "site", "owner"))
@@ -106,8 +128,9 @@ async def test_what_people_changed_stands_in_the_way_unless_it_may_go(bench: Ben
     stands = await _refused(codex, "upgrade_recipe", entity_id=made["id"], entity_kind="board")
     assert isinstance(stands, Clash)
     assert (stands.code, stands.findings[0].pointer) == (
-        "user_changes", "/datasets/default/columns/mine",
-    )  # fmt: skip
+        "user_changes",
+        "/datasets/default/columns/mine",
+    )
     wrong = await _refused(codex, "upgrade_recipe", entity_id=made["id"], entity_kind="workflow")
     assert wrong.code == "other_kind"
     # A change that the newer version makes too is none.
@@ -138,8 +161,9 @@ async def test_an_automation_keeps_its_state_and_asks_for_what_is_more(bench: Be
     await database.execute(
         "INSERT INTO automation_kv (workspace_id, automation_id, key, value) "
         "VALUES ($1, $2, 'cursor', '7'::text::jsonb)",
-        space, own,
-    )  # fmt: skip
+        space,
+        own,
+    )
 
     await codex.publish(
         _checker("1.1.0", "hi", definition={"execution": {"cost_cap_daily_usd": 1}})
@@ -153,9 +177,14 @@ async def test_an_automation_keeps_its_state_and_asks_for_what_is_more(bench: Be
     assert kept["value"] == 7
 
     await codex.publish(
-        board(), _checker("2.0.0", "{{ install.sites.id }}", dependencies=[needs("sites")],
-                          definition={"execution": {"cost_cap_daily_usd": 5}}),
-    )  # fmt: skip
+        board(),
+        _checker(
+            "2.0.0",
+            "{{ install.sites.id }}",
+            dependencies=[needs("sites")],
+            definition={"execution": {"cost_cap_daily_usd": 5}},
+        ),
+    )
     told = await codex.check(made)
     assert [one["kind"] for one in told["asks_for"]] == ["spend"]
     assert told["change_summary"]["new_dependencies"] == ["sites"]
@@ -174,8 +203,9 @@ async def test_an_automation_keeps_its_state_and_asks_for_what_is_more(bench: Be
     found = await database.fetchrow(
         "SELECT d.document FROM automations a JOIN automation_versions v ON v.automation_id = a.id "
         "AND v.version = a.version JOIN definitions d ON d.hash = v.definition_hash "
-        "WHERE a.id = $1", own,
-    )  # fmt: skip
+        "WHERE a.id = $1",
+        own,
+    )
     assert found is not None
     await bench.save({**found["document"], "goal": "Something else."})
     await codex.publish(_checker("2.1.0", "hello again"))
@@ -206,10 +236,12 @@ async def test_a_new_setting_needs_a_value_and_a_failed_upgrade_changes_nothing(
     made = (await codex.apply("checker", settings={"site": "a.example"}))["created"]
     await codex.publish(
         automation(
-            "checker", [says("{{ install.settings.site }} {{ install.settings.word }}")],
-            settings=[site, more], version="1.1.0",
+            "checker",
+            [says("{{ install.settings.site }} {{ install.settings.word }}")],
+            settings=[site, more],
+            version="1.1.0",
         )
-    )  # fmt: skip
+    )
     stands = await _refused(codex, "upgrade_recipe", entity_id=made["id"], entity_kind="automation")
     assert (stands.code, stands.findings[0].pointer) == ("setting_needed", "/settings/word")
     assert (await _state(bench, made["id"]))["version"] == 1
@@ -223,8 +255,12 @@ async def test_a_new_setting_needs_a_value_and_a_failed_upgrade_changes_nothing(
 
 async def test_members_of_a_bundle_are_upgraded_with_it(bench: Bench) -> None:
     codex = Codex(bench.house)
-    await codex.publish(_sites("1.0.0"), _checker("1.0.0"), board("other"),
-                        bundle("kit", "sites", "checker", name="Kit"))  # fmt: skip
+    await codex.publish(
+        _sites("1.0.0"),
+        _checker("1.0.0"),
+        board("other"),
+        bundle("kit", "sites", "checker", name="Kit"),
+    )
     kit = (await codex.apply("kit"))["created"]
     sites, checker = kit["members"]
     await codex.publish(_sites("1.1.0", "site", "owner"), _checker("1.1.0", "hi"))
@@ -251,14 +287,16 @@ async def test_members_of_a_bundle_are_upgraded_with_it(bench: Bench) -> None:
     assert (await codex.upgrade(checker))["upgraded_to_version"] == "1.2.0"
     # What a member needs from now on and the bundle has too is made once.
     await codex.publish(
-        board("third"), _sites("1.2.0", "site", dependencies=[needs("third")]),
+        board("third"),
+        _sites("1.2.0", "site", dependencies=[needs("third")]),
         bundle("kit", "sites", "other", "third", version="3.0.0", name="Kit"),
-    )  # fmt: skip
+    )
     await codex.upgrade(kit)
     thirds = [
-        row for row in (await codex.call("list_installs"))["installs"]
+        row
+        for row in (await codex.call("list_installs"))["installs"]
         if row["source_recipe_slug"] == "third"
-    ]  # fmt: skip
+    ]
     assert [one["bundle"]["id"] for one in thirds] == [kit["id"]]
 
 
@@ -295,11 +333,19 @@ async def test_a_workflow_keeps_its_roster_and_its_title(bench: Bench) -> None:
 
     def launch(version: str, **more: Any) -> dict[str, Any]:
         template = {
-            "title": "Launch", "charter": "Go.", "board": "sites", "automations": ["checker"],
+            "title": "Launch",
+            "charter": "Go.",
+            "board": "sites",
+            "automations": ["checker"],
             **more,
-        }  # fmt: skip
-        return recipe("launch", "workflow", template, version=version,
-                      dependencies=[needs("sites"), needs("checker")])  # fmt: skip
+        }
+        return recipe(
+            "launch",
+            "workflow",
+            template,
+            version=version,
+            dependencies=[needs("sites"), needs("checker")],
+        )
 
     await codex.publish(_sites("1.0.0"), _checker("1.0.0"), launch("1.0.0"))
     roster = [{"user_id": str(FIRST_MEMBER), "role": "owner"}]
@@ -336,11 +382,14 @@ async def test_settings_are_changed_without_a_newer_version(bench: Bench) -> Non
     config = {"url": f"https://{host}/{{{{ install.settings.path }}}}"}
     await codex.publish(
         automation(
-            "checker", [{"step_id": "ask", "action": "http_fetch", "config": config}],
-            settings=[site("site"), site("path")], grants=told, hosts=[host],
+            "checker",
+            [{"step_id": "ask", "action": "http_fetch", "config": config}],
+            settings=[site("site"), site("path")],
+            grants=told,
+            hosts=[host],
             definition={"grants": told},
         )
-    )  # fmt: skip
+    )
     made = (await codex.apply("checker"))["created"]
 
     await agree_to_all(bench.house.database, bench.house.workspace_id)
@@ -356,14 +405,21 @@ async def test_settings_are_changed_without_a_newer_version(bench: Bench) -> Non
     for odd in ("evil.example/?", "me@evil.example/#", "a:8443/"):
         for capability, more in (
             ("apply_starter_recipe", {"slug": "checker", "overrides": {"settings": {"site": odd}}}),
-            ("upgrade_recipe", {"entity_id": made["id"], "entity_kind": "automation",
-                                "settings": {"site": odd}}),
-        ):  # fmt: skip
+            (
+                "upgrade_recipe",
+                {"entity_id": made["id"], "entity_kind": "automation", "settings": {"site": odd}},
+            ),
+        ):
             refused = await _refused(codex, capability, **more)
             at = "/overrides/settings/site" if "slug" in more else "/settings/site"
             assert [one.pointer for one in refused.findings] == [at], (odd, refused.detail)
-    unknown = await _refused(codex, "upgrade_recipe", entity_id=made["id"],
-                             entity_kind="automation", settings={"sight": "x"})  # fmt: skip
+    unknown = await _refused(
+        codex,
+        "upgrade_recipe",
+        entity_id=made["id"],
+        entity_kind="automation",
+        settings={"sight": "x"},
+    )
     assert [one.code for one in unknown.findings] == ["unknown_setting"]
     assert await asks() == "https://api.example.com/api"
 
@@ -377,6 +433,11 @@ async def test_settings_are_changed_without_a_newer_version(bench: Bench) -> Non
     assert any("blog.example.com" in str(one) for one in wider["asks_for"])
     assert await asks() == "https://blog.example.com/status"
     await bench.save({**await kept(), "goal": "Something else."})
-    mine = await _refused(codex, "upgrade_recipe", entity_id=made["id"], entity_kind="automation",
-                          settings={"path": "other"})  # fmt: skip
+    mine = await _refused(
+        codex,
+        "upgrade_recipe",
+        entity_id=made["id"],
+        entity_kind="automation",
+        settings={"path": "other"},
+    )
     assert mine.code == "user_changes"

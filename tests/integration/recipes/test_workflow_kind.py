@@ -54,9 +54,12 @@ async def _refuses(bench: Bench, kind: WorkflowKind) -> None:
 
 
 async def test_a_workflow_of_a_recipe_lives_on_through_an_upgrade(bench: Bench) -> None:
-    desk, kind = Boards(bench.house), WorkflowKind(
-        Around(bench.house.registry.studio, record_overtaken)  # type: ignore[attr-defined]
-    )  # fmt: skip
+    desk, kind = (
+        Boards(bench.house),
+        WorkflowKind(
+            Around(bench.house.registry.studio, record_overtaken)  # type: ignore[attr-defined]
+        ),
+    )
     await _refuses(bench, kind)
     own = await bench.save(document(step("echo", "transform_data", {"output": 1}), name="own"))
     content = {**TEMPLATE, "automations": [*TEMPLATE["automations"], str(own.automation_id)]}
@@ -70,23 +73,30 @@ async def test_a_workflow_of_a_recipe_lives_on_through_an_upgrade(bench: Bench) 
     assert {one["code"] for one in told["waiting"]} == {"consent_needed"}
 
     await desk.call("set_workflow_kpi", **known, name="Sales", current=40)
-    newer = {**content, "charter": "Two hundred.", "roster": [],
-             "kpis": [{"name": "Sales", "target": 200}, {"name": "Calls", "target": 5}],
-             "automations": [*content["automations"], "milestone_reviewer"]}  # fmt: skip
+    newer = {
+        **content,
+        "charter": "Two hundred.",
+        "roster": [],
+        "kpis": [{"name": "Sales", "target": 200}, {"name": "Calls", "target": 5}],
+        "automations": [*content["automations"], "milestone_reviewer"],
+    }
     async with _inside(bench) as ctx:
         rebuilt = await kind.rebuild(ctx, made.id, newer)
     assert rebuilt.content == normal(newer)
     now = await desk.call("get_workflow", **known)
     assert now["kpis"] == [
-        {"name": "Sales", "target": 200, "current": 40}, {"name": "Calls", "target": 5},
-    ]  # fmt: skip
+        {"name": "Sales", "target": 200, "current": 40},
+        {"name": "Calls", "target": 5},
+    ]
     assert now["roster"] == [{"user_id": str(FIRST_MEMBER), "role": "owner"}]
     assert (now["status"], now["board_id"]) == ("active", made.told["board_id"])
     states = {one["template"]: one["state"] for one in now["automations"]}
     assert states == {
-        None: "active", "task_nudger": "paused", "progress_scorer": "paused",
+        None: "active",
+        "task_nudger": "paused",
+        "progress_scorer": "paused",
         "milestone_reviewer": "paused",
-    }  # fmt: skip
+    }
     waiting = (await desk.call("set_workflow_status", **known, status="active"))["waiting"]
     assert len(waiting) == 3
 

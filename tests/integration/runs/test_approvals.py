@@ -22,8 +22,11 @@ FORM = {
     "properties": {"day": {"type": "string", "format": "date"}},
 }
 ASKING = document(
-    step("ask", "approval", {"title": "Which day?", "message": "For {{ inputs.what }}.",
-                             "form": FORM}),
+    step(
+        "ask",
+        "approval",
+        {"title": "Which day?", "message": "For {{ inputs.what }}.", "form": FORM},
+    ),
     step("note", "notification", {"title": "On {{ steps.ask.answer.day }}"}),
     inputs={
         "schema": {
@@ -31,7 +34,7 @@ ASKING = document(
             "properties": {"what": {"type": "string", "default": "the talk"}},
         }
     },
-)  # fmt: skip
+)
 
 
 def _person(bench: Bench, role: Role = Role.OWNER) -> Visitor:
@@ -67,29 +70,39 @@ async def test_a_run_sleeps_until_somebody_answers_and_goes_on_with_the_answer(
         await bench.until_idle(worker)
         asked = await _asked(bench)
         assert (asked["title"], asked["message"], asked["form"]) == (
-            "Which day?", "For the talk.", FORM,
-        )  # fmt: skip
+            "Which day?",
+            "For the talk.",
+            FORM,
+        )
 
         with pytest.raises(Invalid) as wrong:
             await _call(
-                bench, "answer_approval", approval_id=asked["approval_id"],
-                decision="approved", answer={"day": "soon"},
-            )  # fmt: skip
+                bench,
+                "answer_approval",
+                approval_id=asked["approval_id"],
+                decision="approved",
+                answer={"day": "soon"},
+            )
         assert wrong.value.findings[0].pointer == "/answer/day"
         assert (await bench.read(made.run_id))["status"] == "waiting"
 
         await _call(
-            bench, "answer_approval", approval_id=asked["approval_id"],
-            decision="approved", answer={"day": "2026-12-01"},
-        )  # fmt: skip
+            bench,
+            "answer_approval",
+            approval_id=asked["approval_id"],
+            decision="approved",
+            answer={"day": "2026-12-01"},
+        )
         run = await bench.until(made.run_id)
 
     assert (run["status"], run["outcome"]) == ("succeeded", "effects")
     values = {one["step"]: one["output"] for one in run["steps"]}
     assert values["ask"] == {
-        "approved": True, "answer": {"day": "2026-12-01"}, "answered_by": str(FIRST_MEMBER),
+        "approved": True,
+        "answer": {"day": "2026-12-01"},
+        "answered_by": str(FIRST_MEMBER),
         "timed_out": False,
-    }  # fmt: skip
+    }
     with pytest.raises(Clash):
         await _call(bench, "answer_approval", approval_id=asked["approval_id"], decision="declined")
 
@@ -149,13 +162,17 @@ async def test_no_one_and_no_are_said_as_such(bench: Bench) -> None:
             ends[name] = await bench.until(made.run_id)
 
     assert (ends["declined"]["status"], ends["declined"]["reason"]) == (
-        "failed", "approval_declined",
-    )  # fmt: skip
+        "failed",
+        "approval_declined",
+    )
     assert ends["declined_on"]["output"]["approved"] is False
     assert (ends["late"]["status"], ends["late"]["reason"]) == ("failed", "approval_expired")
     assert ends["late_on"]["output"] == {
-        "approved": True, "answer": {"day": "2026-12-24"}, "answered_by": None, "timed_out": True,
-    }  # fmt: skip
+        "approved": True,
+        "answer": {"day": "2026-12-24"},
+        "answered_by": None,
+        "timed_out": True,
+    }
     assert ends["roles"]["status"] == "succeeded"
 
 

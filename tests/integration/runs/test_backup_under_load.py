@@ -32,15 +32,24 @@ _DONE = "SELECT run_id, step, attempt, finished_at FROM steps WHERE status = 'su
 
 
 def clock(**config: Any) -> dict[str, Any]:
-    return {"id": "clock", "type": "schedule",
-            "config": {"cron": "* * * * *", "timezone": "UTC", **config}}  # fmt: skip
+    return {
+        "id": "clock",
+        "type": "schedule",
+        "config": {"cron": "* * * * *", "timezone": "UTC", **config},
+    }
 
 
 @asynccontextmanager
 async def elsewhere(url: str, home: Path, outside: Outside) -> AsyncIterator[Bench]:
     """Another house over another database, which knows the same words."""
-    settings = Settings(home=home, database_url=url, poll_seconds=0.2, stop_seconds=1.0,
-                        lease_seconds=12.0, heartbeat_seconds=0.5)  # fmt: skip
+    settings = Settings(
+        home=home,
+        database_url=url,
+        poll_seconds=0.2,
+        stop_seconds=1.0,
+        lease_seconds=12.0,
+        heartbeat_seconds=0.5,
+    )
     database = await Database.open(settings)
     workshop = Workshop(Limits(), address=settings.address, warm=0, database=database)
     registry = build_registry(
@@ -83,13 +92,22 @@ async def test_a_backup_under_load_is_one_moment_and_goes_on_elsewhere(
     house = bench.house
     quick = await bench.save(document(*(step(name, "test.note") for name in "abc"), name="quick"))
     stuck = await bench.save(
-        document(step("a", "test.note"), step("b", "test.hang"), step("c", "test.note"),
-                 name="stuck", execution={"concurrency": "allow_parallel"})
-    )  # fmt: skip
+        document(
+            step("a", "test.note"),
+            step("b", "test.hang"),
+            step("c", "test.note"),
+            name="stuck",
+            execution={"concurrency": "allow_parallel"},
+        )
+    )
     timed = await bench.save(
-        document(step("a", "test.note"), name="timed", execution={"concurrency": "allow_parallel"},
-                 triggers=[clock(misfire="fire_all", catch_up_seconds=3600)])
-    )  # fmt: skip
+        document(
+            step("a", "test.note"),
+            name="timed",
+            execution={"concurrency": "allow_parallel"},
+            triggers=[clock(misfire="fire_all", catch_up_seconds=3600)],
+        )
+    )
     async with house.database.transaction() as tx:
         await set_state(tx, house.workspace_id, timed.automation_id, "active")
     first = await house.database.fetchval("SELECT next_due_at FROM triggers")

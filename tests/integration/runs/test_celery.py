@@ -35,9 +35,10 @@ PATIENCE = 90.0
 _SECONDS_OF_POLL = 600.0
 QUICK = document(step("one", "transform_data", {"output": {"x": 1}}), name="quick")
 SLEEPY = document(
-    step("wait", "delay", {"seconds": 0.2}), step("two", "transform_data", {"output": 2}),
+    step("wait", "delay", {"seconds": 0.2}),
+    step("two", "transform_data", {"output": 2}),
     name="sleepy",
-)  # fmt: skip
+)
 # Agents take a while, so their runs are medium ones.
 MEDIUM = document(step("think", "agent_task", {"prompt": "Say nothing."}), name="medium")
 
@@ -222,19 +223,36 @@ def _broker(fleet: Bench) -> Broker:
 
 def _nonsense(run_id: str) -> Iterator[str]:
     """Doubled, forged, of another task, in another language, and no message at all."""
-    headers = {"lang": "py", "task": TASK, "id": run_id, "root_id": run_id, "parent_id": None,
-               "group": None, "retries": 0, "eta": None, "expires": None}  # fmt: skip
-    properties = {"correlation_id": run_id, "delivery_mode": 1,
-                  "delivery_info": {"exchange": "", "routing_key": QUEUES["fast"]},
-                  "priority": 0, "body_encoding": "base64"}  # fmt: skip
+    headers = {
+        "lang": "py",
+        "task": TASK,
+        "id": run_id,
+        "root_id": run_id,
+        "parent_id": None,
+        "group": None,
+        "retries": 0,
+        "eta": None,
+        "expires": None,
+    }
+    properties = {
+        "correlation_id": run_id,
+        "delivery_mode": 1,
+        "delivery_info": {"exchange": "", "routing_key": QUEUES["fast"]},
+        "priority": 0,
+        "body_encoding": "base64",
+    }
 
     def message(body: Any, kind: str = "application/json", **more: Any) -> str:
         text = body if isinstance(body, bytes) else json.dumps(body).encode()
         return json.dumps(
-            {"body": base64.b64encode(text).decode(), "content-encoding": "utf-8",
-             "content-type": kind, "headers": {**headers, **more},
-             "properties": {**properties, "delivery_tag": str(uuid4())}}
-        )  # fmt: skip
+            {
+                "body": base64.b64encode(text).decode(),
+                "content-encoding": "utf-8",
+                "content-type": kind,
+                "headers": {**headers, **more},
+                "properties": {**properties, "delivery_tag": str(uuid4())},
+            }
+        )
 
     embed = {"callbacks": None, "errbacks": None, "chain": None, "chord": None}
     fine = [[[run_id]], {}, embed]

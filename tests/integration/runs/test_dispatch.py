@@ -108,8 +108,9 @@ async def test_a_key_with_another_body_is_refused_and_an_expired_key_is_free(ben
 
 
 async def test_a_chain_of_runs_ends_at_its_depth_with_a_record(bench: Bench) -> None:
-    saved = await bench.save(document(step("a", "test.echo"),
-                                      execution={"concurrency": "allow_parallel"}))  # fmt: skip
+    saved = await bench.save(
+        document(step("a", "test.echo"), execution={"concurrency": "allow_parallel"})
+    )
     request = Request(bench.house.workspace_id, saved.automation_id)
     made = await bench.house.dispatcher.dispatch(request)
     while made.status == "pending":
@@ -132,8 +133,11 @@ async def test_an_unknown_automation_is_missing(bench: Bench) -> None:
 
 
 async def test_saving_twice_makes_one_version_and_triggers_keep_their_ids(bench: Bench) -> None:
-    daily = {"id": "daily", "type": "schedule",
-             "config": {"cron": "0 9 * * *", "timezone": "Europe/Berlin"}}  # fmt: skip
+    daily = {
+        "id": "daily",
+        "type": "schedule",
+        "config": {"cron": "0 9 * * *", "timezone": "Europe/Berlin"},
+    }
     first = await bench.save(document(step("a", "test.echo"), triggers=[daily]))
     same = await bench.save(document(step("a", "test.echo"), triggers=[daily]))
     before = await bench.house.database.fetchval("SELECT id FROM triggers")

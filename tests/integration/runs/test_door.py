@@ -72,8 +72,10 @@ async def test_a_day_s_cap_that_is_reached_keeps_the_next_run_from_starting(benc
     assert (await bench.run(plan))["status"] == "succeeded"
     second = await bench.run(plan)
     assert (second["status"], second["reason"], second["outcome"]) == (
-        "skipped", "day_budget", "over_budget",
-    )  # fmt: skip
+        "skipped",
+        "day_budget",
+        "over_budget",
+    )
     assert len(bench.outside.tries) == 1
 
 

@@ -17,8 +17,10 @@ async def test_a_step_that_fails_twice_takes_three_attempts_and_each_is_recorded
     run = await bench.run(document(step("a", "test.flaky", {"failures": 2}, **NO_PAUSE)))
     assert run["status"] == "succeeded"
     assert [(s["attempt"], s["status"]) for s in run["steps"]] == [
-        (1, "retrying"), (2, "retrying"), (3, "succeeded"),
-    ]  # fmt: skip
+        (1, "retrying"),
+        (2, "retrying"),
+        (3, "succeeded"),
+    ]
     assert [c["outcome"] for c in run["calls"]] == ["failed", "failed", "read"]
 
 
@@ -61,12 +63,15 @@ async def test_on_failure_sees_the_error_and_the_run_still_failed(bench: Bench) 
             step("a", "test.flaky", {"failures": 9, "permanent": True}),
             execution={
                 "on_failure": [
-                    step("tell", "test.note",
-                         {"mark": "{{ run.failed_step_id }}: {{ run.error.code }}"}),
+                    step(
+                        "tell",
+                        "test.note",
+                        {"mark": "{{ run.failed_step_id }}: {{ run.error.code }}"},
+                    ),
                 ]
             },
         )
-    )  # fmt: skip
+    )
     assert run["status"] == "failed"
     assert bench.outside.order == ["a: never"]
     assert run["effects"] == 1
@@ -118,8 +123,11 @@ async def test_retry_goes_on_at_the_failed_step_with_the_earlier_outputs(bench: 
     assert again["output"] == "true 2"
     assert bench.outside.order == ["once"]
     assert [(s["step"], s["attempt"], s["status"]) for s in again["steps"]] == [
-        ("a", 1, "succeeded"), ("b", 1, "failed"), ("b", 2, "succeeded"), ("c", 1, "succeeded"),
-    ]  # fmt: skip
+        ("a", 1, "succeeded"),
+        ("b", 1, "failed"),
+        ("b", 2, "succeeded"),
+        ("c", 1, "succeeded"),
+    ]
 
 
 async def test_a_run_that_succeeded_cannot_be_retried(bench: Bench) -> None:
@@ -130,14 +138,18 @@ async def test_a_run_that_succeeded_cannot_be_retried(bench: Bench) -> None:
 
 async def test_a_retried_for_each_repeats_only_the_items_that_are_not_done(bench: Bench) -> None:
     plan = document(
-        step("each", "for_each", {
-            "items": [0, 1, 0],
-            "steps": [
-                step("mark", "test.note", {"mark": "{{ index }}"}),
-                step("try", "test.flaky", {"failures": "{{ item }}", "permanent": True}),
-            ],
-        })
-    )  # fmt: skip
+        step(
+            "each",
+            "for_each",
+            {
+                "items": [0, 1, 0],
+                "steps": [
+                    step("mark", "test.note", {"mark": "{{ index }}"}),
+                    step("try", "test.flaky", {"failures": "{{ item }}", "permanent": True}),
+                ],
+            },
+        )
+    )
     run = await bench.run(plan)
     assert run["status"] == "failed"
     await bench.house.control.retry(bench.house.workspace_id, run["id"])
@@ -153,6 +165,10 @@ async def test_watchers_are_told_of_retries_with_the_problem(bench: Bench) -> No
     async with bench.worker(watch=seen.append):
         await bench.until(made.run_id)
     assert [moment.kind for moment in seen] == [
-        "run_started", "step_started", "step_retrying", "step_started", "step_finished",
+        "run_started",
+        "step_started",
+        "step_retrying",
+        "step_started",
+        "step_finished",
         "run_ended",
-    ]  # fmt: skip
+    ]

@@ -62,21 +62,33 @@ async def test_what_makes_no_sense_is_refused_with_its_place(bench: Bench) -> No
         (Invalid, "halt_work", "/reason", {"scope": "workspace", "reason": "  "}),
         (Invalid, "halt_work", "/automation_id", {"scope": "automation", "reason": WHY}),
         (Invalid, "halt_work", "/recipe", {"scope": "recipe", "reason": WHY}),
-        (Invalid, "halt_work", "/recipe",
-         {"scope": "workspace", "recipe": "digest", "reason": WHY}),
-        (Missing, "halt_work", "/automation_id",
-         {"scope": "automation", "automation_id": stranger, "reason": WHY}),
+        (
+            Invalid,
+            "halt_work",
+            "/recipe",
+            {"scope": "workspace", "recipe": "digest", "reason": WHY},
+        ),
+        (
+            Missing,
+            "halt_work",
+            "/automation_id",
+            {"scope": "automation", "automation_id": stranger, "reason": WHY},
+        ),
         (Missing, "halt_work", "/recipe", {"scope": "recipe", "recipe": "digest", "reason": WHY}),
         (Missing, "release_work", "/scope", {"scope": "workspace"}),
-        (Missing, "release_work", "/automation_id",
-         {"scope": "automation", "automation_id": stranger}),
+        (
+            Missing,
+            "release_work",
+            "/automation_id",
+            {"scope": "automation", "automation_id": stranger},
+        ),
         (Missing, "admin_halt_recipe", "/recipe", {"recipe": "digest", "reason": WHY}),
         (Missing, "admin_release_recipe", "/recipe", {"recipe": "digest"}),
         (Missing, "admin_drain_workers", "/worker", {"worker": "nobody/1"}),
         (Missing, "admin_drain_workers", "/host", {"host": "nowhere"}),
         (Invalid, "admin_drain_workers", "/worker", {}),
         (Invalid, "admin_drain_workers", "/worker", {"worker": "a", "host": "b"}),
-    ]  # fmt: skip
+    ]
     for kind, capability, pointer, given in wrong:
         with pytest.raises(kind) as refused:
             await call(bench, capability, **given)
@@ -95,9 +107,11 @@ async def test_a_step_under_way_is_interrupted_and_goes_on_with_the_same_key(
     bench: Bench,
 ) -> None:
     plan = document(
-        step("a", "test.note", {"mark": "a"}), step("b", "test.hang"), step("c", "test.echo"),
+        step("a", "test.note", {"mark": "a"}),
+        step("b", "test.hang"),
+        step("c", "test.echo"),
         execution={"concurrency": "allow_parallel"},
-    )  # fmt: skip
+    )
     bystander = document(step("a", "test.echo"), name="bystander")
     async with bench.worker() as worker:
         made = await bench.dispatch(plan)
@@ -141,8 +155,10 @@ async def test_a_step_under_way_is_interrupted_and_goes_on_with_the_same_key(
 async def test_what_waits_keeps_its_moment_and_lanes_keep_their_order(bench: Bench) -> None:
     line = document(
         step("a", "test.note", {"mark": "{{ inputs.n }}"}),
-        inputs=N, execution={"concurrency": "queue"}, name="in line",
-    )  # fmt: skip
+        inputs=N,
+        execution={"concurrency": "queue"},
+        name="in line",
+    )
     sleeper = document(
         step("wait", "delay", {"seconds": 3600}), step("a", "test.echo"), name="sleeper"
     )

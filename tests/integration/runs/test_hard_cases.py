@@ -17,9 +17,11 @@ from tests.kit.house import Bench, document, step
 
 NEEDS_N = {
     "schema": {
-        "type": "object", "required": ["n"], "properties": {"n": {"type": "integer"}},
+        "type": "object",
+        "required": ["n"],
+        "properties": {"n": {"type": "integer"}},
     }
-}  # fmt: skip
+}
 NEVER = {"failures": 9, "permanent": True}
 
 
@@ -28,15 +30,19 @@ async def test_a_resumed_run_finds_its_values_in_the_order_they_had(bench: Bench
     run = await bench.run(
         document(
             step("a", "transform_data", {"output": {"zebra": 1e16, "bb": 2, "a": 3}}),
-            step("each", "for_each", {
-                "items": "{{ steps.a | reverse }}",
-                "steps": [
-                    step("say", "test.note", {"mark": "{{ item }} {{ steps.a }}"}),
-                    step("wait", "delay", {"seconds": 0.05}),
-                ],
-            }),
+            step(
+                "each",
+                "for_each",
+                {
+                    "items": "{{ steps.a | reverse }}",
+                    "steps": [
+                        step("say", "test.note", {"mark": "{{ item }} {{ steps.a }}"}),
+                        step("wait", "delay", {"seconds": 0.05}),
+                    ],
+                },
+            ),
         )
-    )  # fmt: skip
+    )
     assert run["status"] == "succeeded", run["error"]
     assert [mark.split(" ")[0] for mark in bench.outside.order] == ["a", "bb", "zebra"]
     (whole,) = {mark.split(" ", 1)[1] for mark in bench.outside.order}
@@ -91,13 +97,17 @@ async def test_a_run_refused_for_its_inputs_or_its_money_cannot_be_sent_round_ag
 async def test_a_long_row_of_skipped_items_holds_nobody_up_and_ends_in_time(bench: Bench) -> None:
     busy = "(inputs.row | join('-') | replace('1', '22') | length) > 999999"
     plan = document(
-        step("each", "for_each", {
-            "items": "{{ inputs.row }}",
-            "steps": [step("x", "test.note", when=busy)],
-        }),
+        step(
+            "each",
+            "for_each",
+            {
+                "items": "{{ inputs.row }}",
+                "steps": [step("x", "test.note", when=busy)],
+            },
+        ),
         inputs={"schema": {"type": "object", "properties": {"row": {"type": "array"}}}},
         execution={"timeout_seconds": 1},
-    )  # fmt: skip
+    )
     made = await bench.dispatch(plan, inputs={"row": list(range(1_000))})
     gaps: list[float] = []
 
@@ -158,8 +168,9 @@ async def test_arguments_too_large_for_a_call_leave_a_small_record(bench: Bench)
 
 
 async def test_the_sweep_finds_a_forgotten_lane_among_many_healthy_ones(bench: Bench) -> None:
-    plan = document(step("a", "test.hang"), inputs=NEEDS_N,
-                    execution={"concurrency_key": "{{ inputs.n }}"})  # fmt: skip
+    plan = document(
+        step("a", "test.hang"), inputs=NEEDS_N, execution={"concurrency_key": "{{ inputs.n }}"}
+    )
     saved = await bench.save(plan)
     request = Request(bench.house.workspace_id, saved.automation_id)
     pairs = [replace(request, inputs={"n": n}) for n in range(1_050) for _ in range(2)]
@@ -187,12 +198,19 @@ async def test_one_key_twice_in_a_batch_is_one_run(bench: Bench) -> None:
 async def test_on_failure_repeats_its_nested_steps_when_the_run_fails_again(bench: Bench) -> None:
     plan = document(
         step("a", "test.flaky", NEVER),
-        execution={"on_failure": [
-            step("each", "for_each", {
-                "items": [1, 2], "steps": [step("tell", "test.note", {"mark": "{{ item }}"})],
-            }),
-        ]},
-    )  # fmt: skip
+        execution={
+            "on_failure": [
+                step(
+                    "each",
+                    "for_each",
+                    {
+                        "items": [1, 2],
+                        "steps": [step("tell", "test.note", {"mark": "{{ item }}"})],
+                    },
+                ),
+            ]
+        },
+    )
     run = await bench.run(plan)
     await bench.house.control.retry(bench.house.workspace_id, run["id"])
     async with bench.worker():
@@ -204,12 +222,17 @@ async def test_on_failure_repeats_its_nested_steps_when_the_run_fails_again(benc
 async def test_a_loop_in_which_nothing_worked_has_failed(bench: Bench) -> None:
     run = await bench.run(
         document(
-            step("each", "for_each", {
-                "items": [1, 2], "continue_on_error": True,
-                "steps": [step("x", "test.flaky", NEVER)],
-            })
+            step(
+                "each",
+                "for_each",
+                {
+                    "items": [1, 2],
+                    "continue_on_error": True,
+                    "steps": [step("x", "test.flaky", NEVER)],
+                },
+            )
         )
-    )  # fmt: skip
+    )
     assert (run["status"], run["reason"]) == ("failed", "never")
 
 
@@ -235,8 +258,10 @@ async def test_a_call_that_changed_nothing_is_no_effect(bench: Bench) -> None:
         document(step("a", "automation_kv.delete", {"key": "other"}), name="gone")
     )
     assert (first["outcome"], second["outcome"], gone["outcome"]) == (
-        "effects", "answer_only", "answer_only",
-    )  # fmt: skip
+        "effects",
+        "answer_only",
+        "answer_only",
+    )
 
 
 async def test_a_lone_expression_in_a_field_for_text_is_written_out(bench: Bench) -> None:

@@ -108,8 +108,9 @@ async def test_workers_that_live_and_take_nothing_are_shown(bench: Bench) -> Non
     await database.execute(
         "INSERT INTO events (workspace_id, id, type, source_id, payload) "
         "VALUES ($1, $2, 'automation.run.succeeded', 'a test', '{}')",
-        bench.house.workspace_id, new_id(),
-    )  # fmt: skip
+        bench.house.workspace_id,
+        new_id(),
+    )
     assert await _red(bench) == set()
 
 
@@ -132,8 +133,9 @@ async def test_an_event_that_nobody_matched_is_shown_until_it_is(bench: Bench) -
     await database.execute(
         "INSERT INTO events (workspace_id, id, type, source_id, payload) "
         "VALUES ($1, $2, 'a.fact', 'a test', '{}')",
-        bench.house.workspace_id, event,
-    )  # fmt: skip
+        bench.house.workspace_id,
+        event,
+    )
     assert await _red(bench) == set()
     await database.execute("UPDATE events SET created_at = now() - interval '61 s'")
     assert await _red(bench) == {"events"}

@@ -108,12 +108,20 @@ async def test_a_step_that_says_wait_waits_though_nobody_reads_its_result(here: 
 
 HANDLING = {
     "on_failure": [
-        step("no", "notification", {"title": "{{ run.failed_step_id }} {{ run.error.code }}"},
-             when="{{ run.error.code in ['declined', 'expired'] }}"),
-        step("other", "notification", {"title": "other"},
-             when="{{ run.error.code not in ['declined', 'expired'] }}"),
+        step(
+            "no",
+            "notification",
+            {"title": "{{ run.failed_step_id }} {{ run.error.code }}"},
+            when="{{ run.error.code in ['declined', 'expired'] }}",
+        ),
+        step(
+            "other",
+            "notification",
+            {"title": "other"},
+            when="{{ run.error.code not in ['declined', 'expired'] }}",
+        ),
     ]
-}  # fmt: skip
+}
 
 
 async def test_a_refusal_fails_the_step_and_on_failure_handles_it(here: Office) -> None:
@@ -265,14 +273,18 @@ async def test_a_dry_run_pretends_and_does_not_wait(here: Office) -> None:
     assert await here.bench.house.database.fetchval("SELECT count(*) FROM drafts") == 0
 
 
-LOOP = step("each", "for_each", {
-    "items": ["one", "two", "three"],
-    "continue_on_error": True,
-    "steps": [
-        step("tell", "slack_post", {**POST, "text": "{{ item }}"}, **AT_ONCE),
-        step("note", "notification", {"title": "{{ item }} {{ steps.tell.ts }}"}),
-    ],
-})  # fmt: skip
+LOOP = step(
+    "each",
+    "for_each",
+    {
+        "items": ["one", "two", "three"],
+        "continue_on_error": True,
+        "steps": [
+            step("tell", "slack_post", {**POST, "text": "{{ item }}"}, **AT_ONCE),
+            step("note", "notification", {"title": "{{ item }} {{ steps.tell.ts }}"}),
+        ],
+    },
+)
 
 
 async def test_items_of_a_loop_wait_each_for_its_own_draft(here: Office) -> None:
@@ -346,9 +358,10 @@ async def test_a_write_of_a_run_waits_for_72_hours_or_as_was_said(here: Office) 
 
 async def test_acting_on_an_integration_waits_for_an_hour_in_a_run_too(here: Office) -> None:
     acting = {
-        "install_id": str(install_id_of("slack")), "action_name": "slack_post",
+        "install_id": str(install_id_of("slack")),
+        "action_name": "slack_post",
         "input": {"channel": "C0123", "text": "Hi"},
-    }  # fmt: skip
+    }
     plan = document(
         step("act", "act_on_integration", acting, on_hold="wait"),
         step("note", "notification", {"title": "{{ steps.act.ts }}"}),
@@ -371,8 +384,9 @@ async def test_people_are_reminded_once_before_a_held_write_expires(here: Office
     reminders = Reminders(database)
     assert await reminders.once() == 0
 
-    await here.change(draft, "created_at = now() - interval '55 hours', "
-                             "expires_at = now() + interval '17 hours'")  # fmt: skip
+    await here.change(
+        draft, "created_at = now() - interval '55 hours', expires_at = now() + interval '17 hours'"
+    )
     assert await reminders.once() == 1
     assert await reminders.once() == 0
     (told,) = await database.fetch("SELECT title, message, run_id FROM notifications")

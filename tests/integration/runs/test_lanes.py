@@ -75,9 +75,11 @@ async def test_allow_parallel_runs_side_by_side(bench: Bench) -> None:
 async def test_cancelling_a_running_run_stops_its_step_and_lets_the_next_one_go(
     bench: Bench,
 ) -> None:
-    plan = document(step("a", "test.hang", when="inputs.hang"), step("b", "test.echo"),
-                    inputs={"schema": {"type": "object",
-                                       "properties": {"hang": {"type": "boolean"}}}})  # fmt: skip
+    plan = document(
+        step("a", "test.hang", when="inputs.hang"),
+        step("b", "test.echo"),
+        inputs={"schema": {"type": "object", "properties": {"hang": {"type": "boolean"}}}},
+    )
     async with bench.worker():
         first = await bench.dispatch(plan, inputs={"hang": True})
         second = await bench.dispatch(plan, inputs={"hang": False})

@@ -34,8 +34,11 @@ TOOK = 150
 COST = Decimal("0.00015")
 # A worker that gives no sign of life after its first and is not waited for.
 ALONE: dict[str, Any] = {
-    "heartbeat_seconds": 60.0, "lease_seconds": 60.0, "poll_seconds": 60.0, "stop_seconds": 0.05,
-}  # fmt: skip
+    "heartbeat_seconds": 60.0,
+    "lease_seconds": 60.0,
+    "poll_seconds": 60.0,
+    "stop_seconds": 0.05,
+}
 
 
 def _asks(number: int, given: Mapping[str, Any] = HELLO, **more: Any) -> dict[str, Any]:
@@ -124,8 +127,10 @@ async def test_what_a_model_may_write_is_cut_to_what_is_left(bench: Bench) -> No
     async with models_bench(bench, models) as one:
         run = await one.run(_asks(4, most, execution={"max_llm_tokens": 500}))
     assert [asked.max_tokens for asked in models.requests] == [
-        500 - READS, 500 - READS - TOOK, 500 - READS - 2 * TOOK,
-    ]  # fmt: skip
+        500 - READS,
+        500 - READS - TOOK,
+        500 - READS - 2 * TOOK,
+    ]
     assert (run["status"], run["reason"], run["outcome"]) == ("failed", "llm_tokens", "over_budget")
     assert [call["outcome"] for call in run["calls"]] == ["read"] * 3 + ["denied"]
 
@@ -143,8 +148,10 @@ async def test_a_run_that_has_reached_its_tokens_begins_no_step_but_its_last_wor
         run = await one.run(plan)
     assert (run["reason"], run["outcome"]) == ("llm_tokens", "over_budget")
     assert {row["step"]: row["status"] for row in run["steps"]} == {
-        "ask": "succeeded", "free": "failed", "told": "succeeded",
-    }  # fmt: skip
+        "ask": "succeeded",
+        "free": "failed",
+        "told": "succeeded",
+    }
     assert bench.outside.keys == {f"{run['id']}/told/1": 1}
 
 
@@ -221,8 +228,10 @@ async def test_a_run_in_line_does_not_begin_once_the_day_s_money_is_spent(bench:
     assert [run["status"] for run in runs] == ["succeeded", "skipped", "skipped"]
     for run in (*runs[1:], late):
         assert (run["status"], run["reason"], run["outcome"]) == (
-            "skipped", "day_budget", "over_budget",
-        )  # fmt: skip
+            "skipped",
+            "day_budget",
+            "over_budget",
+        )
         assert run["steps"] == []
         assert "UTC" in tell(run)["because"]
     assert other["status"] == "succeeded"
@@ -383,5 +392,7 @@ async def test_a_run_that_had_used_all_before_a_crash_does_not_go_on_after_it(be
                 run = await one.until(made.run_id)
     assert [one.code for one in tries if one is not None] == ["llm_tokens"]
     assert (run["status"], run["reason"], run["cost_usd"]) == (
-        "failed", "llm_tokens", Decimal("0.25"),
-    )  # fmt: skip
+        "failed",
+        "llm_tokens",
+        Decimal("0.25"),
+    )

@@ -14,8 +14,15 @@ TWO = document(
 )
 
 
-def piece(run: dict[str, Any], name: str, seq: int, text: str, stream: Stream = "out",
-          item: str = "", attempt: int = 1) -> Piece:  # fmt: skip
+def piece(
+    run: dict[str, Any],
+    name: str,
+    seq: int,
+    text: str,
+    stream: Stream = "out",
+    item: str = "",
+    attempt: int = 1,
+) -> Piece:
     return Piece(RunRef(run["id"], run["automation_id"], name, item, attempt), seq, stream, text)
 
 

@@ -53,10 +53,15 @@ Outward = tuple[Bench, Receiver, str]
 async def test_a_callback_carries_the_step_s_key(outside: Outward) -> None:
     bench, receiver, pair = outside
     run = await bench.run(
-        document(step("tell", "callback_webhook",
-                      {"url": f"http://{pair}/hook", "body": {"run": "{{ run.id }}"}},
-                      approval="automatic"))
-    )  # fmt: skip
+        document(
+            step(
+                "tell",
+                "callback_webhook",
+                {"url": f"http://{pair}/hook", "body": {"run": "{{ run.id }}"}},
+                approval="automatic",
+            )
+        )
+    )
     assert run["status"] == "succeeded", run["error"]
     (request,) = receiver.requests
     assert request.startswith(b"POST /hook HTTP/1.1\r\n")
@@ -69,13 +74,17 @@ async def test_a_secret_reaches_the_approved_host_and_no_table(outside: Outward)
     await bench.house.vault.set(bench.drawer, "hook_token", SECRET)
     run = await bench.run(
         document(
-            step("ask", "http_fetch", {
-                "url": f"http://{pair}/{{{{ secrets.hook_token }}}}/x",
-                "headers": {"Authorization": "Bearer {{ secrets.hook_token }}"},
-            }),
+            step(
+                "ask",
+                "http_fetch",
+                {
+                    "url": f"http://{pair}/{{{{ secrets.hook_token }}}}/x",
+                    "headers": {"Authorization": "Bearer {{ secrets.hook_token }}"},
+                },
+            ),
             step("keep", "transform_data", {"output": "{{ ask }}"}),
         )
-    )  # fmt: skip
+    )
     assert run["status"] == "succeeded", run["error"]
     assert f"Bearer {SECRET}".encode() in receiver.requests[0]
     assert SECRET not in await _everything(bench)
@@ -88,13 +97,18 @@ async def test_text_that_looks_like_a_placeholder_stays_text(outside: Outward) -
     trap = "{{ secrets.hook_token }} [secret hook_token]"
     run = await bench.run(
         document(
-            step("ask", "http_fetch", {
-                "url": f"http://{pair}/", "headers": {"X-Note": "{{ inputs.note }}"},
-            }),
+            step(
+                "ask",
+                "http_fetch",
+                {
+                    "url": f"http://{pair}/",
+                    "headers": {"X-Note": "{{ inputs.note }}"},
+                },
+            ),
             inputs={"schema": {"type": "object", "properties": {"note": {"type": "string"}}}},
         ),
         inputs={"note": trap},
-    )  # fmt: skip
+    )
     assert run["status"] == "succeeded", run["error"]
     assert trap.encode() in receiver.requests[0]
     assert SECRET.encode() not in receiver.requests[0]
@@ -150,9 +164,13 @@ async def test_a_request_beyond_the_day_s_egress_is_not_sent(outside: Outward) -
     house = build_house(bench.house.settings, small, bench.house.registry, bench.house.database)
     plan = document(
         step("small", "http_fetch", {"url": f"http://{pair}/a"}),
-        step("large", "http_fetch", {"url": f"http://{pair}/b", "method": "POST",
-                                     "text": "x" * 200}, approval="automatic"),
-    )  # fmt: skip
+        step(
+            "large",
+            "http_fetch",
+            {"url": f"http://{pair}/b", "method": "POST", "text": "x" * 200},
+            approval="automatic",
+        ),
+    )
     run = await Bench(house, bench.outside).run(plan)
     await house.waker.aclose()
     await house.egress.aclose()

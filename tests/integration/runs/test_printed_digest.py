@@ -88,10 +88,14 @@ async def test_it_is_posted_where_the_policy_lets_it_go(world: World) -> None:
     ) as bench:
         document = {**deepcopy(DIGEST), **SENDS}
         document["plan"] = [
-            {"step_id": "research", "action": "transform_data", "output_as": "summary",
-             "config": {"output": {"bullets": BULLETS}}},
+            {
+                "step_id": "research",
+                "action": "transform_data",
+                "output_as": "summary",
+                "config": {"output": {"bullets": BULLETS}},
+            },
             DIGEST["plan"][1],
-        ]  # fmt: skip
+        ]
         run = await bench.run(document)
     assert run["status"] == "succeeded", run["error"]
     assert world[1].messages == [{"channel": "C0123", "text": TEXT}]

@@ -180,8 +180,10 @@ async def _halt(database: Database, space: UUID, *, released: bool = False) -> N
     await database.execute(
         "INSERT INTO halts (id, workspace_id, scope, reason, halted_by, released_at) "
         "VALUES ($1, $2, 'workspace', 'x', $1, $3)",
-        new_id(), space, NOW if released else None,
-    )  # fmt: skip
+        new_id(),
+        space,
+        NOW if released else None,
+    )
 
 
 async def test_what_a_halt_holds_is_parked_and_others_are_claimed(database: Database) -> None:
@@ -226,10 +228,13 @@ async def test_a_worker_learns_which_of_its_runs_are_not_to_go_on(database: Data
     of = await _spaces(database)
     worker, other = await _worker(database), await _worker(database)
     given: Sequence[tuple[UUID, int, Any, str]] = (
-        (ONE, worker, None, "running"), (ONE, worker, NOW, "running"),
-        (TWO, worker, None, "running"), (TWO, worker, NOW, "running"),
-        (ONE, other, NOW, "running"), (ONE, worker, NOW, "waiting"),
-    )  # fmt: skip
+        (ONE, worker, None, "running"),
+        (ONE, worker, NOW, "running"),
+        (TWO, worker, None, "running"),
+        (TWO, worker, NOW, "running"),
+        (ONE, other, NOW, "running"),
+        (ONE, worker, NOW, "waiting"),
+    )
     runs = [
         await add_run(
             database, space, of[space], worker=who, cancel_at=when, status=status, fence=number
@@ -238,8 +243,10 @@ async def test_a_worker_learns_which_of_its_runs_are_not_to_go_on(database: Data
     ]
     await _halt(database, ONE)
     assert await queue.unwanted(database, worker) == {
-        (runs[0], 0): False, (runs[1], 1): True, (runs[3], 3): True,
-    }  # fmt: skip
+        (runs[0], 0): False,
+        (runs[1], 1): True,
+        (runs[3], 3): True,
+    }
     assert await queue.owned(database, worker) == {(runs[n], n) for n in range(4)}
 
 
@@ -346,8 +353,10 @@ async def _step(database: Database, space: UUID, run: UUID, fence: int) -> None:
     await database.execute(
         "INSERT INTO steps (workspace_id, run_id, fence, ms, attempt, run_attempt, step, status) "
         "VALUES ($1, $2, $3, 1, 1, 1, 'a', 'succeeded')",
-        space, run, fence,
-    )  # fmt: skip
+        space,
+        run,
+        fence,
+    )
 
 
 async def test_the_runs_of_a_lost_worker_go_back_with_another_fence(database: Database) -> None:
@@ -392,10 +401,17 @@ async def test_a_run_that_keeps_losing_its_worker_without_progress_is_dead(
     worker = await _lost_worker(database)
     takeovers, losses, trial = before
     run = await add_run(
-        database, ONE, of[ONE], worker=worker, status="running", fence=4,
+        database,
+        ONE,
+        of[ONE],
+        worker=worker,
+        status="running",
+        fence=4,
         claimed_at=datetime.now(UTC),
-        takeovers=takeovers, losses=losses, trial=trial,
-    )  # fmt: skip
+        takeovers=takeovers,
+        losses=losses,
+        trial=trial,
+    )
     # Steps of another run, and of this one under another worker, are no progress.
     beside = await add_run(database, ONE, of[ONE], status="succeeded")
     await _step(database, ONE, beside, 4)
@@ -414,10 +430,11 @@ async def test_only_the_named_claims_are_put_back(database: Database) -> None:
     of = await _spaces(database)
     worker = await _worker(database)
     first, second, third = [
-        await add_run(database, ONE, of[ONE], worker=worker, status="running", fence=4,
-                      claimed_at=NOW)
+        await add_run(
+            database, ONE, of[ONE], worker=worker, status="running", fence=4, claimed_at=NOW
+        )
         for _ in range(3)
-    ]  # fmt: skip
+    ]
     assert await _put_back(database, [worker], [(first, 4), (second, 3)]) == {first: "pending"}
     assert await _put_back(database, [worker], []) == {}
     assert set(await _put_back(database, [worker])) == {second, third}

@@ -81,9 +81,12 @@ async def test_a_run_refused_for_its_inputs_is_mapped_anew(bench: Bench) -> None
         await set_state(tx, bench.house.workspace_id, saved.automation_id, "active")
     trigger_id = await database.fetchval("SELECT id FROM triggers")
     failed = await bench.dispatch(
-        hooked("$.wrong"), trigger_type="webhook", trigger_id=trigger_id,
-        inputs={"n": "text"}, payload={"right": 5},
-    )  # fmt: skip
+        hooked("$.wrong"),
+        trigger_type="webhook",
+        trigger_id=trigger_id,
+        inputs={"n": "text"},
+        payload={"right": 5},
+    )
     assert (failed.status, failed.reason) == ("failed", "invalid_inputs")
     await bench.save(hooked("$.right"))
     made = await again(bench, failed.run_id, version="active")

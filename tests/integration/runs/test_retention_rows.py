@@ -44,18 +44,21 @@ async def _run(
     await database.execute(
         "INSERT INTO steps (workspace_id, run_id, fence, ms, attempt, run_attempt, step, status) "
         "VALUES ($1, $2, 1, 1, 1, 1, 'a', 'succeeded')",
-        space, made,
-    )  # fmt: skip
+        space,
+        made,
+    )
     await database.execute(
         "INSERT INTO run_output (workspace_id, run_id, seq, attempt, step, stream, text) "
         "VALUES ($1, $2, 1, 1, 'a', 'out', 'x')",
-        space, made,
-    )  # fmt: skip
+        space,
+        made,
+    )
     await database.execute(
         "INSERT INTO calls (workspace_id, run_id, ms, attempt, call, step, capability, outcome, "
         "arguments_hash) VALUES ($1, $2, 1, 1, 1, 'a', 'x', 'read', '\\x00')",
-        space, made,
-    )  # fmt: skip
+        space,
+        made,
+    )
     return made
 
 
@@ -66,8 +69,12 @@ async def _draft(
         "INSERT INTO drafts (workspace_id, id, run_id, step, capability, arguments, "
         "arguments_hash, preview, status, expires_at) "
         "VALUES ($1, $2, $3, 'a', 'x', '{}', '\\x00', 'Send.', $4, $5)",
-        space, new_id(), run, status, expires,
-    )  # fmt: skip
+        space,
+        new_id(),
+        run,
+        status,
+        expires,
+    )
 
 
 async def _left(database: Database, table: str = "runs", column: str = "id") -> set[Any]:
@@ -102,8 +109,11 @@ async def test_the_version_in_force_decides(database: Database) -> None:
         "WITH d AS (INSERT INTO definitions (workspace_id, hash, document) VALUES ($1, $3, $4)) "
         "INSERT INTO automation_versions (workspace_id, automation_id, version, definition_hash, "
         "grants, author) VALUES ($1, $2, 2, $3, '[]', $2)",
-        ONE, automation, b"2", YEAR,
-    )  # fmt: skip
+        ONE,
+        automation,
+        b"2",
+        YEAR,
+    )
     await database.execute("UPDATE automations SET version = 2")
     await retention.expire_runs(database, NOW)
     assert await _left(database) == {run}
@@ -230,8 +240,11 @@ async def test_a_run_that_starts_again_after_the_look_saves_its_month(database: 
     empty = [one for one in cuts if one is not cut]
     assert {one.start < cut.start for one in empty} == {True, False}
     for status, unfinished in (
-        ("failed", False), ("pending", True), ("waiting", True), ("running", True),
-    ):  # fmt: skip
+        ("failed", False),
+        ("pending", True),
+        ("waiting", True),
+        ("running", True),
+    ):
         await database.execute("UPDATE runs SET status = $1", status)
         assert await retention._unfinished(cut, database) is unfinished
         assert not any([await retention._unfinished(one, database) for one in empty])
@@ -246,14 +259,20 @@ async def test_rehearsals_that_lost_their_runs_go_after_a_day(database: Database
         made[name], digest = new_id(), name.encode()
         await database.execute(
             "INSERT INTO definitions (workspace_id, hash, document) VALUES ($1, $2, '{}')",
-            ONE, digest,
-        )  # fmt: skip
+            ONE,
+            digest,
+        )
         await database.execute(
             "INSERT INTO rehearsals (workspace_id, id, automation_id, definition_hash, grants, "
             "live_reads, candidate, firings, asked_by, created_at) "
             "VALUES ($1, $2, $3, $4, '[]', false, '{}', '[]', $5, $6)",
-            ONE, made[name], automation, digest, new_id(), _ago(days),
-        )  # fmt: skip
+            ONE,
+            made[name],
+            automation,
+            digest,
+            new_id(),
+            _ago(days),
+        )
     await _run(database, ONE, automation, 1, rehearsal_id=made["used"])
     other = await add_automation(database, TWO)
     await _run(database, TWO, other, 1, rehearsal_id=made["foreign"])
@@ -278,12 +297,16 @@ async def test_only_keys_whose_time_is_over_are_forgotten(database: Database) ->
                 await database.execute(
                     "INSERT INTO firings (workspace_id, source_id, key, expires_at) "
                     "VALUES ($1, $2, $3, $4)",
-                    space, source, key, _ago(1) if over else NOW + timedelta(days=1),
-                )  # fmt: skip
+                    space,
+                    source,
+                    key,
+                    _ago(1) if over else NOW + timedelta(days=1),
+                )
     await database.execute(
         "INSERT INTO firings (workspace_id, source_id, key) VALUES ($1, $2, 'for ever')",
-        ONE, sources[0],
-    )  # fmt: skip
+        ONE,
+        sources[0],
+    )
     async with asyncio.timeout(15), database.transaction() as tx:
         await tx.execute("SELECT 1 FROM firings FOR UPDATE")
         assert await retention.expire_firings(database, NOW) == 0

@@ -18,7 +18,7 @@ MAIL = {
     "html": "<p>All is well.</p>",
     "reply_to": "office@example.com",
 }
-INPUTS = {"schema": {"type": "object", "properties": {"week": {"type": "string"}}}}  # fmt: skip
+INPUTS = {"schema": {"type": "object", "properties": {"week": {"type": "string"}}}}
 
 
 def _plan(config: dict[str, Any] | None = None, **more: Any) -> dict[str, Any]:

@@ -60,9 +60,13 @@ async def test_a_grant_for_the_capability_is_enough_and_none_is_too_little(world
     granted = _plan(grants=[{"capability": "slack_post", "params": {"channel": ["C0123"]}}])
     run = await world[0].run({**granted, **SENDS}, inputs={"who": "Ada"})
     elsewhere = {**POST, "channel": "C0{{ inputs.who }}"}
-    refused = await world[0].run({
-        **_plan(elsewhere, name="other", grants=granted["grants"]), **SENDS,
-    }, inputs={"who": "456"})  # fmt: skip
+    refused = await world[0].run(
+        {
+            **_plan(elsewhere, name="other", grants=granted["grants"]),
+            **SENDS,
+        },
+        inputs={"who": "456"},
+    )
 
     assert run["status"] == "succeeded", run["error"]
     assert (refused["status"], refused["outcome"]) == ("failed", "blocked")
@@ -71,9 +75,17 @@ async def test_a_grant_for_the_capability_is_enough_and_none_is_too_little(world
 
 @pytest.mark.parametrize(
     "error",
-    ["channel_not_found", "not_in_channel", "is_archived", "invalid_auth", "token_revoked",
-     "msg_too_long", "missing_scope", "some_new_error"],
-)  # fmt: skip
+    [
+        "channel_not_found",
+        "not_in_channel",
+        "is_archived",
+        "invalid_auth",
+        "token_revoked",
+        "msg_too_long",
+        "missing_scope",
+        "some_new_error",
+    ],
+)
 async def test_a_refusal_of_slack_is_told_and_not_tried_again(world: World, error: str) -> None:
     world[1].script = [refusal(error)]
     run = await _run(world)

@@ -129,8 +129,10 @@ async def test_what_is_asked_with_the_run_s_token_counts_for_the_step_around_it(
         houses.append(one.house)
         run = await one.run(document(_loop(step("a", "test.program"), budget_cap_usd=CAP)))
     # Two in the first item, one in the second; then nothing fits, and nothing has crossed it.
-    assert codes == [None, None, None, None, "step_budget", None] + ["step_budget", "step_budget",
-        None] * 3  # fmt: skip
+    assert (
+        codes
+        == [None, None, None, None, "step_budget", None] + ["step_budget", "step_budget", None] * 3
+    )
     assert (run["status"], run["cost_usd"]) == ("succeeded", 3 * COST)
 
 
@@ -219,9 +221,12 @@ async def test_a_cap_that_is_crossed_stops_the_run_and_leaves_it_its_last_words(
         run = await one.run(plan)
     assert _told(run) == ("failed", code, "over_budget")
     assert {row["step"]: row["status"] for row in run["steps"]} == {
-        "a": "succeeded", "free": "failed", "note": "succeeded", "tell": "succeeded",
+        "a": "succeeded",
+        "free": "failed",
+        "note": "succeeded",
+        "tell": "succeeded",
         "think": "failed",
-    }  # fmt: skip
+    }
     assert told == [None, code, None]
     assert run["error"]["on_failure"]["code"] == code
     assert (models.answered, run["cost_usd"]) == (1, Decimal("0.0006"))

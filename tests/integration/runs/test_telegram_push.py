@@ -95,8 +95,14 @@ async def test_it_is_a_draft_by_default_and_pretended_in_verify_mode_and_in_a_dr
     assert (held["status"], held["outcome"]) == ("succeeded", "drafts_waiting")
     draft = held["output"]
     assert draft.keys() == {
-        "kind", "action", "draft_id", "preview", "payload", "expires_at", "hash"
-    }  # fmt: skip
+        "kind",
+        "action",
+        "draft_id",
+        "preview",
+        "payload",
+        "expires_at",
+        "hash",
+    }
     assert draft["preview"] == f"Nudge the owner on Telegram: {TEXT}"
     assert draft["payload"] == {"text": TEXT}
     for trial in (verified, dry):
@@ -110,7 +116,8 @@ REFUSED = {
     "long": (refusal(400, "Bad Request: message is too long"), "telegram_too_long"),
     "moved": (
         refusal(
-            400, "Bad Request: group chat was upgraded to a supergroup chat",
+            400,
+            "Bad Request: group chat was upgraded to a supergroup chat",
             migrate_to_chat_id=-1001234567890,
         ),
         "telegram_chat_moved",
@@ -124,14 +131,15 @@ REFUSED = {
     "list": (http_answer(200, b"[1, 2]"), "telegram_answer"),
     "text": (http_answer(200, b'{"ok": "true"}'), "telegram_answer"),
     "no result": (http_answer(200, b'{"ok": true}'), "telegram_answer"),
-    "no number": (http_answer(200, b'{"ok": true, "result": {"message_id": "7"}}'),
-                  "telegram_answer"),
-    "truth": (http_answer(200, b'{"ok": true, "result": {"message_id": true}}'),
-              "telegram_answer"),
+    "no number": (
+        http_answer(200, b'{"ok": true, "result": {"message_id": "7"}}'),
+        "telegram_answer",
+    ),
+    "truth": (http_answer(200, b'{"ok": true, "result": {"message_id": true}}'), "telegram_answer"),
     "deep": (http_answer(200, b"[" * 100_000), "telegram_answer"),
     "redirect": (http_answer(302, b"", "Location: /login"), "telegram_answer"),
     "odd": (http_answer(403, b"no"), "telegram_answer"),
-}  # fmt: skip
+}
 
 
 async def test_a_refusal_or_a_stranger_is_told_and_not_tried_again(world: World) -> None:
@@ -147,10 +155,11 @@ async def test_a_refusal_or_a_stranger_is_told_and_not_tried_again(world: World)
 
 async def test_a_busy_telegram_is_tried_again(world: World) -> None:
     busy = {
-        "429": pause(0), "500": http_answer(500, b"<html>oops</html>"),
+        "429": pause(0),
+        "500": http_answer(500, b"<html>oops</html>"),
         "502": refusal(502, "Bad Gateway"),
         "header": http_answer(429, b"", "Retry-After: 0"),
-    }  # fmt: skip
+    }
     async with world[0].worker():
         for name, answer in busy.items():
             run = await _one(world, name, answer)

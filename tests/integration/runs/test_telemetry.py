@@ -17,9 +17,10 @@ from tests.kit.webhooks import hook, webhook
 CALLER = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 HIDDEN = "a-word-that-nobody-may-see"
 WALK = step(
-    "walk", "for_each",
+    "walk",
+    "for_each",
     {"items": [1, 2], "steps": [step("each", "transform_data", {"output": HIDDEN})]},
-)  # fmt: skip
+)
 
 
 async def test_an_mcp_request_is_a_span_of_its_route(bench: Bench) -> None:

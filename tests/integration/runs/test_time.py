@@ -34,26 +34,31 @@ async def test_a_moment_that_has_passed_does_not_wait(bench: Bench) -> None:
 async def test_time_spent_waiting_does_not_count_against_the_run_s_timeout(bench: Bench) -> None:
     run = await bench.run(
         document(
-            step("wait", "delay", {"seconds": 1.5}), step("after", "test.echo"),
+            step("wait", "delay", {"seconds": 1.5}),
+            step("after", "test.echo"),
             execution={"timeout_seconds": 1},
         )
-    )  # fmt: skip
+    )
     assert run["status"] == "succeeded", run["error"]
 
 
 async def test_a_delay_inside_for_each_resumes_at_its_item(bench: Bench) -> None:
     run = await bench.run(
         document(
-            step("each", "for_each", {
-                "items": [1, 2],
-                "steps": [
-                    step("before", "test.note", {"mark": "b{{ item }}"}),
-                    step("wait", "delay", {"seconds": 0.3}),
-                    step("after", "test.note", {"mark": "a{{ item }}"}),
-                ],
-            })
+            step(
+                "each",
+                "for_each",
+                {
+                    "items": [1, 2],
+                    "steps": [
+                        step("before", "test.note", {"mark": "b{{ item }}"}),
+                        step("wait", "delay", {"seconds": 0.3}),
+                        step("after", "test.note", {"mark": "a{{ item }}"}),
+                    ],
+                },
+            )
         )
-    )  # fmt: skip
+    )
     assert run["status"] == "succeeded", run["error"]
     assert bench.outside.order == ["b1", "a1", "b2", "a2"]
     assert run["effects"] == 4

@@ -19,9 +19,16 @@ PLAN = document(step("a", "test.note", {"mark": "a"}), execution={"concurrency":
 
 def _unit(run: ClaimedRun, *, item: str = "") -> Unit:
     call = CallRecord(
-        RunRef(run.id, run.automation_id, "a", item), 1, "test.note", "read", {"mark": "a"},
-        bytes(16), 3, run.started_at, cost=Decimal("0.25"),
-    )  # fmt: skip
+        RunRef(run.id, run.automation_id, "a", item),
+        1,
+        "test.note",
+        "read",
+        {"mark": "a"},
+        bytes(16),
+        3,
+        run.started_at,
+        cost=Decimal("0.25"),
+    )
     row = StepRow("a", item, 1, "succeeded", 7, run.started_at, {"noted": True})
     end = End("succeeded", None, "answer_only", {"noted": True}, active_ms=7)
     return Unit(run, [row], [call], end, "some automation")
@@ -56,8 +63,11 @@ async def test_rows_are_whole_and_a_change_meanwhile_is_waited_for(bench: Bench)
         assert (run["status"], run["outcome"]) == ("succeeded", "answer_only")
         (kept,), (call,) = run["steps"], run["calls"]
         assert (kept["step"], kept["item"], kept["status"], kept["ms"]) == (
-            "a", "2", "succeeded", 7,
-        )  # fmt: skip
+            "a",
+            "2",
+            "succeeded",
+            7,
+        )
         assert (call["item"], call["outcome"], call["cost_usd"]) == ("2", "read", Decimal("0.25"))
         told = await database.fetch("SELECT type FROM events WHERE run_id = $1", first.id)
         assert [row["type"] for row in told] == ["automation.run.succeeded"]

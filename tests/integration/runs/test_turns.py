@@ -64,8 +64,9 @@ async def test_one_run_goes_before_the_hundreds_that_somebody_else_has_waiting(
     before = await database.fetchval(
         "SELECT count(*) FROM runs r, runs o "
         "WHERE o.id = $1 AND r.id = ANY($2::uuid[]) AND r.claimed_at <= o.claimed_at",
-        one, many,
-    )  # fmt: skip
+        one,
+        many,
+    )
     # The worker's first claim, and what it took along with the one.
     assert before <= 16
     ends = await database.fetch("SELECT DISTINCT status FROM runs")

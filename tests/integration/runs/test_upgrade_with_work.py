@@ -98,8 +98,9 @@ async def test_runs_in_every_state_outlast_an_upgrade_and_a_downgrade(
         await database.execute(
             "INSERT INTO halts (id, workspace_id, scope, reason, halted_by) "
             "VALUES ($1, $2, 'workspace', 'x', $1)",
-            new_id(), bench.house.workspace_id,
-        )  # fmt: skip
+            new_id(),
+            bench.house.workspace_id,
+        )
         parked = made["pending"][0]
         await database.execute(
             "UPDATE runs SET status = 'pending', finished_at = NULL, due_at = 'infinity', "

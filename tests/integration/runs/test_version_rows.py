@@ -48,27 +48,52 @@ async def _add_version(
     digest = new_id().bytes * 2
     await database.execute(
         "INSERT INTO definitions (workspace_id, hash, document) VALUES ($1, $2, $3::text::json)",
-        HERE, digest, json.dumps(document(plan)),
-    )  # fmt: skip
+        HERE,
+        digest,
+        json.dumps(document(plan)),
+    )
     await database.execute(
         "INSERT INTO automation_versions (workspace_id, automation_id, version, definition_hash, "
         "grants, author) VALUES ($1, $2, $3, $4, $5, $6)",
-        HERE, automation, version, digest,
-        [{"capability": name, "params": {}} for name in grants], new_id(),
-    )  # fmt: skip
+        HERE,
+        automation,
+        version,
+        digest,
+        [{"capability": name, "params": {}} for name in grants],
+        new_id(),
+    )
     await database.execute(
         "UPDATE automations SET version = $3 WHERE workspace_id = $1 AND id = $2",
-        HERE, automation, version,
-    )  # fmt: skip
+        HERE,
+        automation,
+        version,
+    )
     return digest
 
 
 def _run(automation: UUID, version: int = 1, **more: Any) -> ClaimedRun:
     now = datetime.now(UTC)
     return ClaimedRun(
-        HERE, new_id(), automation, version, None, "manual", 1, 1, 0, None, {}, {}, now, 0,
-        Decimal(0), False, "fast", now, **more,
-    )  # fmt: skip
+        HERE,
+        new_id(),
+        automation,
+        version,
+        None,
+        "manual",
+        1,
+        1,
+        0,
+        None,
+        {},
+        {},
+        now,
+        0,
+        Decimal(0),
+        False,
+        "fast",
+        now,
+        **more,
+    )
 
 
 @pytest_asyncio.fixture
@@ -111,20 +136,28 @@ async def test_a_version_is_known_by_its_workspace_too(
     await database.execute(
         "INSERT INTO definitions (workspace_id, hash, document) "
         "SELECT $1, hash, $2::text::json FROM definitions WHERE workspace_id = $3",
-        THERE, json.dumps(document(shape("theirs", 1))), HERE,
-    )  # fmt: skip
+        THERE,
+        json.dumps(document(shape("theirs", 1))),
+        HERE,
+    )
     await database.execute(
         "INSERT INTO automations (workspace_id, id, name, version, created_by) "
         "SELECT $1, id, 'theirs', version, $2 FROM automations "
         "WHERE workspace_id = $3 AND id = $4",
-        THERE, new_id(), HERE, automation,
-    )  # fmt: skip
+        THERE,
+        new_id(),
+        HERE,
+        automation,
+    )
     await database.execute(
         "INSERT INTO automation_versions (workspace_id, automation_id, version, definition_hash, "
         "grants, author) SELECT $1, automation_id, version, definition_hash, grants, $2 "
         "FROM automation_versions WHERE workspace_id = $3 AND automation_id = $4",
-        THERE, new_id(), HERE, automation,
-    )  # fmt: skip
+        THERE,
+        new_id(),
+        HERE,
+        automation,
+    )
     versions = Versions(database, WORDS, LIMITS)
     for space, name in ((HERE, "first"), (THERE, "theirs")):
         loaded = await versions.get(space, automation, 1)
@@ -141,15 +174,21 @@ async def test_a_run_that_rehearses_gets_the_definition_of_its_rehearsal(
     theirs = await database.fetchval("SELECT hash FROM definitions WHERE workspace_id = $1", THERE)
     made = {}
     for space, of, tried in (
-        (HERE, automation, digest), (HERE, automation, other), (THERE, elsewhere, theirs),
-    ):  # fmt: skip
+        (HERE, automation, digest),
+        (HERE, automation, other),
+        (THERE, elsewhere, theirs),
+    ):
         made[tried] = new_id()
         await database.execute(
             "INSERT INTO rehearsals (workspace_id, id, automation_id, definition_hash, grants, "
             "live_reads, candidate, firings, asked_by) "
             "VALUES ($1, $2, $3, $4, '[]', false, '{}', '[]', $5)",
-            space, made[tried], of, tried, new_id(),
-        )  # fmt: skip
+            space,
+            made[tried],
+            of,
+            tried,
+            new_id(),
+        )
     versions = Versions(database, WORDS, LIMITS)
     loaded = await versions.load(_run(automation, rehearsal_id=made[digest]))
     assert [one.step_id for one in loaded.program.steps] == ["tried"]

@@ -21,8 +21,10 @@ async def test_outputs_flow_from_step_to_step_in_their_own_types(bench: Bench) -
     assert run["status"] == "succeeded"
     assert run["outcome"] == "answer_only"
     assert [s["output"] for s in run["steps"]] == [
-        {"names": ["Ada", "Bo"]}, 2, {"text": "2 names: Ada, Bo"},
-    ]  # fmt: skip
+        {"names": ["Ada", "Bo"]},
+        2,
+        {"text": "2 names: Ada, Bo"},
+    ]
     assert run["output"] == {"text": "2 names: Ada, Bo"}
 
 
@@ -58,8 +60,10 @@ async def test_a_false_condition_skips_and_a_missing_name_in_one_fails(bench: Be
         )
     )
     assert [(s["step"], s["status"]) for s in run["steps"]] == [
-        ("a", "succeeded"), ("b", "skipped"), ("c", "failed"),
-    ]  # fmt: skip
+        ("a", "succeeded"),
+        ("b", "skipped"),
+        ("c", "failed"),
+    ]
     assert run["status"] == "failed"
     assert run["error"]["code"] == "template_undefined"
     assert not bench.outside.keys
@@ -74,8 +78,10 @@ async def test_every_call_is_recorded_with_its_arguments_and_effect(bench: Bench
     run = await bench.run(document(step("a", "test.note", {"mark": "x"})))
     (call,) = run["calls"]
     assert (call["capability"], call["outcome"], call["arguments"]) == (
-        "test.note", "sent", {"mark": "x"},
-    )  # fmt: skip
+        "test.note",
+        "sent",
+        {"mark": "x"},
+    )
     assert (run["outcome"], run["effects"]) == ("effects", 1)
     assert list(bench.outside.keys) == [f"{run['id']}/a/1"]
 
@@ -84,7 +90,8 @@ async def test_for_each_records_every_item_and_collects_the_outputs(bench: Bench
     run = await bench.run(
         document(
             step(
-                "each", "for_each",
+                "each",
+                "for_each",
                 {
                     "items": [10, 20],
                     "as": "number",
@@ -96,20 +103,30 @@ async def test_for_each_records_every_item_and_collects_the_outputs(bench: Bench
             ),
             step("after", "transform_data", {"output": "{{ each.results[1].double }}"}),
         )
-    )  # fmt: skip
+    )
     assert run["status"] == "succeeded", run["error"]
     assert [(s["step"], s["item"]) for s in run["steps"]] == [
-        ("double", "0"), ("tell", "0"), ("double", "1"), ("tell", "1"), ("each", ""), ("after", ""),
-    ]  # fmt: skip
+        ("double", "0"),
+        ("tell", "0"),
+        ("double", "1"),
+        ("tell", "1"),
+        ("each", ""),
+        ("after", ""),
+    ]
     assert run["output"] == 40
     assert bench.outside.order == ["0:20", "1:40"]
 
 
 async def test_for_each_inside_for_each_gives_every_item_a_path(bench: Bench) -> None:
-    inner = step("inner", "for_each", {
-        "items": "{{ row }}", "as": "cell",
-        "steps": [step("leaf", "test.note", {"mark": "{{ cell }}"})],
-    })  # fmt: skip
+    inner = step(
+        "inner",
+        "for_each",
+        {
+            "items": "{{ row }}",
+            "as": "cell",
+            "steps": [step("leaf", "test.note", {"mark": "{{ cell }}"})],
+        },
+    )
     outer = step("outer", "for_each", {"items": [[1, 2], [3]], "as": "row", "steps": [inner]})
     run = await bench.run(document(outer))
     assert run["status"] == "succeeded", run["error"]
@@ -121,15 +138,18 @@ async def test_an_item_that_fails_stops_the_loop_unless_told_to_go_on(bench: Ben
     def plan(go_on: bool) -> dict[str, object]:
         return document(
             step(
-                "each", "for_each",
+                "each",
+                "for_each",
                 {
-                    "items": [0, 9, 0], "continue_on_error": go_on,
-                    "steps": [step("try", "test.flaky",
-                                   {"failures": "{{ item }}", "permanent": True})],
+                    "items": [0, 9, 0],
+                    "continue_on_error": go_on,
+                    "steps": [
+                        step("try", "test.flaky", {"failures": "{{ item }}", "permanent": True})
+                    ],
                 },
             ),
             name=f"loop {go_on}",
-        )  # fmt: skip
+        )
 
     stopped = await bench.run(plan(False))
     assert stopped["status"] == "failed"
@@ -146,9 +166,10 @@ async def test_an_item_that_fails_stops_the_loop_unless_told_to_go_on(bench: Ben
 
 async def test_failed_items_of_before_a_wait_are_not_forgotten(bench: Bench) -> None:
     each = {
-        "items": [0, 9], "continue_on_error": True,
+        "items": [0, 9],
+        "continue_on_error": True,
         "steps": [step("try", "test.flaky", {"failures": "{{ item }}", "permanent": True})],
-    }  # fmt: skip
+    }
     nap = step("nap", "delay", {"seconds": 0.5})
     run = await bench.run(document(step("each", "for_each", each), nap))
     assert (run["status"], run["reason"]) == ("succeeded", "items_failed")
@@ -160,12 +181,16 @@ async def test_a_config_that_is_wrong_once_rendered_fails_the_step_by_name(bench
     run = await bench.run(
         document(
             step("list", "transform_data", {"output": {"items": "not a list"}}),
-            step("each", "for_each", {
-                "items": "{{ list.items }}",
-                "steps": [step("x", "transform_data", {"output": 1})],
-            }),
+            step(
+                "each",
+                "for_each",
+                {
+                    "items": "{{ list.items }}",
+                    "steps": [step("x", "transform_data", {"output": 1})],
+                },
+            ),
         )
-    )  # fmt: skip
+    )
     assert run["status"] == "failed"
     assert run["error"]["code"] == "config_invalid"
     assert run["error"]["errors"][0]["pointer"] == "/items"

@@ -36,11 +36,19 @@ def _parrot(status: int, *values: str, **more: Any) -> bytes:
     said = [text for value in values for text in echoes(value).values()]
     plain = " ".join(values)
     shown: dict[str, Any] = {
-        "error": plain, "error_description": plain, "message": plain, "notes": said,
-        "account": plain, "errors": [{"message": plain}], **more,
-    }  # fmt: skip
-    headers = [f"X-Echo-{place}: {text}" for place, text in enumerate(said)
-               if text.isascii() and text.isprintable()][:40]  # fmt: skip
+        "error": plain,
+        "error_description": plain,
+        "message": plain,
+        "notes": said,
+        "account": plain,
+        "errors": [{"message": plain}],
+        **more,
+    }
+    headers = [
+        f"X-Echo-{place}: {text}"
+        for place, text in enumerate(said)
+        if text.isascii() and text.isprintable()
+    ][:40]
     return http_answer(status, json.dumps(shown).encode(), JSON, *headers)
 
 
@@ -83,11 +91,16 @@ class Story:
             step("keep", "automation_kv.set", {"key": "k", "value": keep}),
             step("say", "notification", {"title": "Came", "message_template": keep}),
             name=name,
-            execution={"on_failure": [
-                step("tell", "notification",
-                     {"title": "Failed", "message_template": "{{ run.error }}"}),
-            ]},
-        )  # fmt: skip
+            execution={
+                "on_failure": [
+                    step(
+                        "tell",
+                        "notification",
+                        {"title": "Failed", "message_template": "{{ run.error }}"},
+                    ),
+                ]
+            },
+        )
         ended = await self.here.run(plan)
         self.hay.add("a run", str(ended))
         await self.ask("GET", f"/runs/{ended['id']}")
@@ -104,17 +117,24 @@ class Story:
 async def _by_key(story: Story) -> None:
     """A connection by a key, given rightly and in every wrong way."""
     for wrong in (
-        {"fields": KEY}, {"fields": [KEY]}, {"fields": {"token": [KEY]}}, {"label": 7, KEY: 1},
-        {"fields": {"token": KEY, "team": {"a": KEY}}}, {"fields": {KEY: KEY}},
+        {"fields": KEY},
+        {"fields": [KEY]},
+        {"fields": {"token": [KEY]}},
+        {"label": 7, KEY: 1},
+        {"fields": {"token": KEY, "team": {"a": KEY}}},
+        {"fields": {KEY: KEY}},
         {"fields": {"token": KEY * 4_000}},
-    ):  # fmt: skip
+    ):
         assert await story.ask("POST", "/integrations/keyed/connect", wrong) == 422
     right = {"fields": {"token": KEY}}
     provider = story.here.provider
     for answer in (
-        _parrot(401, KEY), _parrot(403, KEY), _parrot(500, KEY), _away(provider.elsewhere, KEY),
+        _parrot(401, KEY),
+        _parrot(403, KEY),
+        _parrot(500, KEY),
+        _away(provider.elsewhere, KEY),
         b"HTTP/9.9 " + KEY.encode() + b"\r\n\r\n",
-    ):  # fmt: skip
+    ):
         provider.script = [answer]
         assert await story.ask("POST", "/integrations/keyed/connect", right) >= 400
     provider.script = [_parrot(200, KEY)]
@@ -139,10 +159,15 @@ async def _by_signing_in(story: Story, planted: dict[str, str]) -> None:
     planted |= story.held()
     access, refresh = planted["access 0 0"], planted["refresh 0"]
     for answer in (
-        _good(access), _parrot(200, access), _parrot(403, access), _parrot(500, access),
-        _away(provider.elsewhere, access), _away(provider.url, access),
-        http_answer(200, access.encode()), b"HTTP/9.9 " + access.encode() + b"\r\n\r\n",
-    ):  # fmt: skip
+        _good(access),
+        _parrot(200, access),
+        _parrot(403, access),
+        _parrot(500, access),
+        _away(provider.elsewhere, access),
+        _away(provider.url, access),
+        http_answer(200, access.encode()),
+        b"HTTP/9.9 " + access.encode() + b"\r\n\r\n",
+    ):
         provider.script = [answer]
         await story.run(f"run {len(story.hay)}", "notebook.read")
         provider.script = [answer]
@@ -155,8 +180,10 @@ async def _by_signing_in(story: Story, planted: dict[str, str]) -> None:
     await story.run("renewed", "notebook.read")
     planted |= {f"later {name}": value for name, value in story.held().items()}
     provider.expire()
-    provider.script = [_parrot(401, access), _parrot(400, planted["later refresh 0"],
-                                                     CLIENT_SECRET)]  # fmt: skip
+    provider.script = [
+        _parrot(401, access),
+        _parrot(400, planted["later refresh 0"], CLIENT_SECRET),
+    ]
     await story.run("renewal refused", "notebook.read")
     provider.script = []
     await story.sign_in()
@@ -165,8 +192,20 @@ async def _by_signing_in(story: Story, planted: dict[str, str]) -> None:
 
 
 async def _read_back(story: Story) -> None:
-    for path in ("runs", "automations", "inbox", "events", "audit", "secrets", "export", "metrics",
-                 "integrations", "oauth-clients", "drafts", "capabilities"):  # fmt: skip
+    for path in (
+        "runs",
+        "automations",
+        "inbox",
+        "events",
+        "audit",
+        "secrets",
+        "export",
+        "metrics",
+        "integrations",
+        "oauth-clients",
+        "drafts",
+        "capabilities",
+    ):
         await story.ask("GET", f"/{path}")
     async with browser(story.here.api, FIRST_MEMBER) as mine:
         for page in ("/", "/integrations", "/integrations/notebook", "/inbox", "/automations"):
@@ -206,8 +245,11 @@ async def test_nothing_that_lets_a_connection_in_can_be_read_anywhere(
 
 
 def test_a_token_that_is_told_as_a_scope_is_none() -> None:
-    said = {"access_token": "acc-1234567", "refresh_token": "ref-1234567",
-            "scope": "notes.read acc-1234567 x-ref-1234567"}  # fmt: skip
+    said = {
+        "access_token": "acc-1234567",
+        "refresh_token": "ref-1234567",
+        "scope": "notes.read acc-1234567 x-ref-1234567",
+    }
     assert read_granted(said, {}).scopes == frozenset({"notes.read"})
     assert read_granted({**said, "scope": None}, {}).scopes is None
 

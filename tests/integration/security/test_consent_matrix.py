@@ -225,9 +225,7 @@ class Trial:
         one, house = UUID(await self._unagreed("to fire")), self.bench.house
         async with house.database.acquire() as connection:
             (row,) = await list_triggers(connection, house.workspace_id, one)
-        wish = Request(
-            house.workspace_id, one, trigger_id=row["id"], trigger_type="schedule"
-        )  # fmt: skip
+        wish = Request(house.workspace_id, one, trigger_id=row["id"], trigger_type="schedule")
         made = await house.dispatcher.dispatch(wish)
         return "nothing" if made.reason == "paused" else "works"
 
@@ -382,9 +380,13 @@ async def _after_login(name: str, api: Api, here: Office, folder: Path) -> Async
         keep_login(Login(address, session))
         asked = _commands(here, ["y"])
         yield Commands(
-            api, here, over_rest(client), is_person=True, run=partial(asked, "--server", address),
+            api,
+            here,
+            over_rest(client),
+            is_person=True,
+            run=partial(asked, "--server", address),
             folder=folder,
-        )  # fmt: skip
+        )
 
 
 def _other(code: str | None) -> Outcome:
@@ -428,9 +430,11 @@ async def _approving(api: Api, here: Office) -> AsyncIterator[Trial]:
 
         async def name(automation_id: str) -> None:
             wanted = {
-                "name": f"for {automation_id}", "role": "editor", "approves": [automation_id],
+                "name": f"for {automation_id}",
+                "role": "editor",
+                "approves": [automation_id],
                 "expires_at": (datetime.now(UTC) + timedelta(hours=1)).isoformat(),
-            }  # fmt: skip
+            }
             made = await api.client.post(f"{ROOT}/tokens", json=wanted)
             assert made.status_code == 201, made.text
             client.headers["Authorization"] = f"Bearer {made.json()['text']}"
@@ -493,9 +497,10 @@ async def test_a_credential_can_do_what_its_row_says(
     monkeypatch.setenv("MAINSPRING_HOME", str(here.bench.house.settings.home))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     async with (
-        served(here.bench.house) as api, here.bench.worker(),
+        served(here.bench.house) as api,
+        here.bench.worker(),
         _holder(name, api, here, tmp_path) as trial,
-    ):  # fmt: skip
+    ):
         came_to = {one: await trial.came_to(one) for one in ROWS[name]}
     assert came_to == ROWS[name]
 
@@ -526,8 +531,10 @@ async def test_an_import_waits_for_a_person_also_when_a_person_brings_it(bench: 
     house = bench.house
     came_to: dict[Operation, Outcome] = {}
     caps: list[tuple[Operation, float]] = [
-        ("create", 0.5), ("edit_wider", 0.9), ("edit_narrower", 0.2),
-    ]  # fmt: skip
+        ("create", 0.5),
+        ("edit_wider", 0.9),
+        ("edit_narrower", 0.2),
+    ]
     async with served(house) as api:
         for operation, cap in caps:
             file = document(NOTE, name="Imported", execution={"cost_cap_daily_usd": cap})

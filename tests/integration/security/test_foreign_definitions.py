@@ -33,15 +33,38 @@ from tests.kit.hostile import RIGHT, hostile
 
 # One door for each document, in turn; those that take longest come less often.
 TURNS: Final = (
-    "validate", "save", "import", "review", "validate", "propose", "save", "refine whole",
-    "import", "refine by edits", "run as", "refine by words", "fire", "change", "validate",
-    "read when", "save", "import",
-)  # fmt: skip
+    "validate",
+    "save",
+    "import",
+    "review",
+    "validate",
+    "propose",
+    "save",
+    "refine whole",
+    "import",
+    "refine by edits",
+    "run as",
+    "refine by words",
+    "fire",
+    "change",
+    "validate",
+    "read when",
+    "save",
+    "import",
+)
 # What would leave or change something, and is right as it is.
 TRIED: Final = {
-    "step fetch", "step post", "step call back", "step mail", "step channel", "step phone",
-    "step event", "step page", "policy safe", "script side effects",
-}  # fmt: skip
+    "step fetch",
+    "step post",
+    "step call back",
+    "step mail",
+    "step channel",
+    "step phone",
+    "step event",
+    "step page",
+    "policy safe",
+    "script side effects",
+}
 MEGABYTES: Final = 256
 
 

@@ -45,10 +45,12 @@ WRITES: Mapping[str, Mapping[str, Any]] = {
     "github.open_issue": {"owner": "octo", "repo": "hello", "title": "The door"},
     "slack_post": {"channel": "C1", "text": "It is green."},
     "calendar.create_event": {
-        "summary": "Plan", "start": "2026-06-01T09:00:00Z", "end": "2026-06-01T10:00:00Z",
+        "summary": "Plan",
+        "start": "2026-06-01T09:00:00Z",
+        "end": "2026-06-01T10:00:00Z",
     },
     "linear_create_issue": {"team": "ENG", "title": "The door"},
-}  # fmt: skip
+}
 # Each by its integration, and by the name that the integration offers it under.
 OFFERED = {
     "gmail.send_email": ("gmail", "send_email"),
@@ -58,9 +60,12 @@ OFFERED = {
     "linear_create_issue": ("linear", "linear_create_issue"),
 }
 TOKENS = {
-    "gmail": google.TOKEN, "calendar": google.TOKEN, "github": github.TOKEN,
-    "slack": slack.TOKEN, "linear": linear.TOKEN,
-}  # fmt: skip
+    "gmail": google.TOKEN,
+    "calendar": google.TOKEN,
+    "github": github.TOKEN,
+    "slack": slack.TOKEN,
+    "linear": linear.TOKEN,
+}
 SEND = "POST /upload/gmail/v1/users/me/messages/send"
 POLICIES = ("always_draft", "auto_confirm_safe")
 
@@ -118,15 +123,20 @@ async def _five(bench: Bench) -> AsyncIterator[Five]:
         days.calendar("primary", "Mine")
         given, hand, models = bench.house.settings, Hand(), FakeModels()
         settings = replace(
-            given, egress_allow=frozenset(one.pair for one in doubles.values()),
+            given,
+            egress_allow=frozenset(one.pair for one in doubles.values()),
             integration_urls={name: one.url for name, one in doubles.items()},
-        )  # fmt: skip
+        )
         house = bench.house
         words = build_registry(
-            Limits(), settings=settings, vault=house.vault, database=house.database,
-            capabilities=bench.outside.capabilities(), workshop=house.workshop,
+            Limits(),
+            settings=settings,
+            vault=house.vault,
+            database=house.database,
+            capabilities=bench.outside.capabilities(),
+            workshop=house.workshop,
             actions=(hand.action(),),
-        )  # fmt: skip
+        )
         made = build_house(settings, Limits(), words, house.database, house.workshop, models)
         for name in doubles:
             await _connect(bench, name)
@@ -146,8 +156,11 @@ async def _connect(bench: Bench, name: str) -> None:
     await bench.house.database.execute(
         "INSERT INTO integration_connections (workspace_id, id, owner_id, integration, label, "
         "account, auth, state) VALUES ($1, $2, $3, $4, $4, 'me', 'oauth', 'ready')",
-        space, own, FIRST_MEMBER, name,
-    )  # fmt: skip
+        space,
+        own,
+        FIRST_MEMBER,
+        name,
+    )
     await bench.house.vault.set(connection_drawer(space, own), "token", TOKENS[name])
 
 
@@ -155,8 +168,7 @@ def _plans(policy: str) -> list[tuple[dict[str, Any], int]]:
     """Every way in which a plan can ask for the five, with how many drafts that makes."""
     execution = {"write_policy": policy}
     direct = [step(f"w{n}", name, dict(given)) for n, (name, given) in enumerate(WRITES.items())]
-    acts = [step(f"a{n}", "act_on_integration", _acts(name))
-            for n, name in enumerate(WRITES)]  # fmt: skip
+    acts = [step(f"a{n}", "act_on_integration", _acts(name)) for n, name in enumerate(WRITES)]
     bad = step("bad", "test.flaky", {"failures": 9, "permanent": True}, max_retries=0)
     again = step("again", "test.flaky", {"failures": 1}, retry_backoff="none", max_retries=1)
     looped = step("all", "for_each", {"items": [1, 2], "steps": direct})
@@ -169,11 +181,21 @@ def _plans(policy: str) -> list[tuple[dict[str, Any], int]]:
         (document(*acts, name=f"acts {policy}", execution=execution), 5),
         (document(looped, name=f"nested {policy}", execution=execution), 10),
         (document(again, *direct, name=f"after a retry {policy}", execution=execution), 5),
-        (document(bad, name=f"on failure {policy}",
-                  execution={**execution, "on_failure": direct}), 5),
-        ({**script(f"{source}return 1;", *WRITES), "name": f"script {policy}",
-          "execution": execution}, 5),
-    ]  # fmt: skip
+        (
+            document(
+                bad, name=f"on failure {policy}", execution={**execution, "on_failure": direct}
+            ),
+            5,
+        ),
+        (
+            {
+                **script(f"{source}return 1;", *WRITES),
+                "name": f"script {policy}",
+                "execution": execution,
+            },
+            5,
+        ),
+    ]
 
 
 @pytest.mark.parametrize("policy", POLICIES)
@@ -190,8 +212,10 @@ async def test_no_plan_script_or_agent_writes_to_an_integration_without_a_person
                 assert again.status_code == 202, again.text
                 assert (await here.bench.until(UUID(again.json()["run_id"])))["drafts"] == held
             assert here.reached == [], plan["name"]
-        here.models.script = [calls(*((name.replace(".", "_"), dict(given))
-                                      for name, given in WRITES.items())), ends()]  # fmt: skip
+        here.models.script = [
+            calls(*((name.replace(".", "_"), dict(given)) for name, given in WRITES.items())),
+            ends(),
+        ]
         agent = await here.ended(
             thinking(*WRITES, name="an agent", execution={"write_policy": policy})
         )
@@ -276,8 +300,13 @@ async def test_a_mail_is_searched_for_only_where_its_draft_was_tried_before(benc
         with pytest.raises(ReconnectNeeded):
             await confirmed(third)
         mark = {"To": "noah@example.com", CALL_HEADER: call_id(f"draft/{third}")}
-        mailbox.put("left", "left", gmail.leaf("text/plain", b"x", **mark), at=int(time.time()),
-                    labels=("SENT",))  # fmt: skip
+        mailbox.put(
+            "left",
+            "left",
+            gmail.leaf("text/plain", b"x", **mark),
+            at=int(time.time()),
+            labels=("SENT",),
+        )
         await here.bench.house.database.execute(
             "UPDATE integration_connections SET state = 'ready' WHERE integration = 'gmail'"
         )

@@ -39,8 +39,12 @@ def every_order_was_heard_and_carried_out(found: Found) -> None:
 
 def a_model_is_offered_nothing_but_the_tools_of_authors(found: Found) -> None:
     assert found.offered == {
-        "list_resources", "find_capabilities", "describe_capability", "hand_in", "review",
-    }  # fmt: skip
+        "list_resources",
+        "find_capabilities",
+        "describe_capability",
+        "hand_in",
+        "review",
+    }
 
 
 def nothing_was_called_and_nothing_left(found: Found) -> None:

@@ -92,8 +92,10 @@ async def _tokens(egress: Egress, url: str) -> object:
 
 
 DOORS: Mapping[str, Door] = {
-    **{one.id: _adapter(one) for one in FREE}, "a feed": _feed, "a server of tokens": _tokens,
-}  # fmt: skip
+    **{one.id: _adapter(one) for one in FREE},
+    "a feed": _feed,
+    "a server of tokens": _tokens,
+}
 
 
 async def _problem(work: Awaitable[object]) -> Problem | Refusal | None:
@@ -116,8 +118,11 @@ async def test_no_address_leads_a_door_to_anybody_but_the_host_it_names(name: st
     assert {host for host, _ in dial.dialled} <= {PUBLIC}, dial.dialled
     # A name is looked up, but no address behind it that is not public is called.
     asked = b"".join(stream.written for stream in dial.streams)
-    assert all(line == f"Host: {ALLOWED}".encode() for line in asked.split(b"\r\n")
-               if line.lower().startswith(b"host:"))  # fmt: skip
+    assert all(
+        line == f"Host: {ALLOWED}".encode()
+        for line in asked.split(b"\r\n")
+        if line.lower().startswith(b"host:")
+    )
 
 
 @pytest.mark.parametrize("name", DOORS)
@@ -162,10 +167,27 @@ CLIENTS: Mapping[str, Integration] = {
 def _connected(integration: Integration, egress: Egress, **hosts: frozenset[str]) -> ConnectedHttp:
     """The way out over a connection, as the gate has it, with a token at hand."""
     row = AccountRow(
-        WORKSPACE, CONNECTION, MEMBER, integration.id, integration.name, "", "token", {},
-        frozenset(), None, None, None, None, "ready", None, None, None, None, 0,
+        WORKSPACE,
+        CONNECTION,
+        MEMBER,
+        integration.id,
+        integration.name,
+        "",
+        "token",
+        {},
+        frozenset(),
+        None,
+        None,
+        None,
+        None,
+        "ready",
+        None,
+        None,
+        None,
+        None,
+        0,
         datetime(2026, 1, 1, tzinfo=UTC),
-    )  # fmt: skip
+    )
     own = hosts.get("hosts", frozenset(integration.manifest["hosts"]))
     return ConnectedHttp(
         integration, row, AtHand(SECRETS), egress, own, own=no_own_secrets, learn=learn_nothing
@@ -235,8 +257,10 @@ async def _mailbox(egress: Egress, settings: Mapping[str, Any], seconds: float =
 
 
 async def test_a_mailbox_inside_is_not_dialled_and_no_password_is_said() -> None:
-    hosts = [*NAMES, *(urlsplit(url).netloc.rpartition(":80")[0] or urlsplit(url).netloc
-                       for url in BY_ADDRESS)]  # fmt: skip
+    hosts = [
+        *NAMES,
+        *(urlsplit(url).netloc.rpartition(":80")[0] or urlsplit(url).netloc for url in BY_ADDRESS),
+    ]
     for security in ("tls", "starttls"):
         dial = RecordingDial([b"* OK ready\r\n"])
         for host in hosts:
@@ -246,8 +270,12 @@ async def test_a_mailbox_inside_is_not_dialled_and_no_password_is_said() -> None
                 )
                 assert isinstance(refused, (Denied, Invalid, Upstream)), host
         assert dial.dialled == []
-    good = [b"* OK ready\r\n", b"m1 OK in\r\n", b"* OK [UIDVALIDITY 3]\r\nm2 OK\r\n",
-            b"* SEARCH 7\r\nm3 OK\r\n"]  # fmt: skip
+    good = [
+        b"* OK ready\r\n",
+        b"m1 OK in\r\n",
+        b"* OK [UIDVALIDITY 3]\r\nm2 OK\r\n",
+        b"* SEARCH 7\r\nm3 OK\r\n",
+    ]
     dial = RecordingDial(good)
     assert await _mailbox(_egress(dial), {"host": ALLOWED}) == [7]
     assert dial.streams[0].server_hostname == ALLOWED
@@ -272,9 +300,12 @@ async def test_a_mailbox_that_means_harm_is_left_with_a_problem(name: str) -> No
     assert isinstance(problem, Problem)
     assert TOKEN not in str(problem.as_dict())
     assert problem.code in {
-        "mailbox_too_large", "response_too_large", "mailbox_sign_in", "mailbox_answer",
+        "mailbox_too_large",
+        "response_too_large",
+        "mailbox_sign_in",
+        "mailbox_answer",
         "mailbox_ended",
-    }  # fmt: skip
+    }
 
 
 def _bombs() -> Mapping[str, bytes]:
@@ -320,9 +351,12 @@ async def test_an_answer_that_is_a_bomb_ends_as_a_problem_at_every_door() -> Non
 
 def _moved(name: str, url: str) -> Integration:
     built: Mapping[str, Callable[[Mapping[str, str]], Integration]] = {
-        "github": github.integration, "gmail": gmail.integration, "slack": slack.integration,
-        "linear": linear.integration, "coinmarketcap": coinmarketcap.integration,
-    }  # fmt: skip
+        "github": github.integration,
+        "gmail": gmail.integration,
+        "slack": slack.integration,
+        "linear": linear.integration,
+        "coinmarketcap": coinmarketcap.integration,
+    }
     return built[name]({name: url})
 
 
@@ -382,11 +416,13 @@ CALENDARS: Mapping[str, bytes] = {
         _event(f"FREQ=DAILY;BYHOUR={OFTEN[:61]};BYMINUTE={OFTEN};BYSECOND={OFTEN}")
     ),
     "hundreds of rules": calendar(*(_event("FREQ=HOURLY", uid=n) for n in range(300))),
-    "one inside another": b"BEGIN:VCALENDAR\r\n" + b"BEGIN:VEVENT\r\n" * 3_000
-    + b"END:VEVENT\r\n" * 3_000 + b"END:VCALENDAR\r\n",
+    "one inside another": b"BEGIN:VCALENDAR\r\n"
+    + b"BEGIN:VEVENT\r\n" * 3_000
+    + b"END:VEVENT\r\n" * 3_000
+    + b"END:VCALENDAR\r\n",
     "rules that are none": calendar(_event("FREQ=DAILY;INTERVAL=0;COUNT=-1")),
     "years without end": calendar(_event("FREQ=YEARLY;INTERVAL=9999", "99991231T235959Z")),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", CALENDARS)
@@ -432,10 +468,11 @@ FEEDS: Mapping[str, tuple[bytes, str]] = {
     ),
     "attributes": (_rss("<item " + " ".join(f'a{n}="x"' for n in range(9_000)) + "/>"), ""),
     "attributes behind a sign": (
-        _rss('<item z=">" ' + " ".join(f"a{n}='>'" for n in range(9_000)) + "/>"), "",
+        _rss('<item z=">" ' + " ".join(f"a{n}='>'" for n in range(9_000)) + "/>"),
+        "",
     ),
     "namespaces": (_rss("".join(f'<a{n}:b xmlns:a{n}="u{n}"/>' for n in range(4_000))), ""),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", FEEDS)

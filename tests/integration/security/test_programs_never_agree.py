@@ -110,9 +110,12 @@ async def _besieged(bench: Bench) -> AsyncIterator[Siege]:
         pair = f"127.0.0.1:{server.port}"
         settings = replace(bench.house.settings, egress_allow=frozenset({pair}))
         house = build_house(
-            settings, bench.house.limits, bench.house.registry, bench.house.database,
+            settings,
+            bench.house.limits,
+            bench.house.registry,
+            bench.house.database,
             bench.house.workshop,
-        )  # fmt: skip
+        )
         here = Bench(house, bench.outside)
         await house.vault.set(here.drawer, "hook_token", SECRET)
         async with served(house, own_app=True) as api:
@@ -155,12 +158,14 @@ async def test_a_script_that_a_program_drafted_is_not_set_going_by_it(siege: Sie
         "});\n"
     )
     status, made = await siege.call(
-        "save_automation_draft", name="thief", source=source,
+        "save_automation_draft",
+        name="thief",
+        source=source,
         triggers=[{"kind": "cron", "cron": "0 9 * * *", "tz": "UTC"}],
         tool_grants=[{"tool": "http_fetch", "params": {"hosts": [siege.pair]}}],
         # Filled in by a program it acknowledges nothing.
         acknowledged_http_fetch_hosts=[siege.pair, host],
-    )  # fmt: skip
+    )
     assert status == 200, made
     assert made["consent"]["additions"]
     one = made["automation_id"]
@@ -364,22 +369,27 @@ def _sender(said: str = "Hello", default: str = "me", **more: Any) -> dict[str, 
         step("compose", "transform_data", {"output": "{{ drawn }}"}),
         step("end", "script", {"source": source}),
         step(
-            "tell", "telegram_push",
-            {"text": "{{ steps.compose }} {{ inputs.who }} {{ steps.end }}"}, approval="automatic",
+            "tell",
+            "telegram_push",
+            {"text": "{{ steps.compose }} {{ inputs.who }} {{ steps.end }}"},
+            approval="automatic",
         ),
-        name="sender", inputs={"schema": inputs},
+        name="sender",
+        inputs={"schema": inputs},
         triggers=[{**DAILY, "inputs": more.pop("given", {})}],
-    )  # fmt: skip
+    )
 
 
 @pytest.mark.parametrize(
     "changed",
     [
-        _sender("Send money"), _sender(default="you"), _sender(given={"who": "you"}),
+        _sender("Send money"),
+        _sender(default="you"),
+        _sender(given={"who": "you"}),
         _sender(script="Send money"),
     ],
     ids=["earlier step", "input", "trigger", "script"],
-)  # fmt: skip
+)
 async def test_a_program_changes_no_outgoing_text_behind_an_unchanged_template(
     siege: Siege, changed: dict[str, Any]
 ) -> None:
@@ -437,17 +447,20 @@ async def test_a_program_changes_no_account_or_model_of_agreed_automations(
     )
     async with discord_double() as discord:
         settings = {
-            "integration_urls": {"discord": discord.url}, "egress_allow": frozenset({discord.pair})
-        }  # fmt: skip
+            "integration_urls": {"discord": discord.url},
+            "egress_allow": frozenset({discord.pair}),
+        }
         async with own_house(bench, **settings) as here, served(here.house, own_app=True) as api:
 
             async def call(client: Any, capability: str, **given: Any) -> Any:
                 return await client.post(f"{ROOT}/capabilities/{capability}", json=given)
 
             ways = (
-                ("automation_secret_set", token), ("connect_integration", connect),
-                ("connect_model", model), ("admin_connect_model", model),
-            )  # fmt: skip
+                ("automation_secret_set", token),
+                ("connect_integration", connect),
+                ("connect_model", model),
+                ("admin_connect_model", model),
+            )
             # As long as nobody has agreed to a use of it, a program sets it up.
             for name, given in ways:
                 made = await call(api.program, name, **given)

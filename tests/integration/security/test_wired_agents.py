@@ -65,9 +65,13 @@ class Wired:
 @asynccontextmanager
 async def wired(url: str, home: Path, models: ModelServer, *pairs: str) -> AsyncIterator[Wired]:
     settings = Settings(
-        home=home, database_url=url, egress_allow=frozenset(pairs), script_warm=0,
-        poll_seconds=0.2, stop_seconds=1.0,
-    )  # fmt: skip
+        home=home,
+        database_url=url,
+        egress_allow=frozenset(pairs),
+        script_warm=0,
+        poll_seconds=0.2,
+        stop_seconds=1.0,
+    )
     async with open_house(settings) as house, served(house) as api:
         made = Wired(api, Bench(house, Outside()))
         await made.call("admin_connect_model", name="anthropic", base_url=models.url, key=KEY)
@@ -133,8 +137,10 @@ class Between:
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         there = urlsplit(self.to)
         from_server, to_server = await asyncio.open_connection(there.hostname, there.port)
-        ways = [self._carried(reader, to_server, change=False),
-                self._carried(from_server, writer, change=True)]  # fmt: skip
+        ways = [
+            self._carried(reader, to_server, change=False),
+            self._carried(from_server, writer, change=True),
+        ]
         for way in ways:
             self._tasks.add(asyncio.create_task(way))
 
@@ -181,8 +187,10 @@ async def test_an_agent_calls_the_tools_of_others_until_they_are_changed_under_i
         )
         one = connected["connection"]["id"]
         made = await house.save(agent("Echo", "every.echo", "every.get-sum"))
-        asks = (Call("every_echo", {"message": "from afar"}),
-                Call("every_get-sum", {"a": 20, "b": 22}))  # fmt: skip
+        asks = (
+            Call("every_echo", {"message": "from afar"}),
+            Call("every_get-sum", {"a": 20, "b": 22}),
+        )
         async with house.bench.worker():
             models.play([said(*asks), said(text="It said so.")])
             called = await house.bench.until(await house.start(made))

@@ -23,8 +23,11 @@ async def standup_collector(shop: Shop) -> None:
     (page,) = await shop.pages(made)
     assert page["title"].startswith("Stand-up 20")
     assert [line for line in page["body"].splitlines() if line] == [
-        "## Ada", "Today the windows.", "## Noah", "Waiting for the paint.",
-    ]  # fmt: skip
+        "## Ada",
+        "Today the windows.",
+        "## Noah",
+        "Waiting for the paint.",
+    ]
     assert [message for _, _, message in await shop.notices(made)] == ["Ada\nNoah\n"]
 
     await shop.run(made)
@@ -43,9 +46,14 @@ async def mail_digest(shop: Shop) -> None:
         ("d3", "Ada <ada@a.example>", ("INBOX", "UNREAD")),
     ):
         shop.gmail.put(
-            own, f"t-{own}", leaf("text/plain", b"Hello."), labels=labels,
-            From=sender, To="me@example.com", Subject=f"Mail {own}",
-        )  # fmt: skip
+            own,
+            f"t-{own}",
+            leaf("text/plain", b"Hello."),
+            labels=labels,
+            From=sender,
+            To="me@example.com",
+            Subject=f"Mail {own}",
+        )
     await shop.fire(made)
     (page,) = await shop.pages(made)
     assert page["title"].startswith("Unread mail 20")
@@ -62,15 +70,23 @@ async def mail_digest(shop: Shop) -> None:
 
 async def weather_briefing(shop: Shop) -> None:
     made = await shop.install(
-        "weather-briefing", place="Berlin", latitude=52.52, longitude=13.41, rain=2,
-        host=shop.web.pair, scheme="http",
-    )  # fmt: skip
+        "weather-briefing",
+        place="Berlin",
+        latitude=52.52,
+        longitude=13.41,
+        rain=2,
+        host=shop.web.pair,
+        scheme="http",
+    )
 
     def weather(day: str, rain: float) -> None:
         daily = {
-            "time": [day], "temperature_2m_min": [3.1], "temperature_2m_max": [9],
-            "precipitation_sum": [rain], "wind_speed_10m_max": [31.5],
-        }  # fmt: skip
+            "time": [day],
+            "temperature_2m_min": [3.1],
+            "temperature_2m_max": [9],
+            "precipitation_sum": [rain],
+            "wind_speed_10m_max": [31.5],
+        }
         shop.web.put_json(FORECAST, {"latitude": 52.52, "daily": daily})
 
     weather("2026-01-05", 2.5)
@@ -92,11 +108,12 @@ async def weather_briefing(shop: Shop) -> None:
 async def weekly_review(shop: Shop) -> None:
     made = await shop.install("weekly-review")
     await shop.append(
-        made, "task-board",
+        made,
+        "task-board",
         {"key": "w1", "task": "Oil the hinges", "owner": "Ada", "state": "done"},
         {"key": "w2", "task": "Paint the wall", "due": "2020-01-02", "state": "open"},
         {"key": "w3", "task": "Some day", "due": "9000-01-02"},
-    )  # fmt: skip
+    )
     await shop.call("create_page", type="note", title="About hinges", body="They want oil.")
     broken = document(step("read", "transform_data", {"output": "{{ trigger.x }}"}), name="Broken")
     failed = await shop.bench.until((await shop.bench.dispatch(broken)).run_id)

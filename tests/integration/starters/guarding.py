@@ -14,13 +14,14 @@ async def subscription_renewals(shop: Shop) -> None:
     # What renews in the year 2999 is near enough for so many days, and the year 9000 is not.
     made = await shop.install("subscription-renewals", days_before=400_000)
     await shop.append(
-        made, "subscription-board",
+        made,
+        "subscription-board",
         {"service": "Mail", "cost": "120 EUR", "renews": "2999-02-01", "owner": "Ada"},
         {"service": "Paint", "renews": "2999-02-01", "state": "cancelled"},
         {"service": "Roof", "renews": "9000-01-01", "state": "active"},
         {"service": "Door", "renews": "2020-01-01"},
         {"service": "Whenever"},
-    )  # fmt: skip
+    )
     await shop.fire(made)
     mail = ("warning", "Mail renews on 2999-02-01", "It costs 120 EUR. Ada looks after it.")
     assert await shop.notices(made) == [mail]
@@ -47,9 +48,12 @@ async def changelog_watch(shop: Shop) -> None:
     shop.github.release("octo/roof", 2, "2026-01-02T09:00:00Z")
     shop.github.release("octo/roof", 3, "2026-01-03T09:00:00Z", prerelease=True)
     await shop.append(
-        made, "repository-board", {"owner": "octo", "repository": "roof"},
-        {"owner": "octo", "repository": "nowhere"}, {"owner": "octo"},
-    )  # fmt: skip
+        made,
+        "repository-board",
+        {"owner": "octo", "repository": "roof"},
+        {"owner": "octo", "repository": "nowhere"},
+        {"owner": "octo"},
+    )
     await shop.fire(made)
     first = await shop.pages(made)
     assert [one["title"] for one in first] == ["octo/roof Release 1", "octo/roof Release 2"]
@@ -109,8 +113,10 @@ async def data_backup_check(shop: Shop) -> None:
     await written(30.5)
     await written(30.5)
     old = (
-        "error", "Backup is not fresh", "It is 30 hours old. It should be at most 5 hours old.",
-    )  # fmt: skip
+        "error",
+        "Backup is not fresh",
+        "It is 30 hours old. It should be at most 5 hours old.",
+    )
     assert await shop.notices(made) == [old]
     assert shop.web.requests[-1].startswith(b"HEAD /latest ")
     await written(0.5)

@@ -46,9 +46,14 @@ async def _workflow(shop: Shop, made: dict[str, Any], kpi: str) -> tuple[dict[st
 
 async def product_launch(shop: Shop) -> None:
     made = await _apply(
-        shop, "product-launch", 3, product="Doors", test_day="2999-05-01",
-        launch_day="2999-06-01", customers=50,
-    )  # fmt: skip
+        shop,
+        "product-launch",
+        3,
+        product="Doors",
+        test_day="2999-05-01",
+        launch_day="2999-06-01",
+        customers=50,
+    )
     flow, board = await _workflow(shop, made, "Paying customers")
     assert flow["title"] == "Doors: launch"
     assert "Bring Doors to its first paying customers" in flow["charter"]
@@ -66,9 +71,14 @@ async def product_launch(shop: Shop) -> None:
 
 async def hiring_pipeline(shop: Shop) -> None:
     made = await _apply(
-        shop, "hiring-pipeline", 3, role="Carpenter", close_day="2999-05-01",
-        first_day="2999-08-01", places=2,
-    )  # fmt: skip
+        shop,
+        "hiring-pipeline",
+        3,
+        role="Carpenter",
+        close_day="2999-05-01",
+        first_day="2999-08-01",
+        places=2,
+    )
     flow, board = await _workflow(shop, made, "Interviews")
     assert flow["title"] == "Hiring: Carpenter"
     assert values(await shop.owner.rows(board, "progress"), "kpi", "current", "target") == [
@@ -94,8 +104,11 @@ async def operations_pack(shop: Shop) -> None:
     made = await _apply(shop, "operations-pack", 4, timezone="Asia/Tokyo", days_before=400_000)
     members = _members(made)
     assert sorted(members) == [
-        "deadline-nudger", "on-call-summary", "standup-collector", "subscription-renewals",
-    ]  # fmt: skip
+        "deadline-nudger",
+        "on-call-summary",
+        "standup-collector",
+        "subscription-renewals",
+    ]
     zones = await shop.house.database.fetch(
         "SELECT config->>'timezone' AS zone FROM triggers WHERE automation_id = ANY($1)",
         [one.id for one in members.values()],

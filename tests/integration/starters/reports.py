@@ -33,9 +33,13 @@ async def _had(shop: Shop, made: Installed, board: str, key: str, **row: Any) ->
 async def weekly_revenue_report(shop: Shop) -> None:
     made = await shop.install("weekly-revenue-report", currency="USD", timezone="Asia/Tokyo")
     sales = [
-        ("2026-01-04", 900, "Plan"), ("2026-01-05", 1000.25, "Plan"), ("2026-01-07", 200, "Help"),
-        ("2026-01-11", 50.5, "Help"), ("2026-01-12", 7000, "Plan"), ("2026-01-06", None, "Plan"),
-    ]  # fmt: skip
+        ("2026-01-04", 900, "Plan"),
+        ("2026-01-05", 1000.25, "Plan"),
+        ("2026-01-07", 200, "Help"),
+        ("2026-01-11", 50.5, "Help"),
+        ("2026-01-12", 7000, "Plan"),
+        ("2026-01-06", None, "Plan"),
+    ]
     rows = [
         {"id": f"s{n}", "date": day, "amount": amount, "product": product}
         for n, (day, amount, product) in enumerate(sales)
@@ -49,9 +53,13 @@ async def weekly_revenue_report(shop: Shop) -> None:
     (page,) = await shop.pages(made)
     assert page["title"] == "Revenue 2026-01-05 to 2026-01-11"
     assert page["body"].splitlines() == [
-        f"**{line}**", "", "| Product | USD |", "| --- | --- |", "| Plan | 1000.25 |",
+        f"**{line}**",
+        "",
+        "| Product | USD |",
+        "| --- | --- |",
+        "| Plan | 1000.25 |",
         "| Help | 250.5 |",
-    ]  # fmt: skip
+    ]
     assert await shop.notices(made) == [("info", "Revenue of the week from 2026-01-05", line)]
 
     await shop.run(made, **monday)
@@ -65,12 +73,13 @@ async def ci_failure_digest(shop: Shop) -> None:
     await _had(shop, made, "ci-board", "key", digest="2020-01-02")
     build = {"repository": "octo/hello", "build": 4711, "branch": "main", "author": "mona"}
     await shop.hooked(
-        made, "ci",
+        made,
+        "ci",
         {**build, "job": "unit tests", "result": "failure", "url": "https://ci.example.com/4711"},
         {**build, "job": "unit tests", "result": "failure"},
         {**build, "job": "lint", "result": "success"},
         {"repository": "octo/hello", "build": 4712, "result": "FAILED"},
-    )  # fmt: skip
+    )
     board = made.boards["ci-board"]
     found = await shop.owner.rows(board, offset=OLD)
     assert values(found, "key", "branch", "digest") == [
@@ -102,9 +111,16 @@ async def release_notes(shop: Shop) -> None:
         (11, "Long ago", "2024-01-01T00:00:00Z"),
     ):
         pull = shop.github.issue(
-            "octo/hello", number, now, title=title, state="closed", merged_at=merged,
-            draft=False, head={"ref": "x"}, base={"ref": "main"},
-        )  # fmt: skip
+            "octo/hello",
+            number,
+            now,
+            title=title,
+            state="closed",
+            merged_at=merged,
+            draft=False,
+            head={"ref": "x"},
+            base={"ref": "main"},
+        )
         repository.pulls.append(pull)
     made = await shop.install("release-notes", owner="octo", repository="hello")
     await shop.fire(made)
@@ -132,9 +148,13 @@ async def calendar_prep(shop: Shop) -> None:
         ):
             at = f"{day}T{clock}:{{}}:00Z"
             shop.calendar.put(
-                ME, f"{day}-{clock}", summary=f"{title} {day}",
-                start={"dateTime": at.format("00")}, end={"dateTime": at.format("30")}, **more,
-            )  # fmt: skip
+                ME,
+                f"{day}-{clock}",
+                summary=f"{title} {day}",
+                start={"dateTime": at.format("00")},
+                end={"dateTime": at.format("30")},
+                **more,
+            )
     made = await shop.install("calendar-prep", timezone="Asia/Kolkata")
     run = await shop.fire(made)
     day = _day(run, "Asia/Kolkata").date() + timedelta(days=1)
@@ -159,11 +179,18 @@ async def on_call_summary(shop: Shop) -> None:
     made = await shop.install("on-call-summary", timezone=zone)
     await _had(shop, made, "incident-board", "id", state="resolved", summary="2020-W01")
     await shop.append(
-        made, "incident-board",
-        {"id": "1", "opened": "2026-01-05", "title": "Payments were slow", "severity": "high",
-         "state": "resolved", "owner": "Ada"},
+        made,
+        "incident-board",
+        {
+            "id": "1",
+            "opened": "2026-01-05",
+            "title": "Payments were slow",
+            "severity": "high",
+            "state": "resolved",
+            "owner": "Ada",
+        },
         {"id": "2", "opened": "2026-01-06", "title": "Mail waits", "state": "open"},
-    )  # fmt: skip
+    )
     week = f"{_day(await shop.fire(made), zone):%G-W%V}"
     (page,) = await shop.pages(made)
     assert page["title"] == f"On call: week {week}"
@@ -188,11 +215,12 @@ async def kpi_scorer(shop: Shop) -> None:
     made = await shop.install("kpi-scorer", enough=90, timezone=zone)
     await _had(shop, made, "kpi-board", "kpi", target=10)
     await shop.append(
-        made, "kpi-board",
+        made,
+        "kpi-board",
         {"kpi": "New customers", "value": 25, "target": 20, "better": "higher"},
         {"kpi": "Open tickets", "value": 12, "target": 10, "better": "lower"},
         {"kpi": "Not measured yet", "target": 10, "better": "higher"},
-    )  # fmt: skip
+    )
     week = f"{_day(await shop.fire(made), zone):%G-W%V}"
     scores = await shop.rows(made, "kpi-board", "scores")
     assert values(scores, "week", "kpi", "score") == [
@@ -217,14 +245,15 @@ async def deadline_nudger(shop: Shop) -> None:
     made = await shop.install("deadline-nudger", days_before=400_000, timezone="Asia/Tokyo")
     await _had(shop, made, "task-board", "key", due="2020-01-02", state="done")
     await shop.append(
-        made, "task-board",
+        made,
+        "task-board",
         {"key": "1", "task": "Send the offer", "owner": "Ada", "due": "2020-01-02"},
         {"key": "2", "task": "Renew the lease", "due": "9000-01-02", "remind_on": "2020-01-01"},
         {"key": "3", "task": "Paint the door", "due": "2999-01-02"},
         {"key": "4", "task": "Not yet", "due": "9000-01-02", "state": "open"},
         {"key": "5", "task": "Long done", "due": "2020-01-02", "state": "done"},
         {"key": "6", "task": "Some day"},
-    )  # fmt: skip
+    )
     await shop.fire(made)
     told = [
         ("warning", "Late: Send the offer", "Due on 2020-01-02, Ada."),

@@ -58,9 +58,14 @@ async def uptime_check(shop: Shop) -> None:
 
 async def price_watch(shop: Shop) -> None:
     made = await shop.install(
-        "price-watch", item="Night train", host=shop.web.pair, path="/fare", scheme="http",
-        threshold=50, object="offer",
-    )  # fmt: skip
+        "price-watch",
+        item="Night train",
+        host=shop.web.pair,
+        path="/fare",
+        scheme="http",
+        threshold=50,
+        object="offer",
+    )
 
     async def costs(price: float | str | None) -> list[object]:
         shop.web.put_json("/fare", {"offer": {"price": price, "currency": "EUR"}})
@@ -98,9 +103,14 @@ async def rss_to_board(shop: Shop) -> None:
     assert (await shop.fire(made))["output"] == {"read": 2, "added": 2}
     first, second = await shop.rows(made, "reading-board")
     assert first == {
-        "ref": f"{feed}#2", "published": "2026-01-02T10:00:00.000Z", "title": "Doors & windows",
-        "url": "https://example.com/2", "author": "", "summary": "They close .", "state": "new",
-    }  # fmt: skip
+        "ref": f"{feed}#2",
+        "published": "2026-01-02T10:00:00.000Z",
+        "title": "Doors & windows",
+        "url": "https://example.com/2",
+        "author": "",
+        "summary": "They close .",
+        "state": "new",
+    }
     assert (second["title"], second["published"]) == ("We begin", None)
 
     shop.web.put("/feed.xml", RSS + ATOM_ENTRY)
@@ -116,9 +126,12 @@ async def competitor_digest(shop: Shop) -> None:
     shop.web.put("/pricing", (prices % 1).encode(), "text/html")
     shop.web.put("/blog", b"<p>We have moved.</p>", "text/html")
     made = await shop.install(
-        "competitor-digest", competitor="Acme", host=shop.web.pair, scheme="http",
+        "competitor-digest",
+        competitor="Acme",
+        host=shop.web.pair,
+        scheme="http",
         paths="/pricing /blog /gone",
-    )  # fmt: skip
+    )
     await shop.fire(made)
     (page,) = await shop.pages(made)
     assert page["title"].startswith("Acme: 20")
@@ -157,12 +170,17 @@ async def coinmarketcap_top10(shop: Shop) -> None:
     found = await shop.pages(made, brought_by=None)
     assert len(found) == 10
     assert {
-        "type": "crypto_coin_snapshot", "title": "C0 (C0) — $100.5", "source_ref": f"cmc:C0@{first}"
-    }.items() <= found[0].items()  # fmt: skip
+        "type": "crypto_coin_snapshot",
+        "title": "C0 (C0) — $100.5",
+        "source_ref": f"cmc:C0@{first}",
+    }.items() <= found[0].items()
     page = await shop.call("get_page", slug=found[0]["slug"])
     assert page["frontmatter"] == {
-        "symbol": "C0", "price_usd": "100.5", "market_cap_usd": "100500.0", "last_updated": first
-    }  # fmt: skip
+        "symbol": "C0",
+        "price_usd": "100.5",
+        "market_cap_usd": "100500.0",
+        "last_updated": first,
+    }
 
     shop.market.coins[3] |= {"last_updated": later}
     await shop.fire(made)

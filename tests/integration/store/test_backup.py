@@ -123,9 +123,11 @@ async def test_what_is_no_whole_backup_is_refused_and_changes_nothing(
         await make_backup(database, path, None)
     whole, told = path.read_bytes(), manifest_of(path)
     bad = {
-        "empty": b"", "words": b"no backup at all", "short": whole[: len(whole) // 2],
+        "empty": b"",
+        "words": b"no backup at all",
+        "short": whole[: len(whole) // 2],
         "shorter": whole[:-30],
-    }  # fmt: skip
+    }
     for name, content in bad.items():
         (tmp_path / name).write_bytes(content)
     changed(path, tmp_path / "row", "tables/audit_log", b"another row\n")

@@ -420,13 +420,21 @@ async def test_whoever_asks_after_the_end_does_not_wake_the_server_again(used_ho
 @pytest.mark.parametrize(
     ("url", "kind", "code", "said"),
     [
-        ("postgresql://u:hidden@127.0.0.1:1/nothing", Upstream, "database_unavailable",
-         "That is 'nothing' at 127.0.0.1:1."),
-        ("postgresql://u:hidden@/x?host=/nowhere", Upstream, "database_unavailable",
-         "That is 'x' at /nowhere:5432."),
+        (
+            "postgresql://u:hidden@127.0.0.1:1/nothing",
+            Upstream,
+            "database_unavailable",
+            "That is 'nothing' at 127.0.0.1:1.",
+        ),
+        (
+            "postgresql://u:hidden@/x?host=/nowhere",
+            Upstream,
+            "database_unavailable",
+            "That is 'x' at /nowhere:5432.",
+        ),
         ("mysql://u:hidden@127.0.0.1/x", Invalid, "database_address", "cannot be used."),
     ],
-)  # fmt: skip
+)
 async def test_an_outside_server_that_cannot_be_used_is_told_by_its_place_without_a_password(
     url: str, kind: type[Problem], code: str, said: str
 ) -> None:

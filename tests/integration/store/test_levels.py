@@ -98,9 +98,12 @@ async def upgraded(
     level.load(url, home)
     async with mail_server(post) as port:
         settings = Settings(
-            home=home, database_url=url, poll_seconds=0.2, smtp_url=f"smtp://127.0.0.1:{port}",
+            home=home,
+            database_url=url,
+            poll_seconds=0.2,
+            smtp_url=f"smtp://127.0.0.1:{port}",
             egress_allow=frozenset({f"127.0.0.1:{port}"}),
-        )  # fmt: skip
+        )
         async with _opened(url) as database:
             for statement, *arguments in more:
                 await database.execute(statement, *arguments)
@@ -188,9 +191,11 @@ async def _call_signed(today: Upgraded, path: str) -> httpx2.Response:
     key = base64.b64decode(SIGNING_KEY.removeprefix("whsec_"))
     signature = hmac.digest(key, b".".join([b"msg_1", at.encode(), body]), hashlib.sha256)
     headers = {
-        "webhook-id": "msg_1", "webhook-timestamp": at, "Content-Type": "application/json",
+        "webhook-id": "msg_1",
+        "webhook-timestamp": at,
+        "Content-Type": "application/json",
         "webhook-signature": f"v1,{base64.b64encode(signature).decode()}",
-    }  # fmt: skip
+    }
     return await today.api.stranger.post(path, content=body, headers=headers)
 
 

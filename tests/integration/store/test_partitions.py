@@ -26,14 +26,30 @@ async def test_partitions_are_made_once_although_many_ask_at_once(database: Data
 
     made = await asyncio.gather(*(ask() for _ in range(5)))
     assert sorted(name for names in made for name in names) == [
-        "agent_turns_2027_01", "agent_turns_2027_02", "agent_turns_2027_03",
-        "calls_2027_01", "calls_2027_02", "calls_2027_03", "events_2027_w04",
-        "events_2027_w05", "events_2027_w06", "events_2027_w07", "events_2027_w08",
-        "large_results_2027_01", "large_results_2027_02", "large_results_2027_03",
-        "run_output_2027_01", "run_output_2027_02", "run_output_2027_03",
-        "runs_2027_01", "runs_2027_02", "runs_2027_03", "steps_2027_01", "steps_2027_02",
+        "agent_turns_2027_01",
+        "agent_turns_2027_02",
+        "agent_turns_2027_03",
+        "calls_2027_01",
+        "calls_2027_02",
+        "calls_2027_03",
+        "events_2027_w04",
+        "events_2027_w05",
+        "events_2027_w06",
+        "events_2027_w07",
+        "events_2027_w08",
+        "large_results_2027_01",
+        "large_results_2027_02",
+        "large_results_2027_03",
+        "run_output_2027_01",
+        "run_output_2027_02",
+        "run_output_2027_03",
+        "runs_2027_01",
+        "runs_2027_02",
+        "runs_2027_03",
+        "steps_2027_01",
+        "steps_2027_02",
         "steps_2027_03",
-    ]  # fmt: skip
+    ]
 
 
 async def test_rows_that_came_while_no_period_was_there_keep_nobody_from_starting(

@@ -130,8 +130,10 @@ async def test_the_makers_of_tokens_are_taken_over_from_the_audit_log(empty: Dat
     await migrate(empty)
     rows = await empty.fetch("SELECT slug, secret_made_by FROM triggers")
     assert {row["slug"]: row["secret_made_by"] for row in rows} == {
-        "logged": MAKER, "older": OWNER, "none": None,
-    }  # fmt: skip
+        "logged": MAKER,
+        "older": OWNER,
+        "none": None,
+    }
 
 
 async def test_the_ground_is_not_changed_under_a_process_that_has_the_database_open(

@@ -33,8 +33,9 @@ async def test_a_transaction_without_anything_to_record_is_committed(database: D
         await tx.execute("UPDATE workspaces SET name = 'renamed'")
     rows = await database.fetch("SELECT workspace_id, name FROM workspaces")
     assert {row["workspace_id"]: row["name"] for row in rows} == {
-        ONE: "renamed", TWO: "one of two",
-    }  # fmt: skip
+        ONE: "renamed",
+        TWO: "one of two",
+    }
     assert await database.fetchval("SELECT count(*) FROM audit_log") == 0
 
 

@@ -70,8 +70,11 @@ async def lived_in(used_home: Path) -> Path:
             "INSERT INTO artifacts (workspace_id, id, name, kind, retention, visibility,"
             " media_type, size, sha256)"
             " VALUES ($1, $2, 'a.txt', 'data', 'permanent', 'private', 'text/plain', $3, $4)",
-            house.workspace_id, key.artifact_id, len(KEPT), sha256(KEPT).digest(),
-        )  # fmt: skip
+            house.workspace_id,
+            key.artifact_id,
+            len(KEPT),
+            sha256(KEPT).digest(),
+        )
     return used_home
 
 

@@ -91,9 +91,11 @@ def _broken_routes() -> APIRouter:
     for name, make in BREAKS.items():
         for mark, prefix in ((anyone_known, "known"), (public, "open")):
             made.add_api_route(
-                f"/broken/{prefix}/{name}", mark(_endpoint(make)), methods=["GET"],
+                f"/broken/{prefix}/{name}",
+                mark(_endpoint(make)),
+                methods=["GET"],
                 name=f"broken_{prefix}_{name}",
-            )  # fmt: skip
+            )
     return made
 
 
@@ -110,9 +112,13 @@ def _broken_capability(name: str, make: Callable[[], BaseException]) -> Capabili
 
     anything = {"type": "object"}
     return Capability(
-        f"broken.{name}", f"Break ({name})", anything, anything, handler,
+        f"broken.{name}",
+        f"Break ({name})",
+        anything,
+        anything,
+        handler,
         annotations=Annotations(audience=Audience.PEOPLE),
-    )  # fmt: skip
+    )
 
 
 @pytest_asyncio.fixture

@@ -356,10 +356,13 @@ async def test_a_draft_of_a_script_may_be_granted_what_its_own_workspace_has(
     here: Office,
 ) -> None:
     given = {
-        "name": "authored", "description": "Looks somebody up.", "intent": "Look somebody up.",
+        "name": "authored",
+        "description": "Looks somebody up.",
+        "intent": "Look somebody up.",
         "source": f'export default async () => (await brains["{LOOKUP}"]({{ name: "Ada" }}));',
-        "tool_grants": [{"tool": LOOKUP}], "triggers": [{"kind": "webhook"}],
-    }  # fmt: skip
+        "tool_grants": [{"tool": LOOKUP}],
+        "triggers": [{"kind": "webhook"}],
+    }
     made = await here.ask("POST", "/capabilities/save_automation_draft", given)
     refused = await here.beside("POST", "/capabilities/save_automation_draft", given)
     back = await here.ask(

@@ -37,18 +37,35 @@ EITHER = "either"
 # A run is judged by its grants, which are another matrix.
 BY_GRANT = "by grant"
 _BOTH: Final = {
-    (EITHER, REFUSED), (EITHER, ALLOWED), (BY_GRANT, ALLOWED), (BY_GRANT, REFUSED),
+    (EITHER, REFUSED),
+    (EITHER, ALLOWED),
+    (BY_GRANT, ALLOWED),
+    (BY_GRANT, REFUSED),
     (BY_GRANT, HIDDEN),
-}  # fmt: skip
+}
 # Routes that answer a question which needs a body; they change nothing.
 ONLY_ASK: Final = {"validate_definition", "test_filter"}
 # These stand in one order: what the one needs is what the other leaves.
 FIRST: Final = (
-    "run_automation", "cancel_run", "retry_run", "replay_run", "post_event", "replay_event",
-    "put_event_type", "update_automation", "roll_back", "pause_automation",
-    "acknowledge_automation", "activate_automation", "patch_trigger", "make_webhook_token",
-    "end_webhook_token", "link_artifact", "read_message", "delete_token",
-)  # fmt: skip
+    "run_automation",
+    "cancel_run",
+    "retry_run",
+    "replay_run",
+    "post_event",
+    "replay_event",
+    "put_event_type",
+    "update_automation",
+    "roll_back",
+    "pause_automation",
+    "acknowledge_automation",
+    "activate_automation",
+    "patch_trigger",
+    "make_webhook_token",
+    "end_webhook_token",
+    "link_artifact",
+    "read_message",
+    "delete_token",
+)
 LAST: Final = ("archive_automation", "restore_automation")
 # What must have succeeded for the look at the audit log to be worth something.
 SURELY: Final = {*FIRST, *LAST, "create_automation", "import_automations", "remove_artifact"}
@@ -101,8 +118,10 @@ async def _run_token(two: Two) -> str:
         row = await tx.fetchrow(
             "UPDATE runs SET status = 'running', worker = $3, cancel_at = NULL "
             "WHERE workspace_id = $1 AND id = $2 RETURNING automation_id, fence",
-            space, UUID(two.own["runs.id"][0]), worker,
-        )  # fmt: skip
+            space,
+            UUID(two.own["runs.id"][0]),
+            worker,
+        )
         assert row is not None
         run = RunRef(UUID(two.own["runs.id"][0]), row["automation_id"], "tell")
         return (await mint(tx, space, run, row["fence"], datetime.now(UTC))).token

@@ -42,9 +42,13 @@ _BLOCKED = """
 def _breaks(name: str = "a test", **more: Any) -> dict[str, Any]:
     config = {"failures": 99, "permanent": True}
     return document(
-        step("first", "transform_data", {"output": 1}), step("second", "test.flaky", config),
-        name=name, triggers=[HOOK], execution={"concurrency": "allow_parallel"}, **more,
-    )  # fmt: skip
+        step("first", "transform_data", {"output": 1}),
+        step("second", "test.flaky", config),
+        name=name,
+        triggers=[HOOK],
+        execution={"concurrency": "allow_parallel"},
+        **more,
+    )
 
 
 def _works(name: str = "a test") -> dict[str, Any]:

@@ -156,8 +156,9 @@ async def test_a_pause_that_waited_for_a_save_finds_its_automation(bench: Bench,
                 "INSERT INTO automation_versions "
                 "SELECT workspace_id, automation_id, $2, definition_hash, grants, author "
                 "FROM automation_versions WHERE automation_id = $1 AND version = 1",
-                automation, version,
-            )  # fmt: skip
+                automation,
+                version,
+            )
             # A person saves it, and agrees with that.
             await tx.execute(
                 "UPDATE automations SET version = $2, agreed_version = $2 WHERE id = $1",

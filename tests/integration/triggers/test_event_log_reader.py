@@ -61,9 +61,13 @@ class Notes:
 
     def reader(self, *, most: int = 500, from_beginning: bool = False) -> LogReader:
         return LogReader(
-            self.database, "test", self.handle, passed_over=self.over, most=most,
+            self.database,
+            "test",
+            self.handle,
+            passed_over=self.over,
+            most=most,
             from_beginning=from_beginning,
-        )  # fmt: skip
+        )
 
     async def marks(self) -> list[int]:
         return [

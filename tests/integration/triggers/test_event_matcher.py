@@ -42,11 +42,14 @@ async def test_an_event_starts_the_automations_whose_filters_let_it_through(benc
 
 async def test_the_fixed_inputs_of_a_trigger_reach_the_run(bench: Bench) -> None:
     automation = await listen(
-        bench, "fixed", "file.added", None,
+        bench,
+        "fixed",
+        "file.added",
+        None,
         step("say", "transform_data", {"output": "{{ inputs.to }}"}),
         trigger={"inputs": {"to": "me"}},
         inputs={"schema": {"type": "object", "properties": {"to": {"type": "string"}}}},
-    )  # fmt: skip
+    )
     await tell(bench.house, "file.added", {})
     await match_all(bench.house)
     (run,) = await runs_of(bench.house, automation)
@@ -56,7 +59,11 @@ async def test_the_fixed_inputs_of_a_trigger_reach_the_run(bench: Bench) -> None
 
 async def test_inputs_that_do_not_fit_are_a_failed_run_with_a_reason(bench: Bench) -> None:
     automation = await listen(
-        bench, "needs", "file.added", None, ECHO,
+        bench,
+        "needs",
+        "file.added",
+        None,
+        ECHO,
         inputs={
             "schema": {
                 "type": "object",
@@ -64,7 +71,7 @@ async def test_inputs_that_do_not_fit_are_a_failed_run_with_a_reason(bench: Benc
                 "properties": {"to": {"type": "string"}},
             }
         },
-    )  # fmt: skip
+    )
     await tell(bench.house, "file.added", {})
     await match_all(bench.house)
     (run,) = await runs_of(bench.house, automation)
@@ -171,7 +178,10 @@ async def test_a_crowd_of_firings_is_spread_over_transactions(
 async def test_when_a_trigger_fired_before_is_known_to_the_next_run(bench: Bench) -> None:
     house = bench.house
     automation = await listen(
-        bench, "since", "file.added", None,
+        bench,
+        "since",
+        "file.added",
+        None,
         step("say", "transform_data", {"output": "{{ inputs.since }}"}),
         inputs={
             "schema": {
@@ -181,7 +191,7 @@ async def test_when_a_trigger_fired_before_is_known_to_the_next_run(bench: Bench
                 },
             }
         },
-    )  # fmt: skip
+    )
     for _ in range(2):
         await tell(house, "file.added", {})
         await match_all(house)
@@ -252,9 +262,13 @@ async def _fan_out(bench: Bench, width: int) -> UUID:
         below = [f"level{depth}-{n}" for n in range(width)]
         for name in below:
             await listen(
-                bench, name, "automation.run.succeeded", names, ECHO,
+                bench,
+                name,
+                "automation.run.succeeded",
+                names,
+                ECHO,
                 execution={"concurrency": "allow_parallel"},
-            )  # fmt: skip
+            )
         level = below
     return root.automation_id
 

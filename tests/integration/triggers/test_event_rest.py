@@ -279,7 +279,10 @@ async def test_a_schema_that_is_too_large_is_refused_with_a_pointer(api: Api) ->
 
 async def test_a_stranger_hears_nothing_of_the_log(api: Api) -> None:
     for method, path in (
-        ("GET", "/events"), ("POST", "/events"), ("GET", "/event-types"), ("POST", "/filters/test"),
-    ):  # fmt: skip
+        ("GET", "/events"),
+        ("POST", "/events"),
+        ("GET", "/event-types"),
+        ("POST", "/filters/test"),
+    ):
         answer = await api.stranger.request(method, f"/api/v1{path}")
         assert answer.status_code == 401

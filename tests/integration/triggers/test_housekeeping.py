@@ -78,23 +78,32 @@ class Past:
                 "INSERT INTO runs (workspace_id, id, automation_id, version, trigger_type, queue, "
                 "status, due_at, created_at, finished_at) "
                 "VALUES ($1, $2, $3, 1, 'manual', 'fast', $4, 'infinity', $5, $6)",
-                space, run_id, automation, status, moment, finished if over else None,
-            )  # fmt: skip
+                space,
+                run_id,
+                automation,
+                status,
+                moment,
+                finished if over else None,
+            )
             await tx.execute(
                 "INSERT INTO steps (workspace_id, run_id, fence, ms, attempt, run_attempt, step, "
                 "status) VALUES ($1, $2, 1, 1, 1, 1, 'a', 'succeeded')",
-                space, run_id,
-            )  # fmt: skip
+                space,
+                run_id,
+            )
             await tx.execute(
                 "INSERT INTO calls (workspace_id, run_id, ms, attempt, call, step, capability, "
                 "outcome, arguments_hash) VALUES ($1, $2, 1, 1, 1, 'a', 'x', 'read', '\\x00')",
-                space, run_id,
-            )  # fmt: skip
+                space,
+                run_id,
+            )
             await tx.execute(
                 "INSERT INTO large_results (workspace_id, run_id, id, media_type, content) "
                 "VALUES ($1, $2, $3, 'application/json', '{}')",
-                space, run_id, new_id(),
-            )  # fmt: skip
+                space,
+                run_id,
+                new_id(),
+            )
         return run_id
 
     async def month(self, ago: float) -> str:
@@ -168,14 +177,20 @@ async def test_the_time_counts_from_the_end_of_a_run(past: Past) -> None:
 async def test_a_run_whose_draft_waits_for_a_person_stays(past: Past) -> None:
     waiting, decided, ran_out = [await past.run(200) for _ in range(3)]
     for run_id, status, days in (
-        (waiting, "pending", 1), (decided, "discarded", 1), (ran_out, "pending", -1),
-    ):  # fmt: skip
+        (waiting, "pending", 1),
+        (decided, "discarded", 1),
+        (ran_out, "pending", -1),
+    ):
         await past.database.execute(
             "INSERT INTO drafts (workspace_id, id, run_id, step, capability, arguments, "
             "arguments_hash, preview, status, expires_at) "
             "VALUES ($1, $2, $3, 'a', 'x', '{}', '\\x00', 'Send.', $4, $5)",
-            past.workspace_id, new_id(), run_id, status, NOW + timedelta(days=days),
-        )  # fmt: skip
+            past.workspace_id,
+            new_id(),
+            run_id,
+            status,
+            NOW + timedelta(days=days),
+        )
     await past.keeper.once(NOW)
     assert await past.left() == {waiting}
 
@@ -280,8 +295,11 @@ async def test_expired_keys_go_and_others_stay(past: Past) -> None:
         await past.database.execute(
             "INSERT INTO firings (workspace_id, source_id, key, expires_at) "
             "VALUES ($1, $2, $3, $4)",
-            past.workspace_id, past.workspace_id, name, expires,
-        )  # fmt: skip
+            past.workspace_id,
+            past.workspace_id,
+            name,
+            expires,
+        )
     assert (await past.keeper.once(NOW)).firings == 1
     assert await past.left("firings", "key") == {"new", "for ever"}
 
@@ -291,8 +309,9 @@ async def _event(past: Past, ago: float) -> UUID:
     await past.database.execute(
         "INSERT INTO events (workspace_id, id, type, source_id, payload) "
         "VALUES ($1, $2, 'x', 'y', '{}')",
-        past.workspace_id, event_id,
-    )  # fmt: skip
+        past.workspace_id,
+        event_id,
+    )
     return event_id
 
 
@@ -301,8 +320,9 @@ async def _read_up_to(past: Past, event_id: UUID, reader: str = "triggers") -> N
         "INSERT INTO event_cursors (consumer, xid, id) "
         "SELECT $2, xid, id FROM events WHERE id = $1 "
         "ON CONFLICT (consumer) DO UPDATE SET xid = excluded.xid, id = excluded.id",
-        event_id, reader,
-    )  # fmt: skip
+        event_id,
+        reader,
+    )
 
 
 async def test_old_events_go_once_they_were_read(past: Past) -> None:
@@ -354,8 +374,12 @@ async def _artifact(
     await past.database.execute(
         "INSERT INTO artifacts (workspace_id, id, name, kind, retention, visibility, media_type, "
         "size, sha256, expires_at) VALUES ($1, $2, 'x', 'data', $3, 'private', 'a/b', 1, $4, $5)",
-        past.workspace_id, artifact_id, kept, bytes(32), expires,
-    )  # fmt: skip
+        past.workspace_id,
+        artifact_id,
+        kept,
+        bytes(32),
+        expires,
+    )
     return artifact_id, key
 
 
@@ -397,8 +421,12 @@ async def test_messages_go_when_they_were_read_long_ago(past: Past) -> None:
         await past.database.execute(
             "INSERT INTO notifications (workspace_id, id, level, title, message, created_at, "
             "read_at) VALUES ($1, $2, 'info', $3, '', $4, $5)",
-            past.workspace_id, _id(moment), name, moment, moment if read else None,
-        )  # fmt: skip
+            past.workspace_id,
+            _id(moment),
+            name,
+            moment,
+            moment if read else None,
+        )
     assert (await past.keeper.once(NOW)).messages == 1
     assert await past.left("notifications", "title") == {"unread", "young"}
 

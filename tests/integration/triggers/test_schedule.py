@@ -114,8 +114,9 @@ async def test_a_due_schedule_starts_one_run_that_knows_its_moments(bench: Bench
     assert (row["next_due_at"], row["last_fired_at"]) == (due + MINUTE, due)
 
 
-NEEDS_N = {"schema": {"type": "object", "required": ["n"],
-                      "properties": {"n": {"type": "integer"}}}}  # fmt: skip
+NEEDS_N = {
+    "schema": {"type": "object", "required": ["n"], "properties": {"n": {"type": "integer"}}}
+}
 
 
 async def test_several_schedulers_at_once_start_one_run_for_each_due_moment(bench: Bench) -> None:
@@ -303,8 +304,9 @@ async def _stored(bench: Bench, automation: UUID, count: int, due: str) -> datet
             {due}
         FROM triggers, generate_series(1, $2) AS n WHERE automation_id = $1
         """,
-        automation, count,
-    )  # fmt: skip
+        automation,
+        count,
+    )
     now: datetime = await bench.house.database.fetchval("SELECT now()")
     return now
 
@@ -445,8 +447,9 @@ async def test_a_day_of_clock_changes_has_one_daily_run_and_every_quarter(
     for slug, cron in (("daily", "30 2 * * *"), ("quarters", "*/15 * * * *")):
         await bench.house.database.execute(
             "UPDATE triggers SET next_due_at = $1 WHERE slug = $2",
-            parse_cron(cron).after(now, zone), slug,
-        )  # fmt: skip
+            parse_cron(cron).after(now, zone),
+            slug,
+        )
     scheduler, until = scheduler_of(bench), now + timedelta(hours=12)
     while now <= until:
         await scheduler.once(now)
@@ -466,9 +469,12 @@ async def test_overlapping_moments_follow_the_concurrency_of_the_automation(benc
     plan = [step("a", "test.note", {"mark": "{{ trigger.scheduled_for }}"})]
     for policy in ("queue", "drop_if_running"):
         await armed(
-            bench, schedule(slug=policy, **config), name=policy, plan=plan,
+            bench,
+            schedule(slug=policy, **config),
+            name=policy,
+            plan=plan,
             execution={"concurrency": policy},
-        )  # fmt: skip
+        )
     due = await due_of(bench, "queue")
     assert await scheduler_of(bench).once(due + 4 * MINUTE) == 2
     rows = await bench.house.database.fetch(

@@ -138,9 +138,13 @@ async def test_a_replay_covers_nothing(bench: Bench) -> None:
         first, second, third = await schedule.windows()
         for again in (first, third):
             made = await replay(
-                house.database, house.dispatcher, house.limits, house.workspace_id,
-                again.run_id, inputs={"failures": 0},
-            )  # fmt: skip
+                house.database,
+                house.dispatcher,
+                house.limits,
+                house.workspace_id,
+                again.run_id,
+                inputs={"failures": 0},
+            )
             assert (await bench.until(made.run_id))["status"] == "succeeded"
         await schedule.fire()
     assert (await schedule.windows())[-1].since == second.until

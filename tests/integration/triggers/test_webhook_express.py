@@ -35,9 +35,15 @@ async def _asked(bench: Bench, called: Hook, **more: Any) -> tuple[Request, str]
     """A call that is prepared, with the mark of its webhook."""
     seen = await _seen(bench, called)
     request = Request(
-        seen.workspace_id, seen.automation_id, "webhook", seen.id, payload={"n": 1},
-        run_id=new_id(), key_expires_at=seen.now.replace(year=seen.now.year + 1), **more,
-    )  # fmt: skip
+        seen.workspace_id,
+        seen.automation_id,
+        "webhook",
+        seen.id,
+        payload={"n": 1},
+        run_id=new_id(),
+        key_expires_at=seen.now.replace(year=seen.now.year + 1),
+        **more,
+    )
     return await bench.house.dispatcher.prepare(request), seen.mark
 
 

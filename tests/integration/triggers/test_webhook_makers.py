@@ -123,8 +123,13 @@ async def test_a_token_goes_on_while_its_maker_may_still_make_one(bench: Bench, 
         assert (await called.fire({"a": 1})).status_code == 202
 
 
-@pytest.mark.parametrize("end", ["DELETE FROM members WHERE user_id = $1",
-                                 "UPDATE users SET disabled_at = now() WHERE id = $1"])  # fmt: skip
+@pytest.mark.parametrize(
+    "end",
+    [
+        "DELETE FROM members WHERE user_id = $1",
+        "UPDATE users SET disabled_at = now() WHERE id = $1",
+    ],
+)
 async def test_a_signature_with_the_secret_of_an_owner_who_is_gone_starts_nothing(
     bench: Bench, api: Api, end: str
 ) -> None:

@@ -131,8 +131,11 @@ async def test_a_moment_that_did_not_fire_is_listed_with_its_reason(bench: Bench
     for day in (1, 2, 3):
         await bench.house.database.execute(
             "INSERT INTO firings (workspace_id, source_id, key, reason) VALUES ($1, $2, $3, $4)",
-            trigger["workspace_id"], trigger["id"], f"at:2027-03-0{day}T00:00:00+00:00", f"r{day}",
-        )  # fmt: skip
+            trigger["workspace_id"],
+            trigger["id"],
+            f"at:2027-03-0{day}T00:00:00+00:00",
+            f"r{day}",
+        )
     first = await api.client.get(_where(called, "clock") + "/firings", params={"limit": 2})
     assert [entry["reason"] for entry in first.json()["items"]] == ["r3", "r2"]
     assert first.json()["items"][0]["run_id"] is None

@@ -90,7 +90,8 @@ async def test_whatever_is_wrong_with_a_signature_has_one_answer_and_no_run(
         "tampered signature": {**good, "webhook-signature": "v1," + "A" * 43 + "="},
         "garbage": {**good, "webhook-signature": "garbage"},
         "another version": {
-            **good, "webhook-signature": good["webhook-signature"].replace("v1", "v2"),
+            **good,
+            "webhook-signature": good["webhook-signature"].replace("v1", "v2"),
         },
         "another key": _signed(secret=other),
         "six minutes old": _signed(age=360),
@@ -100,7 +101,7 @@ async def test_whatever_is_wrong_with_a_signature_has_one_answer_and_no_run(
             f"without {name}": {key: text for key, text in good.items() if key != name}
             for name in ("webhook-id", "webhook-timestamp", "webhook-signature")
         },
-    }  # fmt: skip
+    }
     answers = {name: await _send(called, headers) for name, headers in wrong.items()}
     answers["tampered body"] = await _send(called, good, b'{"invoice": 8}')
     answers["no such slug"] = await api.stranger.post(

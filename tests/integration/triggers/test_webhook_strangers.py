@@ -27,11 +27,19 @@ async def _status(api: Api, path: str, headers: Mapping[str, str]) -> tuple[int,
     """Calls the app inside this process: the status, and how often the body was asked for."""
     asked, seen = 0, 0
     scope = {
-        "type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": "POST",
-        "scheme": "http", "path": path, "raw_path": path.encode(), "root_path": "",
-        "query_string": b"", "client": ("127.0.0.1", 1), "server": ("127.0.0.1", 2),
+        "type": "http",
+        "asgi": {"version": "3.0"},
+        "http_version": "1.1",
+        "method": "POST",
+        "scheme": "http",
+        "path": path,
+        "raw_path": path.encode(),
+        "root_path": "",
+        "query_string": b"",
+        "client": ("127.0.0.1", 1),
+        "server": ("127.0.0.1", 2),
         "headers": [(name.lower().encode(), text.encode()) for name, text in headers.items()],
-    }  # fmt: skip
+    }
 
     async def receive() -> dict[str, Any]:
         nonlocal asked

@@ -30,13 +30,19 @@ from tests.kit.neighbours import add_workspace
 
 HERE, THERE = new_id(), new_id()
 STRICT = {
-    "approvers": 2, "roles": ["admin"], "author_may_approve": False,
-    "draft_seconds": 600, "held_seconds": 86_400,
-}  # fmt: skip
+    "approvers": 2,
+    "roles": ["admin"],
+    "author_may_approve": False,
+    "draft_seconds": 600,
+    "held_seconds": 86_400,
+}
 USUAL = {
-    "approvers": 1, "roles": [], "author_may_approve": True,
-    "draft_seconds": None, "held_seconds": None,
-}  # fmt: skip
+    "approvers": 1,
+    "roles": [],
+    "author_may_approve": True,
+    "draft_seconds": None,
+    "held_seconds": None,
+}
 
 
 async def _call(tx: Connection, one: Capability, space: UUID = HERE, **given: Any) -> Any:
@@ -49,8 +55,10 @@ async def _member(tx: Connection, role: str, space: UUID = HERE, *, disabled: bo
     await tx.execute(
         "INSERT INTO users (id, email, name, disabled_at) "
         "VALUES ($1, $2, 'x', CASE WHEN $3 THEN now() END)",
-        user, f"{user}@example.com", disabled,
-    )  # fmt: skip
+        user,
+        f"{user}@example.com",
+        disabled,
+    )
     await tx.execute(
         "INSERT INTO members (workspace_id, user_id, role) VALUES ($1, $2, $3)", space, user, role
     )
@@ -122,8 +130,10 @@ def test_what_a_workspace_does_not_say_is_as_usual() -> None:
     assert policy_from({"roles": ["owner"]}) == ApprovalPolicy(1, (Role.OWNER,))
     assert policy_from({"author_may_approve": False}) == ApprovalPolicy(1, (), False)
     assert ApprovalPolicy(2, (Role.ADMIN,), False).as_dict() == {
-        "approvers": 2, "roles": ["admin"], "author_may_approve": False,
-    }  # fmt: skip
+        "approvers": 2,
+        "roles": ["admin"],
+        "author_may_approve": False,
+    }
 
 
 def test_the_named_roles_approve_and_where_none_is_named_all_that_may_decide() -> None:

@@ -38,9 +38,13 @@ async def _create(bench: Bench, written: Mapping[str, Any]) -> Saved:
     report = _judged(bench, written)
     async with bench.house.database.transaction() as tx:
         return await create(
-            tx, bench.house.workspace_id, report.accepted(), report.grants, FIRST_MEMBER,
+            tx,
+            bench.house.workspace_id,
+            report.accepted(),
+            report.grants,
+            FIRST_MEMBER,
             via="page",
-        )  # fmt: skip
+        )
 
 
 async def _update(
@@ -49,9 +53,15 @@ async def _update(
     report = _judged(bench, written)
     async with bench.house.database.transaction() as tx:
         return await update(
-            tx, bench.house.workspace_id, automation_id, report.accepted(), report.grants,
-            FIRST_MEMBER, expected_version=expected, via="page",
-        )  # fmt: skip
+            tx,
+            bench.house.workspace_id,
+            automation_id,
+            report.accepted(),
+            report.grants,
+            FIRST_MEMBER,
+            expected_version=expected,
+            via="page",
+        )
 
 
 async def _activate(bench: Bench, automation_id: UUID) -> str:

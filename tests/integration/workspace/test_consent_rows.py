@@ -86,9 +86,14 @@ async def _kept(tx: Connection) -> tuple[Any, ...]:
 
 
 async def _asked(
-    tx: Connection, about: int = 1, *, agreed: Agreed | None = None, origin: Origin = "edit",
-    added: tuple[Addition, ...] = (A,), **more: Any,
-) -> Consent:  # fmt: skip
+    tx: Connection,
+    about: int = 1,
+    *,
+    agreed: Agreed | None = None,
+    origin: Origin = "edit",
+    added: tuple[Addition, ...] = (A,),
+    **more: Any,
+) -> Consent:
     return await consents.ask_consent(
         tx, HERE, ONE, about, origin, added, CLIENT, agreed=agreed, **more
     )
@@ -105,8 +110,10 @@ async def _beside(tx: Connection, status: Status = "waiting") -> tuple[UUID, UUI
         await tx.execute(
             "UPDATE automations SET agreed_version = 7, agreed_by = $3, agreed_via = 'upgrade', "
             "state = 'active', paused_reason = NULL WHERE workspace_id = $1 AND id = $2",
-            space, one, BEN,
-        )  # fmt: skip
+            space,
+            one,
+            BEN,
+        )
     return made[0], made[1]
 
 
@@ -114,8 +121,9 @@ async def _messages(tx: Connection) -> list[tuple[str, str, str]]:
     found = await tx.fetch(
         "SELECT title, message, level FROM notifications WHERE workspace_id = $1 "
         "AND automation_id = $2 ORDER BY id",
-        HERE, ONE,
-    )  # fmt: skip
+        HERE,
+        ONE,
+    )
     return [tuple(row) for row in found]
 
 
@@ -191,18 +199,26 @@ async def _in_force(tx: Connection, one: Version) -> None:
     number = await tx.fetchval(
         "UPDATE automations SET version = version + 1 WHERE workspace_id = $1 AND id = $2 "
         "RETURNING version",
-        HERE, ONE,
-    )  # fmt: skip
+        HERE,
+        ONE,
+    )
     digest = new_id().bytes * 2
     await tx.execute(
         "INSERT INTO definitions (workspace_id, hash, document) VALUES ($1, $2, $3)",
-        HERE, digest, one.document,
-    )  # fmt: skip
+        HERE,
+        digest,
+        one.document,
+    )
     await tx.execute(
         "INSERT INTO automation_versions (workspace_id, automation_id, version, definition_hash, "
         "grants, author) VALUES ($1, $2, $3, $4, $5, $6)",
-        HERE, ONE, number, digest, one.grants, ANN,
-    )  # fmt: skip
+        HERE,
+        ONE,
+        number,
+        digest,
+        one.grants,
+        ANN,
+    )
 
 
 async def test_a_person_agrees_with_what_they_do_and_a_programs_new_one_waits(
@@ -215,8 +231,9 @@ async def test_a_person_agrees_with_what_they_do_and_a_programs_new_one_waits(
         await tx.execute(
             "UPDATE automations SET agreed_version = NULL, agreed_via = NULL "
             "WHERE workspace_id = $1 AND id = $2",
-            HERE, ONE,
-        )  # fmt: skip
+            HERE,
+            ONE,
+        )
         for actor in (CLIENT, ASSISTANT, RUN):
             asked = await consents.agree_or_ask(tx, HERE, ONE, actor)
             assert asked is not None
@@ -317,8 +334,10 @@ async def test_the_origin_of_an_answered_question_is_not_that_of_the_next(rows: 
         await mark(tx, HERE, first, "agreed", ANN)
         second = await _asked(tx)
         assert (second.origin, second.agreed_version, second.agreed_triggers) == (
-            "edit", None, None,
-        )  # fmt: skip
+            "edit",
+            None,
+            None,
+        )
         assert (await find_consent(tx, HERE, first.id)).status == "agreed"
         # Only what came from elsewhere stays what it was.
         assert (await _asked(tx, origin="upgrade")).origin == "upgrade"
@@ -397,9 +416,11 @@ async def test_what_waits_or_was_refused_does_not_start_and_is_named(rows: Datab
             (B.pointer, B.says, "adds_grant")
         ]
         assert waiting.consent == {
-            "consent_id": str(asked.id), "digest": asked.digest.hex(),
-            "additions": [B.as_dict()], "url": f"/automations/{ONE}",
-        }  # fmt: skip
+            "consent_id": str(asked.id),
+            "digest": asked.digest.hex(),
+            "additions": [B.as_dict()],
+            "url": f"/automations/{ONE}",
+        }
         way = f"Read it and agree on its page, or with `mainspring consents agree {asked.id}`."
         assert waiting.suggestion == way
         await mark(tx, HERE, asked, "refused", ANN)
@@ -502,9 +523,14 @@ async def test_only_a_person_reviews_and_only_what_is_agreed_to(rows: Database) 
     ],
 )
 async def test_an_old_run_is_repeated_only_within_what_is_agreed_to_now(
-    rows: Database, ran: int, mode: str, as_mode: str | None, agreed: int | None,
-    actor: Actor | None, may: bool,
-) -> None:  # fmt: skip
+    rows: Database,
+    ran: int,
+    mode: str,
+    as_mode: str | None,
+    agreed: int | None,
+    actor: Actor | None,
+    may: bool,
+) -> None:
     async with rows.transaction() as tx:
         await _put(tx, NARROW, version("a.example", "b.example", triggers=[CLOCK]), agreed=agreed)
     one = await _run(rows, ran, mode)
@@ -553,9 +579,17 @@ async def test_an_answer_is_to_exactly_what_was_shown(rows: Database, agree: boo
         )
         assert (found.status, is_new) == ("agreed" if agree else "refused", True)
         assert (found.answered_by, found.answered_at is None) == (ANN, False)
-        kept = (1, ANN, "token", "paused", None) if agree else (
-            None, None, None, "paused", "consent",
-        )  # fmt: skip
+        kept = (
+            (1, ANN, "token", "paused", None)
+            if agree
+            else (
+                None,
+                None,
+                None,
+                "paused",
+                "consent",
+            )
+        )
         assert await _kept(tx) == kept
         # The same answer again changes nothing.
         same = await consents.answer(tx, HERE, asked.id, "0" * 64, BEN, agree=agree)
@@ -659,8 +693,10 @@ async def test_every_surface_shows_the_same_of_a_question(rows: Database) -> Non
         assert (shown["answered_at"], shown["connection_id"]) == (None, None)
         assert consents.consent_told(None) is None
         assert consents.consent_told(asked) == {
-            "consent_id": str(asked.id), "digest": asked.digest.hex(), "additions": [A.as_dict()],
-        }  # fmt: skip
+            "consent_id": str(asked.id),
+            "digest": asked.digest.hex(),
+            "additions": [A.as_dict()],
+        }
         await mark(tx, HERE, asked, "agreed", ANN)
         found = await find_consent(tx, HERE, asked.id)
         assert found.answered_at is not None
@@ -690,8 +726,9 @@ async def _check_renewed(tx: Connection, origin: Origin) -> None:
     further = await again(2, version("a.example", "b.example", "c.example"))
     assert further.id != renewed.id
     assert [one.says for one in further.additions] == [
-        "It may now send requests to b.example.", "It may now send requests to c.example.",
-    ]  # fmt: skip
+        "It may now send requests to b.example.",
+        "It may now send requests to c.example.",
+    ]
     same = await again(2, SAME)
     if origin == "import":
         # What came from elsewhere is looked at, until what was agreed to is back.
@@ -727,9 +764,13 @@ async def test_a_refusal_blocks_its_own_version_alone(rows: Database) -> None:
         await _put(tx, NARROW)
         asked = await _asked(tx)
     cases: list[tuple[Status, int, bool]] = [
-        ("waiting", 1, True), ("waiting", 12, True), ("refused", 1, True), ("refused", 12, False),
-        ("agreed", 1, False), ("overtaken", 1, False),
-    ]  # fmt: skip
+        ("waiting", 1, True),
+        ("waiting", 12, True),
+        ("refused", 1, True),
+        ("refused", 12, False),
+        ("agreed", 1, False),
+        ("overtaken", 1, False),
+    ]
     for status, number, blocks in cases:
         assert replace(asked, status=status).blocks(number) is blocks
     assert replace(asked, status="refused", version=12).blocks(1) is False
@@ -806,8 +847,10 @@ async def test_a_digest_is_of_everything_that_was_shown() -> None:
     digest = digest_of(ONE, 1, "edit", (A,))
     assert digest == digest_of(ONE, 1, "edit", (A,), refused=False)
     others = [
-        digest_of(OTHER, 1, "edit", (A,)), digest_of(ONE, 2, "edit", (A,)),
-        digest_of(ONE, 1, "import", (A,)), digest_of(ONE, 1, "edit", (A, B)),
+        digest_of(OTHER, 1, "edit", (A,)),
+        digest_of(ONE, 2, "edit", (A,)),
+        digest_of(ONE, 1, "import", (A,)),
+        digest_of(ONE, 1, "edit", (A, B)),
         digest_of(ONE, 1, "edit", (A,), refused=True),
-    ]  # fmt: skip
+    ]
     assert len({digest, *others}) == 6

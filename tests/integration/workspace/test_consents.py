@@ -29,9 +29,10 @@ from tests.kit.neighbours import add_workspace
 NOTE = step("tell", "inbox.post_notification", {"title": "hello"})
 REMINDER = "every Monday at 9 Berlin time remind me of the invoices"
 PAY = step(
-    "pay", "http_fetch",
+    "pay",
+    "http_fetch",
     {"url": "https://api.stripe.com/v1", "headers": {"Authorization": "{{ secrets.stripe_key }}"}},
-)  # fmt: skip
+)
 
 
 def cron(text: str) -> dict[str, Any]:
@@ -50,9 +51,14 @@ async def bring_in(bench: Bench, *documents: dict[str, Any], over: bool = True) 
     judged = await judge_import(value, house.registry, house.limits)
     async with house.database.transaction() as tx:
         return await import_judged(
-            tx, house.workspace_id, judged, FIRST_MEMBER, house.registry, house.limits,
+            tx,
+            house.workspace_id,
+            judged,
+            FIRST_MEMBER,
+            house.registry,
+            house.limits,
             "new_version" if over else "refuse",
-        )  # fmt: skip
+        )
 
 
 async def start(bench: Bench, automation_id: UUID) -> str:
@@ -226,9 +232,12 @@ async def test_a_file_over_what_is_there_waits_also_when_it_adds_nothing(bench: 
     assert (asked["consent_id"], asked["agreed_version"]) == (str(more.consent.id), 1)
     assert says(asked) == ["It now starts 2 times a day instead of once a day."]
     stale = await refusal(
-        desk, "answer_consent", consent_id=str(made.consent.id),
-        digest=made.consent.digest.hex(), agree=True,
-    )  # fmt: skip
+        desk,
+        "answer_consent",
+        consent_id=str(made.consent.id),
+        digest=made.consent.digest.hex(),
+        agree=True,
+    )
     assert stale.code == "consent_overtaken"
     assert asked["consent_id"] in str(stale.suggestion)
     # A person's own words about it are asked about too, until it is what was agreed to.
@@ -238,9 +247,14 @@ async def test_a_file_over_what_is_there_waits_also_when_it_adds_nothing(bench: 
     house = bench.house
     async with house.database.transaction() as tx:
         await rollback(
-            tx, house.workspace_id, saved.automation_id, 1, FIRST_MEMBER, house.registry,
+            tx,
+            house.workspace_id,
+            saved.automation_id,
+            1,
+            FIRST_MEMBER,
+            house.registry,
             house.limits,
-        )  # fmt: skip
+        )
     assert await waiting(desk) == []
     assert await start(bench, saved.automation_id) == "active"
 
@@ -250,9 +264,11 @@ async def test_a_program_widens_nothing_silently_and_narrows_at_once(bench: Benc
     program = client(desk)
     hosts = {"tool": "http_fetch", "params": {"hosts": ["a.example"]}}
     one = await desk.save(
-        source="return 1;", tool_grants=[hosts], acknowledged_http_fetch_hosts=["a.example"],
+        source="return 1;",
+        tool_grants=[hosts],
+        acknowledged_http_fetch_hosts=["a.example"],
         cost_cap_daily_usd=2,
-    )  # fmt: skip
+    )
     # The person who made it agreed to it as it was, also before it was ever active.
     drafted = await program.call(
         "update_automation", {"automation_id": one, "cost_cap_daily_usd": 3}
@@ -272,10 +288,12 @@ async def test_a_program_widens_nothing_silently_and_narrows_at_once(bench: Benc
     more = await program.call(
         "update_automation",
         {
-            "automation_id": one, "tool_grants": [wider],
-            "acknowledged_http_fetch_hosts": ["a.example", "b.example"], "state": "active",
+            "automation_id": one,
+            "tool_grants": [wider],
+            "acknowledged_http_fetch_hosts": ["a.example", "b.example"],
+            "state": "active",
         },
-    )  # fmt: skip
+    )
     assert (more["state"], "state" in more["columns_changed"]) == ("paused", True)
     assert says(more["consent"]) == ["It may now send requests to b.example."]
     assert await fires(bench, UUID(one)) == "paused"
@@ -294,10 +312,11 @@ async def test_a_program_widens_nothing_silently_and_narrows_at_once(bench: Benc
     back = await program.call(
         "update_automation",
         {
-            "automation_id": one, "tool_grants": [hosts],
+            "automation_id": one,
+            "tool_grants": [hosts],
             "acknowledged_http_fetch_hosts": ["a.example"],
         },
-    )  # fmt: skip
+    )
     assert (back["state"], back.get("consent")) == ("paused", None)
     on = await desk.call("update_automation", {"automation_id": one, "state": "active"})
     assert on["state"] == "active"

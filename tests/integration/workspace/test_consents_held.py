@@ -51,9 +51,14 @@ async def bring_in(bench: Bench, *documents: Mapping[str, Any]) -> list[UUID]:
     judged = await judge_import(value, house.registry, house.limits)
     async with house.database.transaction() as tx:
         made = await import_judged(
-            tx, house.workspace_id, judged, FIRST_MEMBER, house.registry, house.limits,
+            tx,
+            house.workspace_id,
+            judged,
+            FIRST_MEMBER,
+            house.registry,
+            house.limits,
             "new_version",
-        )  # fmt: skip
+        )
     return [one.saved.automation_id for one in made]
 
 
@@ -107,8 +112,9 @@ async def test_a_token_is_a_program_and_a_switch_is_a_change(bench: Bench) -> No
         wide = watch("Over HTTP", "* * * * *")
         put = (await api.program.put(place, json=wide)).json()
         assert (put["state"], [a["says"] for a in put["consent"]["additions"]]) == (
-            "paused", [OFTEN],
-        )  # fmt: skip
+            "paused",
+            [OFTEN],
+        )
         assert await asked(desk, one) == [OFTEN]
         # What was agreed to is back: nothing is asked, and what is wider waits again.
         back = (await api.program.put(place, json=watch("Over HTTP"))).json()
@@ -151,8 +157,9 @@ async def test_what_was_agreed_to_counts_before_it_is_active_and_while_a_questio
     await turn(desk, two, enabled=False)
     told = await other.call("update_automation", {"automation_id": str(two), "triggers": DAILY})
     assert ([one["says"] for one in told["consent"]["additions"]], told["state"]) == (
-        [ONCE], "paused",
-    )  # fmt: skip
+        [ONCE],
+        "paused",
+    )
     # Off again, and nothing is left to ask; a person turns on what they like.
     await turn(other, two, enabled=False)
     assert await asked(desk, two) == []
@@ -230,8 +237,10 @@ async def test_a_program_that_reads_before_a_person_is_asked_needs_no_consent(
     ask = step("ask", "approval", {"title": "May I?"})
     note = step("note", "inbox.post_notification", {"title": "x", "message": "x"})
     look = step("look", "list_boards", {})
-    grants: list[dict[str, Any]] = [{"capability": name, "params": {}} for name in
-              ("approval.ask", "inbox.post_notification", "list_boards")]  # fmt: skip
+    grants: list[dict[str, Any]] = [
+        {"capability": name, "params": {}}
+        for name in ("approval.ask", "inbox.post_notification", "list_boards")
+    ]
 
     def plan(*steps: dict[str, Any]) -> dict[str, Any]:
         return document(*steps, name="careful", triggers=[clock()], grants=grants)

@@ -98,8 +98,10 @@ async def test_a_rotation_that_broke_off_goes_on_where_it_was(
     assert vault.keyring.following_file.exists()
     condition = await vault.condition()
     assert (condition.total, condition.closed, condition.behind) == (14, ("key_11",), 1)
-    ours = {drawer: {n: v for n, v in values.items() if n != "key_11"}
-            for drawer, values in kept.items()}  # fmt: skip
+    ours = {
+        drawer: {n: v for n, v in values.items() if n != "key_11"}
+        for drawer, values in kept.items()
+    }
     await _check_all(Vault(database, vault.keyring.file, LIMITS), ours)
 
     await database.execute("UPDATE secrets SET ciphertext = $1 WHERE name = 'key_11'", sound)

@@ -113,8 +113,10 @@ async def _automation(database: Database, workspace_id: UUID) -> UUID:
     await database.execute(
         "INSERT INTO automations (workspace_id, id, name, version, created_by) "
         "VALUES ($1, $2, $3, 1, $2)",
-        workspace_id, automation_id, str(automation_id),
-    )  # fmt: skip
+        workspace_id,
+        automation_id,
+        str(automation_id),
+    )
     return automation_id
 
 

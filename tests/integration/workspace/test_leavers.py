@@ -47,8 +47,9 @@ async def _hook_of(bench: Bench, api: Api, owner: UUID, *triggers: Any, **more: 
     await database.execute(
         "UPDATE triggers SET secret_made_by = $2 WHERE automation_id = $1 "
         "AND secret_hash IS NOT NULL",
-        made.automation_id, owner,
-    )  # fmt: skip
+        made.automation_id,
+        owner,
+    )
     return made
 
 
@@ -243,9 +244,10 @@ async def test_only_a_person_takes_over_and_only_what_they_were_shown(
         await _remove(bench, ada)
         digest = (await page.ask("GET", path)).json()["digest"]
         program = await api.stranger.post(
-            f"/api/v1{path}", json={"digest": digest},
+            f"/api/v1{path}",
+            json={"digest": digest},
             headers={"Authorization": f"Bearer {api.token}"},
-        )  # fmt: skip
+        )
         assert (program.status_code, program.json()["code"]) == (403, "person_needed")
         other = await page.ask("POST", path, json={"digest": "0" * 64})
         assert (other.status_code, other.json()["code"]) == (409, "takeover_changed")

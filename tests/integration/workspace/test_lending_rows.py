@@ -27,9 +27,12 @@ HERE, THERE = new_id(), new_id()
 ADMIN, EDITOR, DISABLED, GONE, ELSEWHERE = (new_id() for _ in range(5))
 CONNECTION = new_id()
 MEMBERS = [
-    (HERE, ADMIN, "admin"), (HERE, EDITOR, "editor"), (HERE, DISABLED, "owner"),
-    (THERE, ELSEWHERE, "owner"), (THERE, EDITOR, "owner"),
-]  # fmt: skip
+    (HERE, ADMIN, "admin"),
+    (HERE, EDITOR, "editor"),
+    (HERE, DISABLED, "owner"),
+    (THERE, ELSEWHERE, "owner"),
+    (THERE, EDITOR, "owner"),
+]
 
 
 @pytest_asyncio.fixture
@@ -41,13 +44,17 @@ async def vault(database: Database, tmp_path: Path) -> Vault:
         await database.execute(
             "INSERT INTO users (id, email, name, disabled_at) "
             "VALUES ($1, $2, 'x', CASE WHEN $3 THEN now() END)",
-            user, f"{user}@example.com", user == DISABLED,
-        )  # fmt: skip
+            user,
+            f"{user}@example.com",
+            user == DISABLED,
+        )
     for space, user, role in MEMBERS:
         await database.execute(
             "INSERT INTO members (workspace_id, user_id, role) VALUES ($1, $2, $3)",
-            space, user, role,
-        )  # fmt: skip
+            space,
+            user,
+            role,
+        )
     vault = Vault(database, tmp_path / "master.key", Limits())
     for space, user, _ in [*MEMBERS, (HERE, GONE, "")]:
         await vault.set(Drawer(space, user), "key", f"{space} {user}")
@@ -82,8 +89,9 @@ async def test_a_connection_reads_what_it_holds(vault: Vault) -> None:
 
 async def test_an_admin_reads_what_belongs_to_the_workspace(vault: Vault) -> None:
     assert await vault.lend(Drawer(HERE, ADMIN), ["key", "publisher.OURS"]) == {
-        "key": f"{HERE} {ADMIN}", "publisher.OURS": f"published {HERE}",
-    }  # fmt: skip
+        "key": f"{HERE} {ADMIN}",
+        "publisher.OURS": f"published {HERE}",
+    }
     assert await vault.lend(Drawer(THERE, EDITOR), ["publisher.OURS"]) == {
         "publisher.OURS": f"published {THERE}"
     }

@@ -41,8 +41,10 @@ async def test_new_names_of_boards_pages_and_workflows_are_refused(bench: Bench,
     page = await boards.call("create_page", type="note", title="Fine", body="x")
     workflow = await boards.call("create_workflow", title="Fine")
     link = {
-        "board_id": board_id, "kind": "ics", "ref": {"url": "https://example.com/a.ics"},
-    }  # fmt: skip
+        "board_id": board_id,
+        "kind": "ics",
+        "ref": {"url": "https://example.com/a.ics"},
+    }
     made = await boards.call("create_board_link", **link, display_name="Fine")
     where = {"board_id": board_id}
 
@@ -53,9 +55,13 @@ async def test_new_names_of_boards_pages_and_workflows_are_refused(bench: Bench,
     await _refused(boards, "/datasets/1/name", "update_board", **where, datasets=datasets)
     await _refused(boards, "/display_name", "create_board_link", **link, display_name=name)
     await _refused(
-        boards, "/dataset_name", "create_dataset_recipe", link_id=made["id"], dataset_name=name,
+        boards,
+        "/dataset_name",
+        "create_dataset_recipe",
+        link_id=made["id"],
+        dataset_name=name,
         adapter_op="ics.list_events",
-    )  # fmt: skip
+    )
     await _refused(boards, "/title", "create_page", type="note", title=name, body="x")
     await _refused(boards, "/title", "update_page", slug=page["slug"], title=name)
     await _refused(boards, "/title", "create_workflow", title=name)
@@ -145,9 +151,13 @@ async def test_new_names_of_members_and_connections_are_refused(bench: Bench, na
     assert [one.pointer for one in refused.value.findings] == ["/name"]
     async with linked_bench(bench) as here:
         await _refused(
-            Boards(here.house), "/label", "connect_integration", integration="coinmarketcap",
-            label=name, fields={"api_key": "a-key"},
-        )  # fmt: skip
+            Boards(here.house),
+            "/label",
+            "connect_integration",
+            integration="coinmarketcap",
+            label=name,
+            fields={"api_key": "a-key"},
+        )
 
 
 async def _answers(api: Api, method: str, path: str, body: Mapping[str, Any]) -> None:

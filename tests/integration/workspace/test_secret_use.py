@@ -55,9 +55,14 @@ async def _update(bench: Bench, saved: Saved, changed: Mapping[str, Any], author
     report = _judged(bench, changed)
     async with bench.house.database.transaction() as tx:
         return await update(
-            tx, bench.house.workspace_id, saved.automation_id, report.accepted(), report.grants,
-            author, via="page",
-        )  # fmt: skip
+            tx,
+            bench.house.workspace_id,
+            saved.automation_id,
+            report.accepted(),
+            report.grants,
+            author,
+            via="page",
+        )
 
 
 FURTHER = {
@@ -83,27 +88,28 @@ FURTHER = {
             },
         ),
         _fetch("b", "two.test", "second"),
-        inputs={"schema": {"type": "object", "properties": {"host": {"type": "string"}},
-                           "required": ["host"]}},
+        inputs={
+            "schema": {
+                "type": "object",
+                "properties": {"host": {"type": "string"}},
+                "required": ["host"],
+            }
+        },
         grants=[{"capability": "http_fetch", "params": {"hosts": ["one.test", "two.test"]}}],
     ),
-    "another capability": document(
-        *BEFORE["plan"], step("c", "notification", {"title": "t"})
-    ),
+    "another capability": document(*BEFORE["plan"], step("c", "notification", {"title": "t"})),
     "inside a loop": document(
         *BEFORE["plan"],
-        step("c", "for_each", {"items": "{{ [1] }}", "steps": [
-            _fetch("d", "two.test", "first")]}),
+        step("c", "for_each", {"items": "{{ [1] }}", "steps": [_fetch("d", "two.test", "first")]}),
     ),
     "after a failure": document(
         *BEFORE["plan"], execution={"on_failure": [_fetch("z", "two.test", "first")]}
     ),
     "a webhook's signature": document(
         *BEFORE["plan"],
-        triggers=[{"type": "webhook", "config": {"signature": {
-                                                               "secret": "third"}}}],
+        triggers=[{"type": "webhook", "config": {"signature": {"secret": "third"}}}],
     ),
-}  # fmt: skip
+}
 NARROWER = {
     "another path": document(
         _fetch("a", "one.test", "first", path="other"), _fetch("b", "two.test", "second")

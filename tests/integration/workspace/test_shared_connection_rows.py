@@ -31,16 +31,26 @@ class People:
         self._reception: Any = SimpleNamespace(parts=parts)
 
     async def connect(
-        self, person: UUID, state: str = "ready", *, shared: bool = False, space: UUID = HERE,
+        self,
+        person: UUID,
+        state: str = "ready",
+        *,
+        shared: bool = False,
+        space: UUID = HERE,
         integration: str = "gmail",
-    ) -> UUID:  # fmt: skip
+    ) -> UUID:
         made = new_id()
         await self.database.execute(
             "INSERT INTO integration_connections (workspace_id, id, owner_id, integration, label, "
             "auth, state, shared_at) VALUES ($1, $2, $3, $4, 'x', 'token', $5, "
             "CASE WHEN $6 THEN now() - interval '1 day' END)",
-            space, made, person, integration, state, shared,
-        )  # fmt: skip
+            space,
+            made,
+            person,
+            integration,
+            state,
+            shared,
+        )
         return made
 
     async def usable(self, person: UUID, *, shared: bool = True) -> UUID | None:
@@ -55,7 +65,7 @@ class People:
             "SELECT id, shared_at IS NOT NULL AS shared FROM integration_connections "
             "WHERE workspace_id = $1",
             HERE,
-        )  # fmt: skip
+        )
         return {row["id"]: row["shared"] for row in found}
 
     async def share(self, person: UUID) -> bool:
@@ -133,8 +143,9 @@ async def test_somebody_who_left_lends_only_what_they_shared(people: People, how
         if how == "elsewhere":
             await people.database.execute(
                 "INSERT INTO members (workspace_id, user_id, role) VALUES ($1, $2, 'owner')",
-                THERE, people.ann,
-            )  # fmt: skip
+                THERE,
+                people.ann,
+            )
     assert await people.usable(people.ann) is None
     query = "UPDATE integration_connections SET shared_at = now() WHERE id = $1"
     await people.database.execute(query, own)

@@ -70,7 +70,7 @@ class Rows:
             "SELECT automation_id, slug FROM triggers "
             "WHERE workspace_id = $1 AND suspended_at IS NOT NULL",
             space,
-        )  # fmt: skip
+        )
         return {(row["automation_id"], row["slug"]) for row in found}
 
     async def messages(self, space: UUID = HERE) -> list[tuple[str, list[str]]]:
@@ -98,7 +98,7 @@ class Rows:
         found = await self.database.fetch(
             "SELECT automation_id, slug, secret_made_by FROM triggers WHERE workspace_id = $1",
             space,
-        )  # fmt: skip
+        )
         return {(row["automation_id"], row["slug"]): row["secret_made_by"] for row in found}
 
 
@@ -108,8 +108,13 @@ async def _trigger(
     await tx.execute(
         "INSERT INTO triggers (workspace_id, id, automation_id, slug, type, config, secret_hash, "
         "secret_made_by) VALUES ($1, $2, $3, $4, 'webhook', '{}', $5, $6)",
-        space, new_id(), automation, slug, None if maker is None else new_id().bytes * 2, maker,
-    )  # fmt: skip
+        space,
+        new_id(),
+        automation,
+        slug,
+        None if maker is None else new_id().bytes * 2,
+        maker,
+    )
 
 
 @pytest_asyncio.fixture(loop_scope="module")
@@ -124,14 +129,25 @@ async def rows(rolled_back: Database) -> Rows:
         )
         found = Rows(rolled_back, ada, ben, *(new_id() for _ in range(4)))
         for automation, owner, state in (
-            (found.active, ada, "active"), (found.paused, ada, "paused"),
-            (found.archived, ada, "archived"), (found.bens, ben, "active"),
-        ):  # fmt: skip
+            (found.active, ada, "active"),
+            (found.paused, ada, "paused"),
+            (found.archived, ada, "archived"),
+            (found.bens, ben, "active"),
+        ):
             name = {found.active: "digest", found.bens: "his"}.get(automation, state)
             await put_automation(
-                tx, HERE, automation, version("old.example"), SENDS, created_by=owner, state=state,
-                name=name, agreed_version=2, agreed_by=owner, agreed_via="page",
-            )  # fmt: skip
+                tx,
+                HERE,
+                automation,
+                version("old.example"),
+                SENDS,
+                created_by=owner,
+                state=state,
+                name=name,
+                agreed_version=2,
+                agreed_by=owner,
+                agreed_via="page",
+            )
             await _trigger(tx, HERE, automation, "plain")
             await _trigger(tx, HERE, automation, "adas", ada)
             await _trigger(tx, HERE, automation, "bens", ben)
@@ -149,20 +165,25 @@ def _all(automation: UUID) -> set[tuple[UUID, str]]:
 async def test_what_a_member_made_in_a_workspace_stops_there_and_nothing_else(rows: Rows) -> None:
     await rows.leave()
     assert await rows.states() == {
-        rows.active: ("paused", "owner_left"), rows.paused: ("paused", None),
-        rows.archived: ("archived", None), rows.bens: ("active", None),
-    }  # fmt: skip
+        rows.active: ("paused", "owner_left"),
+        rows.paused: ("paused", None),
+        rows.archived: ("archived", None),
+        rows.bens: ("active", None),
+    }
     assert await rows.suspended() == {
-        *_all(rows.active), (rows.paused, "adas"), (rows.archived, "adas"), (rows.bens, "adas"),
-    }  # fmt: skip
+        *_all(rows.active),
+        (rows.paused, "adas"),
+        (rows.archived, "adas"),
+        (rows.bens, "adas"),
+    }
     assert await rows.states(THERE) == {rows.active: ("active", None)}
     assert await rows.suspended(THERE) == set()
     ((title, lines),) = await rows.messages()
     assert title == "Ada left: what they made has stopped"
     assert lines[1:-1] == [
-        "- digest", *(f"- the webhook token of {name} (adas)" for name in
-                      ("paused", "archived", "his")),
-    ]  # fmt: skip
+        "- digest",
+        *(f"- the webhook token of {name} (adas)" for name in ("paused", "archived", "his")),
+    ]
     assert f"mainspring members takeover {rows.ada}@example.test" in lines[-1]
     assert await rows.messages(THERE) == []
 
@@ -219,8 +240,9 @@ async def test_triggers_fire_again_but_for_tokens_whose_maker_is_gone(rows: Rows
     async with rows.database.transaction() as tx:
         await tx.execute(
             "INSERT INTO members (workspace_id, user_id, role) VALUES ($1, $2, 'owner')",
-            HERE, rows.ada,
-        )  # fmt: skip
+            HERE,
+            rows.ada,
+        )
         await tx.execute("UPDATE users SET disabled_at = now() WHERE id = $1", rows.ada)
         await resume_triggers(tx, HERE, rows.active)
     assert (rows.active, "adas") in await rows.suspended()
@@ -257,8 +279,9 @@ async def test_a_token_of_somebody_who_came_back_is_listed_until_it_is_taken(row
     async with rows.database.transaction() as tx:
         await tx.execute(
             "INSERT INTO members (workspace_id, user_id, role) VALUES ($1, $2, 'owner')",
-            HERE, rows.ada,
-        )  # fmt: skip
+            HERE,
+            rows.ada,
+        )
     ((who, *_, automations, webhooks),) = await _left(rows)
     assert (who, automations, webhooks) == (rows.ada, 0, 1)
     # They take it themselves, and what stopped of theirs too; nobody else does.
@@ -278,8 +301,12 @@ async def test_a_token_of_somebody_who_came_back_is_listed_until_it_is_taken(row
 
 async def test_an_estate_is_what_somebody_left_and_nobody_has_taken(rows: Rows) -> None:
     assert await rows.estate() == Estate((), ())
-    for status, reason in (("skipped", "owner_left"), ("skipped", "owner_left"),
-                           ("skipped", "paused"), ("failed", "owner_left")):  # fmt: skip
+    for status, reason in (
+        ("skipped", "owner_left"),
+        ("skipped", "owner_left"),
+        ("skipped", "paused"),
+        ("failed", "owner_left"),
+    ):
         await add_run(rows.database, HERE, rows.active, status=status, reason=reason)
     await add_run(rows.database, HERE, rows.bens, status="skipped", reason="owner_left")
     await add_run(rows.database, THERE, rows.active, status="skipped", reason="owner_left")
@@ -287,8 +314,9 @@ async def test_an_estate_is_what_somebody_left_and_nobody_has_taken(rows: Rows) 
     found = await rows.estate()
     told = [(one.id, one.name, one.state, one.stopped, one.missed) for one in found.automations]
     assert told == [
-        (rows.active, "digest", "paused", True, 2), (rows.paused, "paused", "paused", False, 0),
-    ]  # fmt: skip
+        (rows.active, "digest", "paused", True, 2),
+        (rows.paused, "paused", "paused", False, 0),
+    ]
     assert "It may send requests to a.example." in found.automations[0].may
     assert (found.automations[0].version, "old" in str(found.automations[0].may)) == (2, False)
     assert [(one.automation_id, one.automation, one.slug) for one in found.webhooks] == [
@@ -322,8 +350,9 @@ async def test_the_new_owner_agrees_to_what_they_were_shown(rows: Rows) -> None:
     async with rows.database.transaction() as tx:
         await tx.execute(
             "UPDATE automations SET agreed_version = 7 WHERE id = $1 AND workspace_id = $2",
-            rows.paused, HERE,
-        )  # fmt: skip
+            rows.paused,
+            HERE,
+        )
     for actor in (replace(rows.actor, kind="client"), replace(rows.actor, by_program=True)):
         with pytest.raises(Denied) as refused:
             await rows.take(actor=actor)
@@ -336,11 +365,15 @@ async def test_the_new_owner_agrees_to_what_they_were_shown(rows: Rows) -> None:
     assert set((await rows.owners()).values()) == {rows.ada, rows.ben}
     taken = await rows.take(actor=replace(rows.actor, at_terminal=True))
     assert ([one.id for one in taken.automations], len(taken.webhooks)) == (
-        [rows.active, rows.paused], 1,
-    )  # fmt: skip
+        [rows.active, rows.paused],
+        1,
+    )
     assert await rows.owners() == {
-        rows.active: rows.ben, rows.paused: rows.ben, rows.bens: rows.ben, rows.archived: rows.ada,
-    }  # fmt: skip
+        rows.active: rows.ben,
+        rows.paused: rows.ben,
+        rows.bens: rows.ben,
+        rows.archived: rows.ada,
+    }
     assert await rows.owners(THERE) == {rows.active: rows.ada}
     makers = await rows.makers()
     assert {key for key, maker in makers.items() if maker == rows.ada} == {(rows.archived, "adas")}
@@ -350,16 +383,19 @@ async def test_the_new_owner_agrees_to_what_they_were_shown(rows: Rows) -> None:
     assert await rows.makers(THERE) == {(rows.active, "adas"): rows.ada}
     agreed = {
         row["id"]: (row["agreed_version"], row["agreed_by"], row["agreed_via"])
-        for row in await rows.database.fetch("SELECT * FROM automations WHERE workspace_id = $1",
-                                             HERE)
-    }  # fmt: skip
+        for row in await rows.database.fetch(
+            "SELECT * FROM automations WHERE workspace_id = $1", HERE
+        )
+    }
     assert agreed[rows.active] == (2, rows.ben, "terminal")
     # What was not agreed to in this version is not agreed to now.
     assert agreed[rows.paused] == (7, rows.ada, "page")
     # Only the webhook of an automation that goes on fires again; nothing is activated here.
     assert await rows.suspended() == {
-        *_all(rows.active), (rows.paused, "adas"), (rows.archived, "adas"),
-    }  # fmt: skip
+        *_all(rows.active),
+        (rows.paused, "adas"),
+        (rows.archived, "adas"),
+    }
     assert (await rows.states())[rows.active] == ("paused", "owner_left")
     with pytest.raises(Missing) as nothing:
         await rows.take()
@@ -394,8 +430,9 @@ async def test_some_automations_are_taken_without_the_webhooks_of_others(rows: R
 
 async def test_webhooks_alone_can_be_taken(rows: Rows) -> None:
     async with rows.database.transaction() as tx:
-        await tx.execute("UPDATE automations SET created_by = $1 WHERE workspace_id = $2", rows.ben,
-                         HERE)  # fmt: skip
+        await tx.execute(
+            "UPDATE automations SET created_by = $1 WHERE workspace_id = $2", rows.ben, HERE
+        )
         await tx.execute("DELETE FROM triggers WHERE automation_id <> $1", rows.bens)
     await rows.leave()
     assert await rows.suspended() == {(rows.bens, "adas")}

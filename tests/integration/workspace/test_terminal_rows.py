@@ -79,8 +79,9 @@ async def test_a_confirmed_terminal_gets_its_session_once(rows: Rows) -> None:
     assert (session.id, session.user_id) == (found.session_id, rows.ann)
     assert entry is not None
     assert (entry["subject"], entry["detail"]) == (
-        str(found.session_id), {"by": "terminal", "address": "192.0.2.1"},
-    )  # fmt: skip
+        str(found.session_id),
+        {"by": "terminal", "address": "192.0.2.1"},
+    )
     with pytest.raises(Expired):
         await rows.collect(rows.mine.device_code)
     assert await rows.waiting() == 1
@@ -121,7 +122,7 @@ async def test_old_requests_are_forgotten_and_many_are_refused(rows: Rows) -> No
         "UPDATE terminal_sign_ins SET expires_at = now() - interval '1 second' "
         "WHERE code_hash <> ALL($1::bytea[])",
         [],
-    )  # fmt: skip
+    )
     made = []
     for number in range(18):
         async with rows.database.transaction() as tx:

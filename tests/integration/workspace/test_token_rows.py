@@ -75,11 +75,10 @@ async def test_tokens_are_listed_for_a_workspace_or_one_member_of_it(rows: Rows)
 
     every = {key: one.id for key, (one, _) in rows.made.items()}
     assert await listed(HERE) == {
-        rows.revoked.id, *(one for key, one in every.items() if key[0] == HERE),
-    }  # fmt: skip
-    assert await listed(HERE, BEN) == {
-        one for key, one in every.items() if key[:2] == (HERE, BEN)
-    }  # fmt: skip
+        rows.revoked.id,
+        *(one for key, one in every.items() if key[0] == HERE),
+    }
+    assert await listed(HERE, BEN) == {one for key, one in every.items() if key[:2] == (HERE, BEN)}
 
 
 async def test_a_token_is_found_by_its_hash_unless_it_was_revoked(rows: Rows) -> None:

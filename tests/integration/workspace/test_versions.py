@@ -44,9 +44,14 @@ async def _rollback(bench: Bench, automation_id: UUID, version: int) -> Saved:
     house = bench.house
     async with house.database.transaction() as tx:
         return await rollback(
-            tx, house.workspace_id, automation_id, version, FIRST_MEMBER, house.registry,
+            tx,
+            house.workspace_id,
+            automation_id,
+            version,
+            FIRST_MEMBER,
+            house.registry,
             house.limits,
-        )  # fmt: skip
+        )
 
 
 async def _version(bench: Bench, automation_id: UUID, version: int) -> dict[str, Any]:
@@ -100,8 +105,11 @@ async def test_going_back_deletes_nothing_and_may_be_undone(bench: Bench) -> Non
     async with bench.house.database.acquire() as connection:
         rows = await list_versions(connection, bench.house.workspace_id, saved.automation_id)
     assert [(row["version"], row["rollback_of"]) for row in rows] == [
-        (4, 2), (3, 1), (2, None), (1, None),
-    ]  # fmt: skip
+        (4, 2),
+        (3, 1),
+        (2, None),
+        (1, None),
+    ]
 
 
 async def test_going_back_tells_what_widens(bench: Bench) -> None:
@@ -123,9 +131,13 @@ async def test_the_old_name_comes_back_if_it_is_free(bench: Bench) -> None:
     report = validate(_second(name="new"), house.registry, house.limits)
     async with house.database.transaction() as tx:
         await update(
-            tx, house.workspace_id, saved.automation_id, report.accepted(), report.grants,
+            tx,
+            house.workspace_id,
+            saved.automation_id,
+            report.accepted(),
+            report.grants,
             FIRST_MEMBER,
-        )  # fmt: skip
+        )
     other = await bench.save(_first(name="old"))
     with pytest.raises(Clash) as caught:
         await _rollback(bench, saved.automation_id, 1)

@@ -49,10 +49,15 @@ class CalendarDouble(GoogleDouble):
         self.number += 1
         known = self.events[calendar_id].get(event_id, {})
         self.events[calendar_id][event_id] = {
-            "kind": "calendar#event", "status": "confirmed",
-            "updated": "2026-06-01T12:00:00.000Z", "htmlLink": f"https://calendar/{event_id}",
-            **known, **event, "id": event_id, "etag": f'"{self.number}"',
-        }  # fmt: skip
+            "kind": "calendar#event",
+            "status": "confirmed",
+            "updated": "2026-06-01T12:00:00.000Z",
+            "htmlLink": f"https://calendar/{event_id}",
+            **known,
+            **event,
+            "id": event_id,
+            "etag": f'"{self.number}"',
+        }
         self.changes.append((self.number, calendar_id, event_id))
 
     def _reply(self, asked: Asked) -> bytes:
@@ -97,8 +102,9 @@ class CalendarDouble(GoogleDouble):
             since = int(number)
             if since < self.oldest:
                 return refusal(410, "fullSyncRequired", "Sync token is no longer valid.")
-            ids = dict.fromkeys(one for at, place, one in self.changes
-                                if at > since and place == own)  # fmt: skip
+            ids = dict.fromkeys(
+                one for at, place, one in self.changes if at > since and place == own
+            )
             found = [self.events[own][one] for one in ids]
         else:
             lower, upper = query["timeMin"], query["timeMax"]

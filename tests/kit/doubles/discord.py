@@ -32,9 +32,12 @@ def refusal(status: int, code: int, message: str) -> bytes:
 def pause(seconds: float) -> bytes:
     """Too many requests: the body says it more exactly than the headers."""
     return answer(
-        429, {"message": "You are being rate limited.", "retry_after": seconds, "global": False},
-        "Retry-After: 65", "X-RateLimit-Reset-After: 64.57", "X-RateLimit-Scope: user",
-    )  # fmt: skip
+        429,
+        {"message": "You are being rate limited.", "retry_after": seconds, "global": False},
+        "Retry-After: 65",
+        "X-RateLimit-Reset-After: 64.57",
+        "X-RateLimit-Scope: user",
+    )
 
 
 @dataclass(slots=True)

@@ -39,11 +39,17 @@ class DriveDouble(GoogleDouble):
         """A file is made, or changed."""
         self.contents[file_id] = content
         self.files[file_id] = {
-            "id": file_id, "name": name, "mimeType": "text/plain", "trashed": False,
+            "id": file_id,
+            "name": name,
+            "mimeType": "text/plain",
+            "trashed": False,
             "owners": [{"displayName": "Ada", "emailAddress": ADDRESS}],
-            "createdTime": "2026-01-01T00:00:00.000Z", "modifiedTime": "2026-06-01T11:59:00.000Z",
-            "webViewLink": f"https://drive/{file_id}", "size": str(len(content)), **told,
-        }  # fmt: skip
+            "createdTime": "2026-01-01T00:00:00.000Z",
+            "modifiedTime": "2026-06-01T11:59:00.000Z",
+            "webViewLink": f"https://drive/{file_id}",
+            "size": str(len(content)),
+            **told,
+        }
         self.changes.append((file_id, False))
 
     def remove(self, file_id: str) -> None:
@@ -69,15 +75,21 @@ class DriveDouble(GoogleDouble):
     def _search(self, asked: Asked) -> bytes:
         query, texts = asked.query["q"], unquoted(asked.query["q"])
         if "appProperties has" in query:
-            found = [one for one in self.files.values()
-                     if one.get("appProperties", {}).get(texts[0]) == texts[1]]  # fmt: skip
+            found = [
+                one
+                for one in self.files.values()
+                if one.get("appProperties", {}).get(texts[0]) == texts[1]
+            ]
         elif query.startswith("modifiedTime >= "):
             found = [one for one in self.files.values() if one["modifiedTime"] >= texts[0]]
         elif query == _words(query):
             word = texts[0].lower()
-            found = [one for one in self.files.values()
-                     if word in one["name"].lower()
-                     or word in self.contents[one["id"]].decode("latin-1").lower()]  # fmt: skip
+            found = [
+                one
+                for one in self.files.values()
+                if word in one["name"].lower()
+                or word in self.contents[one["id"]].decode("latin-1").lower()
+            ]
         else:
             return refusal(400, "invalid", "Invalid Value")
         wide = _everywhere(asked)

@@ -30,9 +30,10 @@ def answer(status: int, value: Any, *headers: str) -> bytes:
 def told(status: int, message: str, *headers: str, errors: Any = None) -> bytes:
     """A refusal as GitHub words it."""
     body: dict[str, Any] = {
-        "message": message, "documentation_url": "https://docs.github.com/rest",
+        "message": message,
+        "documentation_url": "https://docs.github.com/rest",
         "status": str(status),
-    }  # fmt: skip
+    }
     return answer(status, body | ({} if errors is None else {"errors": errors}), *headers)
 
 
@@ -61,26 +62,44 @@ class GitHubDouble(ScriptedDouble):
     def issue(self, repo: str, number: int, at: str, **more: Any) -> dict[str, Any]:
         """An issue as GitHub shows it, put into a repository."""
         shown: dict[str, Any] = {
-            "id": 5_000_000_000 + number, "node_id": f"I_{number}", "number": number,
+            "id": 5_000_000_000 + number,
+            "node_id": f"I_{number}",
+            "number": number,
             "url": f"{self.url}/repos/{repo}/issues/{number}",
             "repository_url": f"{self.url}/repos/{repo}",
-            "html_url": f"https://github.com/{repo}/issues/{number}", "title": f"Issue {number}",
-            "user": {"login": "mona", "id": 1}, "labels": [{"id": 208, "name": "bug"}],
-            "state": "open", "assignees": [{"login": "hubot"}], "milestone": None, "comments": 2,
-            "created_at": at, "updated_at": at, "closed_at": None, "body": "Said at length.",
+            "html_url": f"https://github.com/{repo}/issues/{number}",
+            "title": f"Issue {number}",
+            "user": {"login": "mona", "id": 1},
+            "labels": [{"id": 208, "name": "bug"}],
+            "state": "open",
+            "assignees": [{"login": "hubot"}],
+            "milestone": None,
+            "comments": 2,
+            "created_at": at,
+            "updated_at": at,
+            "closed_at": None,
+            "body": "Said at length.",
             **more,
-        }  # fmt: skip
+        }
         self.repositories.setdefault(repo, Repository()).issues.append(shown)
         return shown
 
     def release(self, repo: str, number: int, at: str, **more: Any) -> dict[str, Any]:
         """A release as GitHub shows it, put in front of the others."""
         shown: dict[str, Any] = {
-            "id": number, "tag_name": f"v{number}", "name": f"Release {number}", "draft": False,
-            "prerelease": False, "author": {"login": "mona"}, "created_at": at,
-            "published_at": at, "body": "What is new.", "assets": [],
-            "html_url": f"https://github.com/{repo}/releases/tag/v{number}", **more,
-        }  # fmt: skip
+            "id": number,
+            "tag_name": f"v{number}",
+            "name": f"Release {number}",
+            "draft": False,
+            "prerelease": False,
+            "author": {"login": "mona"},
+            "created_at": at,
+            "published_at": at,
+            "body": "What is new.",
+            "assets": [],
+            "html_url": f"https://github.com/{repo}/releases/tag/v{number}",
+            **more,
+        }
         self.repositories.setdefault(repo, Repository()).releases.insert(0, shown)
         return shown
 
@@ -104,9 +123,13 @@ class GitHubDouble(ScriptedDouble):
         return self._in_repository(method, parts, query, headers, body)
 
     def _in_repository(
-        self, method: str, parts: list[str], query: dict[str, str], headers: dict[str, str],
+        self,
+        method: str,
+        parts: list[str],
+        query: dict[str, str],
+        headers: dict[str, str],
         body: bytes,
-    ) -> bytes:  # fmt: skip
+    ) -> bytes:
         if parts[:1] == ["repositories"]:
             named = {str(one.id): name for name, one in self.repositories.items()}
             name, rest = named.get(parts[1], ""), parts[2:]
@@ -125,9 +148,11 @@ class GitHubDouble(ScriptedDouble):
         if method == "POST":
             return self._written(name, found, rest, headers, body)
         entries = {
-            "issues": _chosen(found.issues, query), "pulls": _chosen(found.pulls, query),
-            "releases": found.releases, "commits": found.commits,
-        }.get(rest[0])  # fmt: skip
+            "issues": _chosen(found.issues, query),
+            "pulls": _chosen(found.pulls, query),
+            "releases": found.releases,
+            "commits": found.commits,
+        }.get(rest[0])
         if entries is None:
             return told(404, "Not Found")
         return self._paged(f"/repos/{name}/{rest[0]}", entries, query, headers)
@@ -151,9 +176,14 @@ class GitHubDouble(ScriptedDouble):
             labels = [{"name": one} for one in sent.get("labels", ()) if one != "forbidden"]
             people = [{"login": one} for one in sent.get("assignees", ()) if one in self.pushers]
             made = self.issue(
-                name, number, "2026-03-01T09:00:00Z", title=sent["title"], body=sent.get("body"),
-                labels=labels, assignees=people,
-            )  # fmt: skip
+                name,
+                number,
+                "2026-03-01T09:00:00Z",
+                title=sent["title"],
+                body=sent.get("body"),
+                labels=labels,
+                assignees=people,
+            )
             return answer(201, made, f"Location: {made['url']}")
         if not any(str(one["number"]) == rest[1] for one in found.issues):
             return told(404, "Not Found")
@@ -186,9 +216,14 @@ class GitHubDouble(ScriptedDouble):
         return self._paged("/search/issues", entries, query, headers, search=True)
 
     def _paged(
-        self, path: str, entries: list[dict[str, Any]], query: dict[str, str],
-        headers: dict[str, str], *, search: bool = False,
-    ) -> bytes:  # fmt: skip
+        self,
+        path: str,
+        entries: list[dict[str, Any]],
+        query: dict[str, str],
+        headers: dict[str, str],
+        *,
+        search: bool = False,
+    ) -> bytes:
         size = min(int(query.get("per_page", "30")), MOST_PER_PAGE)
         page = int(query.get("page", "1"))
         shown = entries[(page - 1) * size : page * size]

@@ -34,8 +34,13 @@ def leaf(kind: str, data: bytes, **headers: str) -> dict[str, Any]:
 
 def branch(kind: str, *parts: dict[str, Any]) -> dict[str, Any]:
     """A part that is made of parts, each with its place in the tree as Gmail numbers it."""
-    return {"mimeType": kind, "filename": "", "headers": [], "body": {"size": 0},
-            "parts": list(parts)}  # fmt: skip
+    return {
+        "mimeType": kind,
+        "filename": "",
+        "headers": [],
+        "body": {"size": 0},
+        "parts": list(parts),
+    }
 
 
 def attached(filename: str, kind: str, data: bytes) -> dict[str, Any]:
@@ -70,9 +75,15 @@ class GmailDouble(GoogleDouble):
     _given: int = 0
 
     def put(
-        self, message_id: str, thread_id: str, payload: dict[str, Any], *,
-        at: int = 1_780_000_000, labels: tuple[str, ...] = ("INBOX",), **headers: str,
-    ) -> None:  # fmt: skip
+        self,
+        message_id: str,
+        thread_id: str,
+        payload: dict[str, Any],
+        *,
+        at: int = 1_780_000_000,
+        labels: tuple[str, ...] = ("INBOX",),
+        **headers: str,
+    ) -> None:
         """A message comes in."""
         named = [
             {"name": name.replace("_", "-"), "value": value} for name, value in headers.items()
@@ -80,10 +91,15 @@ class GmailDouble(GoogleDouble):
         whole = {**payload, "headers": [*named, *payload["headers"]]}
         self.moment += 7
         self.mailbox[message_id] = {
-            "id": message_id, "threadId": thread_id, "labelIds": list(labels),
-            "snippet": "It begins &amp; ends", "historyId": str(self.moment),
-            "internalDate": str(at * 1000), "sizeEstimate": 1000, "payload": whole,
-        }  # fmt: skip
+            "id": message_id,
+            "threadId": thread_id,
+            "labelIds": list(labels),
+            "snippet": "It begins &amp; ends",
+            "historyId": str(self.moment),
+            "internalDate": str(at * 1000),
+            "sizeEstimate": 1000,
+            "payload": whole,
+        }
         self.history.append((self.moment, message_id))
 
     def _reply(self, asked: Asked) -> bytes:
@@ -93,8 +109,13 @@ class GmailDouble(GoogleDouble):
             return refusal(404, "notFound", "Not Found")
         name, *rest = asked.path.removeprefix(_OURS).split("/")
         if name == "profile":
-            return answer({"emailAddress": ADDRESS, "messagesTotal": len(self.mailbox),
-                           "historyId": str(self.moment)})  # fmt: skip
+            return answer(
+                {
+                    "emailAddress": ADDRESS,
+                    "messagesTotal": len(self.mailbox),
+                    "historyId": str(self.moment),
+                }
+            )
         if name == "labels":
             own = {"id": "Label_7", "name": "Customers", "type": "user"}
             return answer({"labels": [{"id": "INBOX", "name": "INBOX", "type": "system"}, own]})
@@ -146,16 +167,26 @@ class GmailDouble(GoogleDouble):
         for at, one in self.history:
             if at > since:
                 told = {key: self.mailbox[one][key] for key in ("id", "threadId", "labelIds")}
-                rows.append({"id": str(at), "messages": [{"id": one, "threadId": told["threadId"]}],
-                             "messagesAdded": [{"message": told}]})  # fmt: skip
+                rows.append(
+                    {
+                        "id": str(at),
+                        "messages": [{"id": one, "threadId": told["threadId"]}],
+                        "messagesAdded": [{"message": told}],
+                    }
+                )
         return self._paged(asked, "history", rows, historyId=str(self.moment))
 
     def _thread(self, thread_id: str, asked: Asked) -> bytes:
         ids = [key for key, one in self.mailbox.items() if one["threadId"] == thread_id]
         if not ids:
             return refusal(404, "notFound", "Requested entity was not found.")
-        return answer({"id": thread_id, "historyId": str(self.moment),
-                       "messages": [self._shown(one, asked) for one in ids]})  # fmt: skip
+        return answer(
+            {
+                "id": thread_id,
+                "historyId": str(self.moment),
+                "messages": [self._shown(one, asked) for one in ids],
+            }
+        )
 
     def _shown(self, message_id: str, asked: Asked) -> dict[str, Any]:
         one = self.mailbox[message_id]

@@ -64,8 +64,9 @@ class MailboxDouble:
     def put(self, data: bytes, *, days_ago: int = 0, now: datetime | None = None) -> int:
         uid = max((one.uid for one in self.letters), default=100) + 1
         at = (now or datetime.now(UTC)).replace(hour=0, minute=0, second=0, microsecond=0)
-        self.letters.append(Letter(uid, data, datetime.fromtimestamp(
-            at.timestamp() - days_ago * 86_400, UTC)))  # fmt: skip
+        self.letters.append(
+            Letter(uid, data, datetime.fromtimestamp(at.timestamp() - days_ago * 86_400, UTC))
+        )
         return uid
 
     def names(self) -> list[str]:
@@ -95,8 +96,11 @@ class MailboxDouble:
                 await asyncio.Event().wait()
             writer.write((said or b"").replace(b"TAG", tag))
             return bool(said)
-        writer.write(self._answer(name, words).replace(b"TAG", tag, 1) if name != "UID FETCH"
-                     else self._fetched(tag, words))  # fmt: skip
+        writer.write(
+            self._answer(name, words).replace(b"TAG", tag, 1)
+            if name != "UID FETCH"
+            else self._fetched(tag, words)
+        )
         if name == "STARTTLS" and self.offers_tls:
             await writer.drain()
             await writer.start_tls(server_side(self.certificate))
@@ -174,8 +178,12 @@ class MailboxDouble:
             if one.uid == uid:
                 data = one.data[:most]
                 said += b"* %d FETCH (UID %d RFC822.SIZE %d BODY[]<0> {%d}\r\n%s)\r\n" % (
-                    place + 1, uid, len(one.data), len(data), data,
-                )  # fmt: skip
+                    place + 1,
+                    uid,
+                    len(one.data),
+                    len(data),
+                    data,
+                )
         return said + tag + b" OK done\r\n"
 
     async def stop(self) -> None:
@@ -220,7 +228,10 @@ class MailboxWay:
 
         assert self._ctx.account is not None
         async with opened_mailbox(
-            self._egress, self._ctx.account.settings, reveal, trust=self._trust,
+            self._egress,
+            self._ctx.account.settings,
+            reveal,
+            trust=self._trust,
             seconds=self.seconds,
-        ) as box:  # fmt: skip
+        ) as box:
             yield box

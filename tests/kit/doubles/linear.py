@@ -22,17 +22,21 @@ _UUID4 = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-
 
 def answer(value: Any, *headers: str, status: int = 200) -> bytes:
     """An answer in JSON."""
-    return http_answer(status, json.dumps(value).encode(), "Content-Type: application/json",
-                       *headers)  # fmt: skip
+    return http_answer(
+        status, json.dumps(value).encode(), "Content-Type: application/json", *headers
+    )
 
 
 def refusal(code: str, message: str, *headers: str, status: int = 400, kind: str = "") -> bytes:
     """An error as Linear tells it."""
     extensions = {
-        "type": kind or code.lower().replace("_", " "), "code": code, "statusCode": status,
-        "userError": code == "INPUT_ERROR", "userPresentableMessage": message,
+        "type": kind or code.lower().replace("_", " "),
+        "code": code,
+        "statusCode": status,
+        "userError": code == "INPUT_ERROR",
+        "userPresentableMessage": message,
         "http": {"status": status},
-    }  # fmt: skip
+    }
     error = {"message": message, "path": ["issueCreate"], "extensions": extensions}
     return answer({"errors": [error]}, *headers, status=status)
 
@@ -61,14 +65,24 @@ class LinearDouble(ScriptedDouble):
     def issue(self, number: int, at: str, **more: Any) -> dict[str, Any]:
         """An issue as Linear shows it, put into the workspace."""
         shown: dict[str, Any] = {
-            "id": f"00000000-0000-4000-8000-{number:012}", "identifier": f"ENG-{number}",
-            "title": f"Issue {number}", "description": "Said at length.",
-            "url": f"https://linear.app/octo/issue/ENG-{number}", "priority": 2,
-            "createdAt": at, "updatedAt": at, "completedAt": None, "canceledAt": None,
-            "dueDate": None, "state": {"name": "Todo", "type": "unstarted"},
-            "team": {"key": "ENG", "name": "Engineering"}, "assignee": None,
-            "creator": {"name": "Mona"}, "labels": {"nodes": [{"name": "Bug"}]}, **more,
-        }  # fmt: skip
+            "id": f"00000000-0000-4000-8000-{number:012}",
+            "identifier": f"ENG-{number}",
+            "title": f"Issue {number}",
+            "description": "Said at length.",
+            "url": f"https://linear.app/octo/issue/ENG-{number}",
+            "priority": 2,
+            "createdAt": at,
+            "updatedAt": at,
+            "completedAt": None,
+            "canceledAt": None,
+            "dueDate": None,
+            "state": {"name": "Todo", "type": "unstarted"},
+            "team": {"key": "ENG", "name": "Engineering"},
+            "assignee": None,
+            "creator": {"name": "Mona"},
+            "labels": {"nodes": [{"name": "Bug"}]},
+            **more,
+        }
         self.issues.append(shown)
         return shown
 
@@ -82,8 +96,11 @@ class LinearDouble(ScriptedDouble):
         sent = json.loads(body)
         document, variables = sent["query"], sent.get("variables", {})
         declared = dict(_DECLARED.findall(document))
-        missing = [name for name, kind in declared.items() if kind.endswith("!")
-                   and variables.get(name) is None]  # fmt: skip
+        missing = [
+            name
+            for name, kind in declared.items()
+            if kind.endswith("!") and variables.get(name) is None
+        ]
         if document.count("{") != document.count("}") or missing or variables.keys() - declared:
             return refusal("GRAPHQL_VALIDATION_FAILED", f"Variables are wrong: {missing}")
         found = _FIELD.search(document)
@@ -116,18 +133,21 @@ class LinearDouble(ScriptedDouble):
         if given["teamId"] not in {one["id"] for one in self.teams}:
             return refusal("INPUT_ERROR", "Entity not found: Team", status=200)
         number = len(self.issues) + 1
-        made = self.issue(number, "2026-03-01T09:00:00.000Z", id=given["id"],
-                          title=given["title"])  # fmt: skip
+        made = self.issue(number, "2026-03-01T09:00:00.000Z", id=given["id"], title=given["title"])
         return answer({"data": {"issueCreate": {"success": True, "issue": made}}})
 
     def _listed(self, named: str, given: dict[str, Any]) -> bytes:
         since = ((given.get("filter") or {}).get("updatedAt") or {}).get("gte", "")
         term = given.get("term", "").lower()
         found = sorted(
-            (one for one in self.issues if str(one.get("updatedAt")) >= since
-             and term in str(one.get("title")).lower()),
-            key=lambda one: str(one.get("updatedAt")), reverse=True,
-        )  # fmt: skip
+            (
+                one
+                for one in self.issues
+                if str(one.get("updatedAt")) >= since and term in str(one.get("title")).lower()
+            ),
+            key=lambda one: str(one.get("updatedAt")),
+            reverse=True,
+        )
         ids = [one.get("id") for one in found]
         after = given.get("after")
         if after is not None and after not in ids:

@@ -36,8 +36,9 @@ COLUMNS = [
 
 def answer(value: Any, *headers: str, status: int = 200) -> bytes:
     """An answer in JSON."""
-    return http_answer(status, json.dumps(value).encode(), "Content-Type: application/json",
-                       *headers)  # fmt: skip
+    return http_answer(
+        status, json.dumps(value).encode(), "Content-Type: application/json", *headers
+    )
 
 
 def refusal(code: str, message: str, *headers: str, status: int = 200, **more: Any) -> bytes:
@@ -60,12 +61,20 @@ class MondayDouble(ScriptedDouble):
 
     def item(self, board: str, number: int, **more: Any) -> dict[str, Any]:
         """An item as monday.com shows it, put on a board."""
-        values = {"status": "Done", "date4": "2026-03-01", "numbers7": "12.5", "check1": "v",
-                  "text2": ""}  # fmt: skip
+        values = {
+            "status": "Done",
+            "date4": "2026-03-01",
+            "numbers7": "12.5",
+            "check1": "v",
+            "text2": "",
+        }
         kinds = {one["id"]: one["type"] for one in COLUMNS}
         shown: dict[str, Any] = {
-            "id": str(number), "name": f"Item {number}", "state": "active",
-            "created_at": "2026-01-01T00:00:00Z", "updated_at": "2026-01-02T00:00:00Z",
+            "id": str(number),
+            "name": f"Item {number}",
+            "state": "active",
+            "created_at": "2026-01-01T00:00:00Z",
+            "updated_at": "2026-01-02T00:00:00Z",
             "url": f"https://octo.monday.com/boards/{board}/pulses/{number}",
             "group": {"title": "This month"},
             "column_values": [
@@ -73,7 +82,7 @@ class MondayDouble(ScriptedDouble):
                 {"id": "mirror3", "type": "mirror", "text": None, "display_value": "Upstairs"},
             ],
             **more,
-        }  # fmt: skip
+        }
         self.boards.setdefault(board, []).append(shown)
         return shown
 
@@ -94,9 +103,10 @@ class MondayDouble(ScriptedDouble):
         needed = {_SCOPES[one] for one in _SCOPED.findall(document)}
         if needed - self.scopes:
             return refusal(
-                "UserUnauthorizedException", f"Missing scopes: {sorted(needed - self.scopes)}",
+                "UserUnauthorizedException",
+                f"Missing scopes: {sorted(needed - self.scopes)}",
                 status_code=403,
-            )  # fmt: skip
+            )
         self.messages.append({"field": found[1], **given})
         return self._answered(found[1], given)
 
@@ -118,10 +128,15 @@ class MondayDouble(ScriptedDouble):
             shown = list(self.boards)[begin : begin + given["limit"]]
             return answer({"data": {"boards": [self._board(one) for one in shown]}})
         boards = [
-            {"id": one, "name": "Doors", "columns": COLUMNS,
-             "items_page": self._page(one, 0, given["limit"])}
-            for one in given["board"] if one in self.boards
-        ]  # fmt: skip
+            {
+                "id": one,
+                "name": "Doors",
+                "columns": COLUMNS,
+                "items_page": self._page(one, 0, given["limit"]),
+            }
+            for one in given["board"]
+            if one in self.boards
+        ]
         return answer({"data": {"boards": boards}, "account_id": 1})
 
     def _page(self, board: str, begin: int, limit: int) -> dict[str, Any]:
@@ -131,10 +146,15 @@ class MondayDouble(ScriptedDouble):
 
     def _board(self, board: str) -> dict[str, Any]:
         return {
-            "id": board, "name": "Doors", "state": "active", "board_kind": "public",
-            "workspace_id": 7, "items_count": len(self.boards[board]),
-            "updated_at": "2026-01-02T00:00:00Z", "url": f"https://octo.monday.com/boards/{board}",
-        }  # fmt: skip
+            "id": board,
+            "name": "Doors",
+            "state": "active",
+            "board_kind": "public",
+            "workspace_id": 7,
+            "items_count": len(self.boards[board]),
+            "updated_at": "2026-01-02T00:00:00Z",
+            "url": f"https://octo.monday.com/boards/{board}",
+        }
 
 
 @contextlib.asynccontextmanager

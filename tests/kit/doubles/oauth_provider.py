@@ -171,8 +171,10 @@ class OAuthProvider(ScriptedDouble):
         access = f"access-{secrets.token_urlsafe(24)}"
         family.access = {access: time.monotonic() + (self.lasts or 1e9)}
         answer: dict[str, Any] = {
-            "access_token": access, "token_type": "Bearer", "scope": family.scope,
-        }  # fmt: skip
+            "access_token": access,
+            "token_type": "Bearer",
+            "scope": family.scope,
+        }
         if self.lasts is not None:
             answer["expires_in"] = int(self.lasts)
         if self.gives_refresh:

@@ -112,10 +112,16 @@ class SlackWorkspace(ScriptedDouble):
         number = len(self.said_to("oauth.v2.access"))
         self.expired.add(self.token)
         self.token, self.refresh = f"xoxe.xoxb-1-{number:020}", f"xoxe-1-{number:020}"
-        return said({
-            "ok": True, "access_token": self.token, "refresh_token": self.refresh,
-            "token_type": "bot", "expires_in": 43_200, "scope": _SCOPE,
-        })  # fmt: skip
+        return said(
+            {
+                "ok": True,
+                "access_token": self.token,
+                "refresh_token": self.refresh,
+                "token_type": "bot",
+                "expires_in": 43_200,
+                "scope": _SCOPE,
+            }
+        )
 
     def _who(self, given: dict[str, Any]) -> bytes:
         del given

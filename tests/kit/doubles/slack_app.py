@@ -82,17 +82,22 @@ class SlackApp(SlackWorkspace):
         url = f"http://{self.pair}/actions/{team}/{self._count}"
         self.urls[urlsplit(url).path] = ResponseUrl(message["ts"], user)
         action = {
-            "type": "button", "action_id": button["action_id"], "block_id": "b1",
-            "text": button["text"], "action_ts": f"{time.time():.6f}",
+            "type": "button",
+            "action_id": button["action_id"],
+            "block_id": "b1",
+            "text": button["text"],
+            "action_ts": f"{time.time():.6f}",
             **({"value": button["value"]} if "value" in button else {}),
-        }  # fmt: skip
+        }
         payload: dict[str, Any] = {
             "type": "block_actions",
             "user": {"id": user, "username": user.lower(), "name": user.lower(), "team_id": team},
             "api_app_id": "A0MAIN",
             "token": "deprecated-verification-token",
             "container": {
-                "type": "message", "message_ts": message["ts"], "channel_id": message["channel"],
+                "type": "message",
+                "message_ts": message["ts"],
+                "channel_id": message["channel"],
                 "is_ephemeral": False,
             },
             "trigger_id": f"{self._count}.123.abcdef",
@@ -101,26 +106,40 @@ class SlackApp(SlackWorkspace):
             "is_enterprise_install": False,
             "channel": {"id": message["channel"], "name": "directmessage"},
             "message": {
-                "bot_id": "B0MAIN", "type": "message", "text": message["text"],
-                "user": "UBOT", "ts": message["ts"], "team": team, "blocks": message["blocks"],
+                "bot_id": "B0MAIN",
+                "type": "message",
+                "text": message["text"],
+                "user": "UBOT",
+                "ts": message["ts"],
+                "team": team,
+                "blocks": message["blocks"],
             },
             "state": {"values": {}},
             "response_url": url,
             "actions": [action],
-        }  # fmt: skip
+        }
         return urlencode({"payload": json.dumps(payload)}).encode()
 
     def command(self, text: str, *, user: str = "U0ADA", team: str = TEAM) -> bytes:
         """The body of the request that Slack sends for ``/mainspring TEXT``."""
         self._count += 1
-        return urlencode({
-            "token": "deprecated-verification-token", "team_id": team, "team_domain": "acme",
-            "channel_id": "D0ADA", "channel_name": "directmessage", "user_id": user,
-            "user_name": user.lower(), "command": "/mainspring", "text": text,
-            "api_app_id": "A0MAIN", "is_enterprise_install": "false",
-            "response_url": f"http://{self.pair}/commands/{team}/{self._count}",
-            "trigger_id": f"{self._count}.456.abcdef",
-        }).encode()  # fmt: skip
+        return urlencode(
+            {
+                "token": "deprecated-verification-token",
+                "team_id": team,
+                "team_domain": "acme",
+                "channel_id": "D0ADA",
+                "channel_name": "directmessage",
+                "user_id": user,
+                "user_name": user.lower(),
+                "command": "/mainspring",
+                "text": text,
+                "api_app_id": "A0MAIN",
+                "is_enterprise_install": "false",
+                "response_url": f"http://{self.pair}/commands/{team}/{self._count}",
+                "trigger_id": f"{self._count}.456.abcdef",
+            }
+        ).encode()
 
     def signed(
         self, body: bytes, *, at: float | None = None, secret: str | None = None
@@ -150,10 +169,14 @@ class SlackApp(SlackWorkspace):
         if path in ("/api/chat.postMessage", "/api/chat.update"):
             shown = headers.get("authorization", "").removeprefix("Bearer ")
             if shown == self.token and "chat:write" not in self.scopes:
-                return said({
-                    "ok": False, "error": "missing_scope", "needed": "chat:write",
-                    "provided": ",".join(sorted(self.scopes)),
-                })  # fmt: skip
+                return said(
+                    {
+                        "ok": False,
+                        "error": "missing_scope",
+                        "needed": "chat:write",
+                        "provided": ",".join(sorted(self.scopes)),
+                    }
+                )
             if shown == self.token and path == "/api/chat.update":
                 return self._updated(json.loads(body))
         return SlackWorkspace._judged(self, head, headers, body)
@@ -161,10 +184,14 @@ class SlackApp(SlackWorkspace):
     def _posted(self, given: dict[str, Any]) -> bytes:
         wrong = _wrong_blocks(given.get("blocks"))
         if wrong:
-            return said({
-                "ok": False, "error": "invalid_blocks", "errors": [wrong],
-                "response_metadata": {"messages": [f"[ERROR] {wrong}"]},
-            })  # fmt: skip
+            return said(
+                {
+                    "ok": False,
+                    "error": "invalid_blocks",
+                    "errors": [wrong],
+                    "response_metadata": {"messages": [f"[ERROR] {wrong}"]},
+                }
+            )
         to = given["channel"]
         if to in self.people:
             # A message to a user arrives in their direct messages with the bot.

@@ -31,9 +31,11 @@ _PATIENT_SECONDS: Final = 120.0
 _ROOM: Final = Caps(wall_seconds=_SECONDS, cpu_seconds=10, memory_mb=256)
 _MORE_ROOM: Final = Caps(wall_seconds=_SECONDS, cpu_seconds=10, memory_mb=1024)
 _REFUSED: Final = {
-    "title": "Not allowed", "detail": "This address is not public.", "status": 403,
+    "title": "Not allowed",
+    "detail": "This address is not public.",
+    "status": 403,
     "code": "address_not_public",
-}  # fmt: skip
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,9 +103,12 @@ class Battery:
                 "CACHE": f"{self._sandboxes.folder}/cache",
             }
             self._given = {
-                "open": self._names["OPEN"], "worker": worker, "neighbour": neighbour,
-                "launcher": self._sandboxes.launcher_pid, "door": DOOR,
-            }  # fmt: skip
+                "open": self._names["OPEN"],
+                "worker": worker,
+                "neighbour": neighbour,
+                "launcher": self._sandboxes.launcher_pid,
+                "door": DOOR,
+            }
             chosen = attempts()[self._mode.offset :: self._mode.every]
             leaves, finds = storage()
             await self._all(chosen)

@@ -34,13 +34,22 @@ async def run_native(mode: Mode, worker: int) -> dict[str, Any]:
     """What a program got that runs as the worker's own user, with nothing but the walls."""
     async with planted() as ground:
         told = {
-            "worker": worker, "folder": str(ground.folder), "abstract": ground.abstract,
-            "tcp": ground.tcp, "udp": ground.udp, "wanted": mode.wanted.value,
-        }  # fmt: skip
+            "worker": worker,
+            "folder": str(ground.folder),
+            "abstract": ground.abstract,
+            "tcp": ground.tcp,
+            "udp": ground.udp,
+            "wanted": mode.wanted.value,
+        }
         asked = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "tests.kit.escapes.native", json.dumps(told),
-            stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, cwd=ROOT,
-        )  # fmt: skip
+            sys.executable,
+            "-m",
+            "tests.kit.escapes.native",
+            json.dumps(told),
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            cwd=ROOT,
+        )
         said, _ = await asyncio.wait_for(asked.communicate(), _SECONDS)
         walls, got = map(json.loads, said.splitlines())
         leaks = {name: what for name, what in got.items() if what is not None}

@@ -18,12 +18,25 @@ _LIBC = ctypes.CDLL(None, use_errno=True)
 # The number of a call on each of the two machines that are known.
 _MACHINE = ("x86_64", "aarch64").index(os.uname().machine)
 _NUMBERS = {
-    "ptrace": (101, 117), "keyctl": (250, 219), "shmget": (29, 194), "msgget": (68, 186),
-    "unshare": (272, 97), "setns": (308, 268), "mount": (165, 40), "bpf": (321, 280),
-    "open_by_handle_at": (304, 265), "perf_event_open": (298, 241), "userfaultfd": (323, 282),
-    "process_vm_readv": (310, 270), "prlimit64": (302, 261), "rt_sigqueueinfo": (129, 138),
-    "tkill": (200, 130), "tgkill": (234, 131), "ioprio_set": (251, 30), "socket": (41, 198),
-}  # fmt: skip
+    "ptrace": (101, 117),
+    "keyctl": (250, 219),
+    "shmget": (29, 194),
+    "msgget": (68, 186),
+    "unshare": (272, 97),
+    "setns": (308, 268),
+    "mount": (165, 40),
+    "bpf": (321, 280),
+    "open_by_handle_at": (304, 265),
+    "perf_event_open": (298, 241),
+    "userfaultfd": (323, 282),
+    "process_vm_readv": (310, 270),
+    "prlimit64": (302, 261),
+    "rt_sigqueueinfo": (129, 138),
+    "tkill": (200, 130),
+    "tgkill": (234, 131),
+    "ioprio_set": (251, 30),
+    "socket": (41, 198),
+}
 _FOREIGN = 0x4000_0000
 
 
@@ -53,11 +66,21 @@ def _files(folder: str, worker: int) -> dict[str, Callable[[], Any]]:
     here, left = f"{folder}/open.txt", f"{folder}/left"
     passing = f"left-{os.path.basename(folder)}"
     paths = (
-        here, f"{folder}/master.key", f"{folder}/database/rows", "/etc/passwd", "/dev/kmsg",
-        f"/proc/{worker}/environ", f"/proc/{worker}/mem", f"/proc/{worker}/maps",
-        f"/proc/{worker}/cmdline", f"/proc/{worker}/root{here}", f"/proc/self/root{here}",
-        "/proc/self/environ", "/proc/self/mountinfo", "/proc/1/environ",
-    )  # fmt: skip
+        here,
+        f"{folder}/master.key",
+        f"{folder}/database/rows",
+        "/etc/passwd",
+        "/dev/kmsg",
+        f"/proc/{worker}/environ",
+        f"/proc/{worker}/mem",
+        f"/proc/{worker}/maps",
+        f"/proc/{worker}/cmdline",
+        f"/proc/{worker}/root{here}",
+        f"/proc/self/root{here}",
+        "/proc/self/environ",
+        "/proc/self/mountinfo",
+        "/proc/1/environ",
+    )
     reads = {f"read {path}": (lambda path=path: _read(path)) for path in paths}
     return {
         **reads,

@@ -50,12 +50,21 @@ class Planted:
         """What stands in a script for a name in capitals."""
         at = self.folder
         return {
-            "OPEN": f"{at}/open.txt", "JSON": f"{at}/open.json", "TS": f"{at}/open.ts",
-            "DB": f"{at}/open.db", "ENVFILE": f"{at}/open.env", "MASTER": f"{at}/master.key",
-            "ROWS": f"{at}/database/rows", "FOLDER": str(at), "UNIX": f"{at}/socket",
-            "ABSTRACT": self.abstract, "TCP": str(self.tcp), "UDP": str(self.udp),
-            "LEFT": self.passing, "REACHED": self.texts["reached"],
-        }  # fmt: skip
+            "OPEN": f"{at}/open.txt",
+            "JSON": f"{at}/open.json",
+            "TS": f"{at}/open.ts",
+            "DB": f"{at}/open.db",
+            "ENVFILE": f"{at}/open.env",
+            "MASTER": f"{at}/master.key",
+            "ROWS": f"{at}/database/rows",
+            "FOLDER": str(at),
+            "UNIX": f"{at}/socket",
+            "ABSTRACT": self.abstract,
+            "TCP": str(self.tcp),
+            "UDP": str(self.udp),
+            "LEFT": self.passing,
+            "REACHED": self.texts["reached"],
+        }
 
     def found_in(self, said: str) -> list[str]:
         """Which of the planted things stand in a text."""

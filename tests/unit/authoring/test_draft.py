@@ -33,9 +33,11 @@ def test_a_script_may_be_as_long_as_promised_also_with_placeholders_in_it() -> N
 
 def test_a_definition_without_the_new_parts_keeps_its_hash() -> None:
     bare = {
-        "schema_version": "1.2", "name": "n", "goal": "g",
+        "schema_version": "1.2",
+        "name": "n",
+        "goal": "g",
         "plan": [{"step_id": "one", "action": "delay", "config": {"seconds": 1}}],
-    }  # fmt: skip
+    }
     kept = Definition.from_json(bare).as_dict()
     assert "writes" not in kept
     assert "model" not in kept["execution"]

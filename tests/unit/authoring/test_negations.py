@@ -39,13 +39,27 @@ def _crons(made: Sketch) -> list[str]:
 @pytest.mark.parametrize(
     "exception",
     [
-        "never on Mondays", "don't run on Mondays", "do not run on Mondays", "dont run on Mondays",
-        "skip Mondays", "not on Mondays", "except Mondays", "except on Mondays", "no Mondays",
-        "but not on Mondays", "other than Mondays", "apart from Mondays", "Mondays excluded",
-        "it should not be sent on Mondays", "please never post it on Mondays",
-        "unless it is Monday", "skipping Mondays", "without Mondays", "excluding Mondays",
+        "never on Mondays",
+        "don't run on Mondays",
+        "do not run on Mondays",
+        "dont run on Mondays",
+        "skip Mondays",
+        "not on Mondays",
+        "except Mondays",
+        "except on Mondays",
+        "no Mondays",
+        "but not on Mondays",
+        "other than Mondays",
+        "apart from Mondays",
+        "Mondays excluded",
+        "it should not be sent on Mondays",
+        "please never post it on Mondays",
+        "unless it is Monday",
+        "skipping Mondays",
+        "without Mondays",
+        "excluding Mondays",
     ],
-)  # fmt: skip
+)
 def test_a_day_that_is_left_out_is_not_among_the_days(exception: str) -> None:
     (reading,) = _read(f"every day at 9, {exception}").readings
     assert reading.crons == ("0 9 * * 0,2-6",)
@@ -61,15 +75,24 @@ def test_a_day_that_is_left_out_is_not_among_the_days(exception: str) -> None:
     [
         ("every hour but not at night", ("0 6-21 * * *",), "every hour from 06:00 to 21:00"),
         ("hourly except at noon", ("0 0-11,13-23 * * *",), "every hour except at 12:00"),
-        ("every day except the 13th at 9", ("0 9 1-12,14-31 * *",),
-         "on the days other than the 13th of every month at 09:00"),
-        ("every Monday at 9 except in August", ("0 9 * 1-7,9-12 1",),
-         "every Monday in every month but August at 09:00"),
-        ("every weekday at 9 and every Saturday at 11, never on Mondays", ("0 9 * * 2-5",),
-         "every Tuesday, Wednesday, Thursday and Friday at 09:00"),
+        (
+            "every day except the 13th at 9",
+            ("0 9 1-12,14-31 * *",),
+            "on the days other than the 13th of every month at 09:00",
+        ),
+        (
+            "every Monday at 9 except in August",
+            ("0 9 * 1-7,9-12 1",),
+            "every Monday in every month but August at 09:00",
+        ),
+        (
+            "every weekday at 9 and every Saturday at 11, never on Mondays",
+            ("0 9 * * 2-5",),
+            "every Tuesday, Wednesday, Thursday and Friday at 09:00",
+        ),
         ("not on Mondays but on Tuesdays at 11", ("0 11 * * 2",), "every Tuesday at 11:00"),
     ],
-)  # fmt: skip
+)
 def test_an_exception_is_said_in_the_schedule_and_in_its_sentence(
     words: str, crons: tuple[str, ...], sentence: str
 ) -> None:
@@ -81,11 +104,14 @@ def test_an_exception_is_said_in_the_schedule_and_in_its_sentence(
 @pytest.mark.parametrize(
     "words",
     [
-        "on the 1st of the month, but not on weekends", "monthly except Mondays",
-        "every Friday except the last Friday of the month", "every day except the last day",
-        "every hour outside working hours", "every day at 9 except public holidays",
+        "on the 1st of the month, but not on weekends",
+        "monthly except Mondays",
+        "every Friday except the last Friday of the month",
+        "every day except the last day",
+        "every hour outside working hours",
+        "every day at 9 except public holidays",
     ],
-)  # fmt: skip
+)
 def test_an_exception_that_no_schedule_says_is_refused_and_not_dropped(words: str) -> None:
     answer = _read(words)
     assert [one.kind for one in answer.refusals] == ["not_sayable"]

@@ -50,39 +50,75 @@ def test_the_share_of_phrases_that_are_read_right_does_not_fall(file: Path, phra
     ("text", "crons", "sentence"),
     [
         ("every weekday at 9 Berlin time", ["0 9 * * 1-5"], "every weekday at 09:00"),
-        ("on the last day of the month at 9 Berlin time", ["0 9 L * *"],
-         "on the last day of every month at 09:00"),
-        ("every 15 minutes during working hours Berlin time", ["*/15 9-16 * * 1-5"],
-         "every 15 minutes from 09:00 to 16:45 on weekdays"),
-        ("the first Monday of the month at noon Berlin time", ["0 12 * * 1#1"],
-         "on the first Monday of every month at 12:00"),
-        ("every 24 December at half past six pm Berlin time", ["30 18 24 12 *"],
-         "every year on 24 December at 18:30"),
-        ("Mon, Wed and Fri at 17h30 Berlin time", ["30 17 * * 1,3,5"],
-         "every Monday, Wednesday and Friday at 17:30"),
+        (
+            "on the last day of the month at 9 Berlin time",
+            ["0 9 L * *"],
+            "on the last day of every month at 09:00",
+        ),
+        (
+            "every 15 minutes during working hours Berlin time",
+            ["*/15 9-16 * * 1-5"],
+            "every 15 minutes from 09:00 to 16:45 on weekdays",
+        ),
+        (
+            "the first Monday of the month at noon Berlin time",
+            ["0 12 * * 1#1"],
+            "on the first Monday of every month at 12:00",
+        ),
+        (
+            "every 24 December at half past six pm Berlin time",
+            ["30 18 24 12 *"],
+            "every year on 24 December at 18:30",
+        ),
+        (
+            "Mon, Wed and Fri at 17h30 Berlin time",
+            ["30 17 * * 1,3,5"],
+            "every Monday, Wednesday and Friday at 17:30",
+        ),
         ("every 90 minutes Berlin time", ["0 */3 * * *", "30 1-22/3 * * *"], "every 90 minutes"),
         ("every 2 hours at :15 Berlin time", ["15 */2 * * *"], "every 2 hours at minute 15"),
-        ("every 30 minutes at :10 Berlin time", ["10,40 * * * *"],
-         "every 30 minutes from 00:10 to 23:40"),
-        ("every 3 hours at 20 past the hour from 8 to 20 Berlin time", ["20 8-17/3 * * *"],
-         "every day at 08:20, 11:20, 14:20 and 17:20"),
-        ("on the last Friday in each quarter at 9 Berlin time", ["0 9 * 3,6,9,12 5L"],
-         "on the last Friday of March, June, September and December at 09:00"),
-        ("the first and last Monday of each quarter at 9 Berlin time",
-         ["0 9 * 1,4,7,10 1#1", "0 9 * 3,6,9,12 1L"],
-         ("on the first Monday of January, April, July and October and on the last Monday of "
-          "March, June, September and December at 09:00")),
-        ("third Friday of the last month of each quarter at 9 Berlin time",
-         ["0 9 * 3,6,9,12 5#3"],
-         "on the third Friday of March, June, September and December at 09:00"),
-        ("M-F 9-5 hourly Berlin time", ["0 9-17 * * 1-5"],
-         "every hour from 09:00 to 17:00 on weekdays"),
-        ("every Monday in every month but August at 9 Berlin time", ["0 9 * 1-7,9-12 1"],
-         "every Monday in every month but August at 09:00"),
+        (
+            "every 30 minutes at :10 Berlin time",
+            ["10,40 * * * *"],
+            "every 30 minutes from 00:10 to 23:40",
+        ),
+        (
+            "every 3 hours at 20 past the hour from 8 to 20 Berlin time",
+            ["20 8-17/3 * * *"],
+            "every day at 08:20, 11:20, 14:20 and 17:20",
+        ),
+        (
+            "on the last Friday in each quarter at 9 Berlin time",
+            ["0 9 * 3,6,9,12 5L"],
+            "on the last Friday of March, June, September and December at 09:00",
+        ),
+        (
+            "the first and last Monday of each quarter at 9 Berlin time",
+            ["0 9 * 1,4,7,10 1#1", "0 9 * 3,6,9,12 1L"],
+            (
+                "on the first Monday of January, April, July and October and on the last Monday of "
+                "March, June, September and December at 09:00"
+            ),
+        ),
+        (
+            "third Friday of the last month of each quarter at 9 Berlin time",
+            ["0 9 * 3,6,9,12 5#3"],
+            "on the third Friday of March, June, September and December at 09:00",
+        ),
+        (
+            "M-F 9-5 hourly Berlin time",
+            ["0 9-17 * * 1-5"],
+            "every hour from 09:00 to 17:00 on weekdays",
+        ),
+        (
+            "every Monday in every month but August at 9 Berlin time",
+            ["0 9 * 1-7,9-12 1"],
+            "every Monday in every month but August at 09:00",
+        ),
         ("Sun at 9 Berlin time", ["0 9 * * 0"], "every Sunday at 09:00"),
         ("news about the Sun every day at 8 Berlin time", ["0 8 * * *"], "every day at 08:00"),
     ],
-)  # fmt: skip
+)
 def test_a_phrase_becomes_expressions_and_a_sentence(
     text: str, crons: list[str], sentence: str
 ) -> None:
@@ -281,17 +317,27 @@ def test_a_zone_of_many_meanings_is_asked_for_with_each_of_them() -> None:
     (question,) = _read("every day at 9am IST").clarifications
 
     assert [choice.timezone for choice in question.choices] == [
-        "Asia/Kolkata", "Asia/Jerusalem", "Europe/Dublin",
-    ]  # fmt: skip
+        "Asia/Kolkata",
+        "Asia/Jerusalem",
+        "Europe/Dublin",
+    ]
 
 
 @pytest.mark.parametrize(
     "text",
     [
-        "every " * 5000, "at 9 and " * 3000, "mon," * 5000, "1st and " * 3000, "9 - " * 4000,
-        "a." * 4000, "{{" * 3000, "every monday at 9 UTC and " * 500, "\x00" * 5000, "९ " * 4000,
+        "every " * 5000,
+        "at 9 and " * 3000,
+        "mon," * 5000,
+        "1st and " * 3000,
+        "9 - " * 4000,
+        "a." * 4000,
+        "{{" * 3000,
+        "every monday at 9 UTC and " * 500,
+        "\x00" * 5000,
+        "९ " * 4000,
     ],
-)  # fmt: skip
+)
 def test_a_hostile_text_is_read_up_to_a_bound_and_says_so(text: str) -> None:
     answer = _read(text)
 
@@ -311,9 +357,10 @@ def test_the_command_prints_the_sentence_the_expression_and_the_moments(
     said = capsys.readouterr().out.splitlines()
 
     assert said[:3] == [
-        "Every weekday at 09:00, Europe/Berlin", "  cron      0 9 * * 1-5",
+        "Every weekday at 09:00, Europe/Berlin",
+        "  cron      0 9 * * 1-5",
         "  zone      Europe/Berlin",
-    ]  # fmt: skip
+    ]
     assert sum(line.startswith("  next ") for line in said) == MOMENTS
 
 

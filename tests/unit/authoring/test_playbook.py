@@ -15,15 +15,29 @@ from mainspring.definition.validate import validate
 from mainspring.vocabulary import build_registry
 
 ORDER = [
-    "trigger", "reads", "writes", "overlap", "grants", "egress", "secrets", "caps", "review",
-    "save", "smoke_test", "hand_off",
-]  # fmt: skip
+    "trigger",
+    "reads",
+    "writes",
+    "overlap",
+    "grants",
+    "egress",
+    "secrets",
+    "caps",
+    "review",
+    "save",
+    "smoke_test",
+    "hand_off",
+]
 NOBODY: dict[str, Any] = {"similarity_by": None, "automations": []}
 NAMES = {
-    "BOARD_ID": "01900000-0000-7000-8000-00000000000b", "DATASET": "default",
-    "KEY_FIELD": "upstream_id", "TARGET_FIELD": "updates", "MATCH_FIELD": "company",
-    "QUERY": "invoice", "PAGE_TYPE": "email",
-}  # fmt: skip
+    "BOARD_ID": "01900000-0000-7000-8000-00000000000b",
+    "DATASET": "default",
+    "KEY_FIELD": "upstream_id",
+    "TARGET_FIELD": "updates",
+    "MATCH_FIELD": "company",
+    "QUERY": "invoice",
+    "PAGE_TYPE": "email",
+}
 LIMITS = Limits()
 WORDS = build_registry(LIMITS)
 

@@ -39,12 +39,14 @@ RIGHT: dict[str, Any] = {
             "step_id": "tell",
             "action": "slack_post",
             "config": {
-                "channel": "#ops", "text": "It answers.", "token": "{{ secrets.slack_bot_token }}",
+                "channel": "#ops",
+                "text": "It answers.",
+                "token": "{{ secrets.slack_bot_token }}",
             },
         },
     ],
     "execution": {"budget_cap_usd": 0.5},
-}  # fmt: skip
+}
 
 
 def _changed(**parts: Any) -> dict[str, Any]:
@@ -101,13 +103,27 @@ def test_a_right_answer_is_right() -> None:
         ("trigger", _changed(triggers=[*RIGHT["triggers"], {"id": "more", "type": "webhook"}])),
         (
             "trigger",
-            _changed(triggers=[{"id": "d", "type": "schedule",
-                                "config": {"cron": "5 9 * * *", "timezone": "UTC"}}]),
+            _changed(
+                triggers=[
+                    {
+                        "id": "d",
+                        "type": "schedule",
+                        "config": {"cron": "5 9 * * *", "timezone": "UTC"},
+                    }
+                ]
+            ),
         ),
         (
             "trigger",
-            _changed(triggers=[{"id": "d", "type": "schedule",
-                                "config": {"cron": "0 9 * * *", "timezone": "Europe/Berlin"}}]),
+            _changed(
+                triggers=[
+                    {
+                        "id": "d",
+                        "type": "schedule",
+                        "config": {"cron": "0 9 * * *", "timezone": "Europe/Berlin"},
+                    }
+                ]
+            ),
         ),
         ("actions", _changed(plan=RIGHT["plan"][:1])),
         ("actions", _changed(plan=[RIGHT["plan"][0], _step("slack_post", channel="#other")])),
@@ -117,7 +133,7 @@ def test_a_right_answer_is_right() -> None:
         ("thinking", _changed(plan=[*RIGHT["plan"], _step("agent_task", prompt="Think.")])),
         ("valid", _changed(goal="")),
     ],
-)  # fmt: skip
+)
 def test_what_is_wrong_is_seen(aspect: str, document: dict[str, Any]) -> None:
     assert aspect in score(REQUEST, Made(document), DEV).wrong
 

@@ -21,10 +21,18 @@ URL = "http://127.0.0.1:8080/automations/x"
 
 def _run(status: str, **more: Any) -> dict[str, Any]:
     return {
-        "id": UUID(int=7), "status": status, "reason": None, "outcome": None, "mode": "live",
-        "started_at": NOW, "finished_at": NOW + timedelta(seconds=2), "cost_usd": Decimal("0.25"),
-        "error": None, "calls": [], **more,
-    }  # fmt: skip
+        "id": UUID(int=7),
+        "status": status,
+        "reason": None,
+        "outcome": None,
+        "mode": "live",
+        "started_at": NOW,
+        "finished_at": NOW + timedelta(seconds=2),
+        "cost_usd": Decimal("0.25"),
+        "error": None,
+        "calls": [],
+        **more,
+    }
 
 
 def _piece(stream: str, text: str, attempt: int = 1) -> dict[str, Any]:

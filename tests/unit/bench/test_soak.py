@@ -31,8 +31,10 @@ def test_what_grows_after_warming_up_is_told_from_what_does_not() -> None:
     seen = _seen(_track("warms", warms), _track("leaks", leaks), _track("waves", waves))
     found = figures(seen, 30, 20)
     assert {row["process"]: row["rises"] for row in found["processes"]} == {
-        "warms": False, "leaks": True, "waves": False,
-    }  # fmt: skip
+        "warms": False,
+        "leaks": True,
+        "waves": False,
+    }
     assert not found["flat"]
     leak = next(row for row in found["processes"] if row["process"] == "leaks")
     assert leak["MB/h"] == 36.0

@@ -151,12 +151,21 @@ def test_html_is_what_a_person_would_read(html: str, text: str) -> None:
 @pytest.mark.parametrize(
     "style",
     [
-        "display:/**/none", "dis/* ; */play : NONE !important", "d\\69splay:none",
-        "font-size:0", "FONT-SIZE: 0.0px", "font:0/0 a", "opacity:0", "opacity: .0",
-        "position:absolute;left:-9999px", "position:fixed; top:-100em", "text-indent:-9999px",
-        "max-height:0;overflow:hidden", "color:red;" * 300 + "display:none",
+        "display:/**/none",
+        "dis/* ; */play : NONE !important",
+        "d\\69splay:none",
+        "font-size:0",
+        "FONT-SIZE: 0.0px",
+        "font:0/0 a",
+        "opacity:0",
+        "opacity: .0",
+        "position:absolute;left:-9999px",
+        "position:fixed; top:-100em",
+        "text-indent:-9999px",
+        "max-height:0;overflow:hidden",
+        "color:red;" * 300 + "display:none",
     ],
-)  # fmt: skip
+)
 def test_what_a_sender_hides_is_not_read(style: str) -> None:
     assert text_of_html(f"<b>a</b><span style='{style}'>hidden <i>too</i></span>b") == "ab"
 
@@ -164,10 +173,16 @@ def test_what_a_sender_hides_is_not_read(style: str) -> None:
 @pytest.mark.parametrize(
     "style",
     [
-        "font-size:0.8em", "font:700 13px Arial", "opacity:0.5", "left:-9999px", "color:red",
-        "position:relative;left:-5px", "overflow:hidden;height:10px", "background:url(none)",
+        "font-size:0.8em",
+        "font:700 13px Arial",
+        "opacity:0.5",
+        "left:-9999px",
+        "color:red",
+        "position:relative;left:-5px",
+        "overflow:hidden;height:10px",
+        "background:url(none)",
     ],
-)  # fmt: skip
+)
 def test_what_only_looks_like_hiding_is_read(style: str) -> None:
     assert text_of_html(f"<span style='{style}'>seen</span>") == "seen"
 

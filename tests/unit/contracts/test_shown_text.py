@@ -15,9 +15,11 @@ PADDED = "All is well." + " \n" * 900 + "Pay mallory"
 
 def test_blanks_push_nothing_away_and_a_cut_is_marked() -> None:
     for line in (
-        shown_line(PADDED), one_line(PADDED), telegram_preview({"text": PADDED}),
+        shown_line(PADDED),
+        one_line(PADDED),
+        telegram_preview({"text": PADDED}),
         slack_preview({"channel": "C1", "text": PADDED}),
-    ):  # fmt: skip
+    ):
         assert line.endswith("All is well. Pay mallory")
     for cut in (shown_line("x" * 201), one_line("x" * 301), one_line(" " * 2_000 + "x" * 301)):
         assert cut.endswith("x…")

@@ -52,8 +52,11 @@ AIMED = capability("channel", destination=("channel", "cc"))
         (capability(destination=("channel", "cc")), {"channel": "C1"}, True),
         (capability(destination=("channel", "cc")), {"cc": "b"}, False),
         (capability("channel", "cc", destination=("channel", "cc")), {"channel": "C1"}, False),
-        (capability("channel", "cc", destination=("channel", "cc")),
-         {"channel": "C1", "cc": "b"}, True),
+        (
+            capability("channel", "cc", destination=("channel", "cc")),
+            {"channel": "C1", "cc": "b"},
+            True,
+        ),
         (capability("cc", destination=("channel", "cc")), {"cc": "b"}, True),
         (capability(safe=True, destination=("channel",)), {}, True),
         (capability(), {"text": "x"}, True),
@@ -63,7 +66,7 @@ AIMED = capability("channel", destination=("channel", "cc"))
         (capability(), {"hosts": [], "text": "x"}, False),
         (PLAIN, {"channel": "C1"}, False),
     ],
-)  # fmt: skip
+)
 def test_a_grant_fixes_where_a_write_goes(one: Capability, params: Any, pinned: bool) -> None:
     assert is_pinned(one, Grant("x.y", params)) is pinned
     for other in ("x.yz", "x.", "z"):
@@ -74,8 +77,9 @@ def test_the_arguments_that_must_be_fixed_are_the_required_ones_or_the_first() -
     assert needed_pins(AIMED) == ("channel",)
     assert needed_pins(capability("text", destination=("channel", "cc"))) == ("channel",)
     assert needed_pins(capability("cc", "channel", destination=("channel", "cc"))) == (
-        "channel", "cc",
-    )  # fmt: skip
+        "channel",
+        "cc",
+    )
     assert needed_pins(PLAIN) == ()
 
 
@@ -103,15 +107,22 @@ def test_a_mode_is_one_for_all_or_one_for_each_capability() -> None:
         (StepApproval("automatic", (Grant("x.y", {"channel": "C1"}),)), POST, True),
         (StepApproval("automatic", (Grant("x.y", {"channel": "C2"}),)), POST, False),
         (StepApproval("automatic", (Grant("x.y", {"text": "Hello"}),)), POST, False),
-        (StepApproval("automatic", (Grant("x.y", {"channel": "C2"}),
-                                    Grant("x.y", {"channel": "C1"}))), POST, True),
+        (
+            StepApproval(
+                "automatic", (Grant("x.y", {"channel": "C2"}), Grant("x.y", {"channel": "C1"}))
+            ),
+            POST,
+            True,
+        ),
         # All that decides who gets it is fixed, if it is there at all.
-        (StepApproval("automatic", (Grant("x.y", {"channel": "C1"}),)),
-         {**POST, "cc": "b"}, False),
-        (StepApproval("automatic", (Grant("x.y", {"channel": "C1", "cc": "b"}),)),
-         {**POST, "cc": "b"}, True),
+        (StepApproval("automatic", (Grant("x.y", {"channel": "C1"}),)), {**POST, "cc": "b"}, False),
+        (
+            StepApproval("automatic", (Grant("x.y", {"channel": "C1", "cc": "b"}),)),
+            {**POST, "cc": "b"},
+            True,
+        ),
     ],
-)  # fmt: skip
+)
 def test_an_automatic_write_stays_within_its_bounds(
     said: StepApproval, arguments: Any, sends: bool
 ) -> None:
@@ -127,9 +138,13 @@ def test_a_mention_that_the_template_does_not_have_is_held() -> None:
     slack = capability(plain=lambda given: "<!" not in given["text"])
     calm, loud = {"text": "well"}, {"text": "<!here> look"}
     for template, told, sends in (
-        (None, calm, True), (None, loud, False), (calm, calm, True), (calm, loud, False),
-        (loud, loud, True), (loud, calm, True),
-    ):  # fmt: skip
+        (None, calm, True),
+        (None, loud, False),
+        (calm, calm, True),
+        (calm, loud, False),
+        (loud, loud, True),
+        (loud, calm, True),
+    ):
         assert StepApproval("automatic", None, template).sends(slack, told) is sends
 
 
@@ -173,10 +188,12 @@ def test_a_script_is_bounded_by_its_grants_and_another_step_by_its_own_config() 
 
 def test_the_template_of_a_plain_step_is_its_config() -> None:
     plain, agent, quiet = placed_steps(
-        _document(_step("slack_post", "automatic", **POST),
-                  _step("agent_task", {"slack_post": "ask"}, prompt="p", tools=[TOOL]),
-                  _step("send_email"))
-    )  # fmt: skip
+        _document(
+            _step("slack_post", "automatic", **POST),
+            _step("agent_task", {"slack_post": "ask"}, prompt="p", tools=[TOOL]),
+            _step("send_email"),
+        )
+    )
     assert step_approval(plain, ()) == StepApproval("automatic", None, POST)
     found = step_approval(agent, (GRANTED,))
     assert found is not None
@@ -188,23 +205,34 @@ def test_the_template_of_a_plain_step_is_its_config() -> None:
 def test_a_definition_answers_the_modes_of_the_steps_that_have_one() -> None:
     grants = [{"capability": "send_email", "params": GRANTED.params}]
     found = approvals_of(
-        _document(_step("slack_post", "ask"), _step("send_email"),
-                  _step("agent_task", "automatic", prompt="p"), grants=grants)
-    )  # fmt: skip
+        _document(
+            _step("slack_post", "ask"),
+            _step("send_email"),
+            _step("agent_task", "automatic", prompt="p"),
+            grants=grants,
+        )
+    )
     assert set(found) == {"slack_post", "agent_task"}
     assert found["slack_post"].modes == "ask"
     assert found["agent_task"].bounds == (Grant("agent.run"), GRANTED)
     # The format before this one had no modes: what was sent at once goes on.
-    sends = {"step_id": "callback_webhook", "action": "callback_webhook",
-             "config": {"url": "https://a.example/"}}  # fmt: skip
+    sends = {
+        "step_id": "callback_webhook",
+        "action": "callback_webhook",
+        "config": {"url": "https://a.example/"},
+    }
     older = {"schema_version": "1.1", "plan": [sends]}
     assert approvals_of(older)["callback_webhook"].modes == "automatic"
 
 
 def test_written_grants_are_those_that_can_be_read() -> None:
-    odd = [{"capability": "x.y"}, {"capability": "x.z", "params": None}, "x.a",
-           {"capability": "x.b", "params": [1]},
-           {"capability": "x.c", "params": {"a": 1}}]  # fmt: skip
+    odd = [
+        {"capability": "x.y"},
+        {"capability": "x.z", "params": None},
+        "x.a",
+        {"capability": "x.b", "params": [1]},
+        {"capability": "x.c", "params": {"a": 1}},
+    ]
     assert written_grants({"grants": odd}) == (Grant("x.y"), Grant("x.z"), Grant("x.c", {"a": 1}))
     assert written_grants({"grants": tuple(odd[:1])}) == (Grant("x.y"),)
     assert written_grants({}) == written_grants({"grants": {"a": 1}}) == ()

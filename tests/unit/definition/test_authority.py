@@ -51,14 +51,20 @@ def script(wall: Any = None, **more: Any) -> dict[str, Any]:
 
 
 def may(
-    *grants: Grant, triggers: tuple[Any, ...] = (), plan: tuple[Any, ...] = (),
-    pins: dict[str, str] | None = None, inputs: dict[str, Any] | None = None, **execution: Any,
-) -> Authority:  # fmt: skip
+    *grants: Grant,
+    triggers: tuple[Any, ...] = (),
+    plan: tuple[Any, ...] = (),
+    pins: dict[str, str] | None = None,
+    inputs: dict[str, Any] | None = None,
+    **execution: Any,
+) -> Authority:
     shape = {"properties": {name: {"default": value} for name, value in (inputs or {}).items()}}
     document = {
-        "triggers": list(triggers), "plan": list(plan), "execution": execution,
+        "triggers": list(triggers),
+        "plan": list(plan),
+        "execution": execution,
         "inputs": {"schema": shape},
-    }  # fmt: skip
+    }
     return authority_of(document, grants, LIMITS, pins)
 
 
@@ -155,9 +161,7 @@ WIDER: Final[list[tuple[Authority, Authority, list[str]]]] = [
     (
         may(plan=(fetch(STRIPE),)),
         may(plan=(fetch("{{ inputs.url }}"),)),
-        [
-            "It now uses the secret stripe_key in http_fetch, where the run decides where it goes."
-        ],
+        ["It now uses the secret stripe_key in http_fetch, where the run decides where it goes."],
     ),
     (
         may(plan=(fetch(STRIPE),)),
@@ -454,8 +458,12 @@ WIDER: Final[list[tuple[Authority, Authority, list[str]]]] = [
     (
         may(hosts("a.example"), triggers=(cron("0 9 * * *"),)),
         may(
-            hosts("a.example", "api.stripe.com"), plan=(fetch(STRIPE),), cost_cap_daily_usd=5,
-            triggers=(cron("*/5 * * * *"),), write_policy="auto_confirm_safe", model="m",
+            hosts("a.example", "api.stripe.com"),
+            plan=(fetch(STRIPE),),
+            cost_cap_daily_usd=5,
+            triggers=(cron("*/5 * * * *"),),
+            write_policy="auto_confirm_safe",
+            model="m",
         ),
         [
             "It may now send requests to api.stripe.com.",
@@ -466,7 +474,7 @@ WIDER: Final[list[tuple[Authority, Authority, list[str]]]] = [
             "It now asks the model m.",
         ],
     ),
-]  # fmt: skip
+]
 
 # Neither is wider than the other.
 ALIKE: Final[list[tuple[Authority, Authority]]] = [
@@ -565,9 +573,13 @@ def test_where_nothing_was_agreed_to_all_of_it_is_said() -> None:
 
 def test_each_addition_has_its_kind_and_its_place() -> None:
     wide = may(
-        call(), plan=(fetch(STRIPE), step(account="work")), cost_cap_daily_usd=5, model="m",
-        triggers=(cron("@daily"), on("webhook")), write_policy="auto_confirm_safe",
-    )  # fmt: skip
+        call(),
+        plan=(fetch(STRIPE), step(account="work")),
+        cost_cap_daily_usd=5,
+        model="m",
+        triggers=(cron("@daily"), on("webhook")),
+        write_policy="auto_confirm_safe",
+    )
     assert [(one.kind, one.pointer) for one in additions(may(), wide)] == [
         ("grant", "/grants"),
         ("secret", "/plan/0/config/headers/Authorization"),

@@ -29,9 +29,10 @@ def test_a_policy_that_nobody_knows_goes_further_than_all_others() -> None:
 def test_an_account_is_named_by_whatever_key_a_step_has_for_it(key: str) -> None:
     (found,) = additions(may(), may(plan=(step(**{key: "work"}),)))
     assert found.as_dict() == {
-        "kind": "account", "pointer": f"/plan/0/config/{key}",
+        "kind": "account",
+        "pointer": f"/plan/0/config/{key}",
         "says": "It now uses the account work.",
-    }  # fmt: skip
+    }
     assert additions(may(), may(plan=(step(**{key: 5}),))) == ()
 
 

@@ -14,8 +14,13 @@ NONE_PURE: frozenset[str] = frozenset()
 
 
 def ask(*, when: str | None = None, **config: Any) -> dict[str, Any]:
-    return {"step_id": "ask", "action": "approval", "output_as": "answer", "when": when,
-            "config": config}  # fmt: skip
+    return {
+        "step_id": "ask",
+        "action": "approval",
+        "output_as": "answer",
+        "when": when,
+        "config": config,
+    }
 
 
 def do(name: str, action: str = "http_fetch", when: str | None = None) -> dict[str, Any]:

@@ -63,8 +63,12 @@ def test_of_a_script_the_source_counts_alone() -> None:
 
 def test_what_a_transform_fills_in_is_part_of_it_over_any_number_of_steps() -> None:
     def chain(first: str, *, action: str = "transform_data") -> frozenset[bytes]:
-        return sent(step("c", action, output=first), shape("a", "{{ steps.c }}"),
-                    shape("unread", first), POST)  # fmt: skip
+        return sent(
+            step("c", action, output=first),
+            shape("a", "{{ steps.c }}"),
+            shape("unread", first),
+            POST,
+        )
 
     assert chain("x") == chain("x")
     assert chain("x") != chain("y")
@@ -101,11 +105,23 @@ def test_the_default_of_an_input_that_is_named_is_part_of_it() -> None:
         ({"inputs": {"schema": None}}, {}),
         ({"inputs": {"schema": True}}, {}),
         ({"inputs": {"schema": {"properties": []}}}, {}),
-        ({"inputs": {"schema": {"properties": {"a": {"default": None}, "b": {}, "c": True,
-                                               "d": {"default": 0}}}}},
-         {"/properties/a/default": None, "/properties/d/default": 0}),
+        (
+            {
+                "inputs": {
+                    "schema": {
+                        "properties": {
+                            "a": {"default": None},
+                            "b": {},
+                            "c": True,
+                            "d": {"default": 0},
+                        }
+                    }
+                }
+            },
+            {"/properties/a/default": None, "/properties/d/default": 0},
+        ),
     ],
-)  # fmt: skip
+)
 def test_the_defaults_of_a_definition_are_those_that_it_gives(
     document: Any, defaults: dict[str, Any]
 ) -> None:
@@ -120,15 +136,20 @@ def test_what_is_sent_anew_is_named_at_its_place() -> None:
     before = written(POST, step("code", "script", source="1"))
     assert _more(before, before, "/plan/0", "/plan/1") == []
     other = {**POST, "config": {**POST["config"], "text": "Bye"}}
-    after = written(other, step("code", "script", source="2"), step("mail", "send_email", to="a"),
-                    POST)  # fmt: skip
+    after = written(
+        other, step("code", "script", source="2"), step("mail", "send_email", to="a"), POST
+    )
     assert _more(before, after, "/plan/0", "/plan/1", "/plan/2", "/plan/3") == [
-        ("/plan/0",
-         "It now sends another text, or to somebody else, at the step post (slack_post)."),
-        ("/plan/1",
-         "The script at the step code (script), which may write outside, is another one now."),
+        (
+            "/plan/0",
+            "It now sends another text, or to somebody else, at the step post (slack_post).",
+        ),
+        (
+            "/plan/1",
+            "The script at the step code (script), which may write outside, is another one now.",
+        ),
         ("/plan/2", "It now also sends something at the step mail (send_email)."),
-    ]  # fmt: skip
+    ]
     # Only a script is told as one.
     for action in ("scripts", "scrip"):
         one = written(step("code", action, source="2"))
@@ -138,21 +159,27 @@ def test_what_is_sent_anew_is_named_at_its_place() -> None:
     # A step of another name or another action is one more.
     renamed = written({**other, "step_id": "posts"}, {**other, "action": "send_email"})
     assert [says[:15] for _, says in _more(before, renamed, "/plan/0", "/plan/1")] == [
-        "It now also sen", "It now also sen",
-    ]  # fmt: skip
+        "It now also sen",
+        "It now also sen",
+    ]
 
 
 def test_all_that_is_sent_with_one_capability() -> None:
     script = step("code", "script", source="1", grants=[{"tool": "slack_post"}, "x"])
     quiet = step("quiet", "script", source="2", grants=[{"tool": "send_email"}])
     document = {
-        "plan": [POST, script, quiet, step("odd", "script", source="3", grants="slack_post"),
-                 step("agent", "agent_task", grants=[{"tool": "slack_post"}]),
-                 step("scripts", "scripts", grants=[{"tool": "slack_post"}]),
-                 step("scrip", "scrip", grants=[{"tool": "slack_post"}]),
-                 step("longer", "slack_posts", text="x")],
+        "plan": [
+            POST,
+            script,
+            quiet,
+            step("odd", "script", source="3", grants="slack_post"),
+            step("agent", "agent_task", grants=[{"tool": "slack_post"}]),
+            step("scripts", "scripts", grants=[{"tool": "slack_post"}]),
+            step("scrip", "scrip", grants=[{"tool": "slack_post"}]),
+            step("longer", "slack_posts", text="x"),
+        ],
         "inputs": {"schema": {"properties": {"who": {"default": "Ann"}}}},
-    }  # fmt: skip
+    }
     expected = sent(POST, who="Ann") | sent(script)
     assert outgoing_by(document, "slack_post") == expected
     assert outgoing_by(document, "send_email") == sent(quiet)

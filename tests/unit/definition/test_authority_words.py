@@ -52,14 +52,29 @@ def test_hosts_come_first_and_its_own_memory_is_one_sentence_at_the_end() -> Non
 
 def test_no_two_permissions_share_a_sentence() -> None:
     names = (
-        "append_board_rows", "update_board_rows", "delete_board_rows", "get_board", "list_boards",
-        "create_page", "update_page", "get_page", "inbox.post_notification", "http_fetch",
-        "board.read", "page.read",
-    )  # fmt: skip
+        "append_board_rows",
+        "update_board_rows",
+        "delete_board_rows",
+        "get_board",
+        "list_boards",
+        "create_page",
+        "update_page",
+        "get_page",
+        "inbox.post_notification",
+        "http_fetch",
+        "board.read",
+        "page.read",
+    )
     bounds: tuple[dict[str, Any], ...] = (
-        {}, {"board_id": "a"}, {"slug": "a"}, {"board_id": ["a"]}, {"name": "a"},
-        {"hosts": ["a.example"]}, {"hosts": ["a.example"], "method": "GET"}, {"method": "GET"},
-    )  # fmt: skip
+        {},
+        {"board_id": "a"},
+        {"slug": "a"},
+        {"board_id": ["a"]},
+        {"name": "a"},
+        {"hosts": ["a.example"]},
+        {"hosts": ["a.example"], "method": "GET"},
+        {"method": "GET"},
+    )
     grants = [Grant(name, params) for name in names for params in bounds]
     nothing = authority_of({}, (), Limits())
     said = {
@@ -111,8 +126,11 @@ def test_a_write_is_told_with_its_destination_account_and_whether_it_asks() -> N
 
 def test_no_destination_is_named_where_a_model_or_a_program_may_call_it_too() -> None:
     any_channel = "It may post to any Slack channel with its owner's Slack account."
-    script = {"step_id": "s", "action": "script", "config": {"source": "", "grants": [
-        {"tool": "slack_post"}]}}  # fmt: skip
+    script = {
+        "step_id": "s",
+        "action": "script",
+        "config": {"source": "", "grants": [{"tool": "slack_post"}]},
+    }
     for other in (agent({"tool": "slack_post"}), agent({"tool": "slack.*"}), script):
         assert granted(post(), other) == any_channel
     assert granted(post(), agent({"tool": "get_board"})) == f"{OPS}, and asks each time."

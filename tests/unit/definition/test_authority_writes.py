@@ -14,8 +14,13 @@ DIGEST = "{% for page in steps.find.pages %}{{ page.title }}{% endfor %}"
 
 def post(**more: Any) -> dict[str, Any]:
     config = {"channel": "C123", "text": DIGEST, **more.pop("config", {})}
-    return {"step_id": "post", "action": "slack_post", "config": config, "approval": "automatic",
-            **more}  # fmt: skip
+    return {
+        "step_id": "post",
+        "action": "slack_post",
+        "config": config,
+        "approval": "automatic",
+        **more,
+    }
 
 
 def step(action: str, approval: Any = "automatic", **config: Any) -> dict[str, Any]:
@@ -92,28 +97,49 @@ def test_how_a_request_is_made_is_no_part_of_what_is_sent() -> None:
 @pytest.mark.parametrize(
     ("made", "says"),
     [
-        (step("send_email", to=["a@example.com"], cc=["b@example.com"], subject="Hi", text="x"),
-         "It mails a@example.com, b@example.com without asking: “Hi · x”."),
-        (step("telegram_push", text="x"),
-         "It sends its owner a message on Telegram without asking: “x”."),
-        (step("callback_webhook", url="https://a.example/h", body={"a": 1}),
-         'It sends POST requests to a.example without asking: “{"a":1}”.'),
-        (step("github.comment", owner="o", repo="r", number=1, body="x"),
-         ("It comments on #1 of the GitHub repository o/r with its owner's GitHub account without "
-         "asking: “x”.")),
-        (step("crm.note", to=["a@example.com"], body="x"),
-         "It calls crm.note with to a@example.com without asking: “x”."),
-        (step("slack_post", channel="#ops", text="x", token="{{ secrets.bot }}"),
-         "It posts to the Slack channel #ops without asking: “x”."),
-        (step("slack_post", text="x"),
-         "It posts to any Slack channel with its owner's Slack account without asking: “x”."),
-        (step("agent_task", {"slack_post": "automatic"}, prompt="p",
-              tools=[{"tool": "slack_post", "params": {"channel": "C1"}}]),
-         "The model of the step one posts to the Slack channel C1 without asking."),
-        (step("script", source="return 1"),
-         "The program of the step one sends without asking."),
+        (
+            step("send_email", to=["a@example.com"], cc=["b@example.com"], subject="Hi", text="x"),
+            "It mails a@example.com, b@example.com without asking: “Hi · x”.",
+        ),
+        (
+            step("telegram_push", text="x"),
+            "It sends its owner a message on Telegram without asking: “x”.",
+        ),
+        (
+            step("callback_webhook", url="https://a.example/h", body={"a": 1}),
+            'It sends POST requests to a.example without asking: “{"a":1}”.',
+        ),
+        (
+            step("github.comment", owner="o", repo="r", number=1, body="x"),
+            (
+                "It comments on #1 of the GitHub repository o/r with its owner's GitHub account without "  # noqa: E501
+                "asking: “x”."
+            ),
+        ),
+        (
+            step("crm.note", to=["a@example.com"], body="x"),
+            "It calls crm.note with to a@example.com without asking: “x”.",
+        ),
+        (
+            step("slack_post", channel="#ops", text="x", token="{{ secrets.bot }}"),
+            "It posts to the Slack channel #ops without asking: “x”.",
+        ),
+        (
+            step("slack_post", text="x"),
+            "It posts to any Slack channel with its owner's Slack account without asking: “x”.",
+        ),
+        (
+            step(
+                "agent_task",
+                {"slack_post": "automatic"},
+                prompt="p",
+                tools=[{"tool": "slack_post", "params": {"channel": "C1"}}],
+            ),
+            "The model of the step one posts to the Slack channel C1 without asking.",
+        ),
+        (step("script", source="return 1"), "The program of the step one sends without asking."),
     ],
-)  # fmt: skip
+)
 def test_each_kind_of_write_has_its_words(made: Any, says: str) -> None:
     assert [text for _, text in more(None, made)] == [says]
 

@@ -51,11 +51,18 @@ def test_a_credential_is_found_at_its_place_and_not_repeated(literal: str) -> No
 @pytest.mark.parametrize(
     "text",
     [
-        "Bearer {{ secrets.api_key }}", "{{ secrets.slack_bot_token }}", "task-1234567890123456",
-        "Bearer authentication is needed", "sk-8", "risk-assessment-of-the-quarter", "xoxb",
-        "the forbearer 1234567890123", "AKIAS", "sk-{{ inputs.a }}",
+        "Bearer {{ secrets.api_key }}",
+        "{{ secrets.slack_bot_token }}",
+        "task-1234567890123456",
+        "Bearer authentication is needed",
+        "sk-8",
+        "risk-assessment-of-the-quarter",
+        "xoxb",
+        "the forbearer 1234567890123",
+        "AKIAS",
+        "sk-{{ inputs.a }}",
     ],
-)  # fmt: skip
+)
 def test_ordinary_text_is_not_a_credential(text: str) -> None:
     assert list(credential_findings({"goal": text})) == []
     assert mask_credentials(text) == text

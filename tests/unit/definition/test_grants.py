@@ -439,8 +439,10 @@ def test_an_agent_needs_itself_and_its_tools() -> None:
     config = {"tools": ["kv.*"]}
     assert asks_for("agent.run", config, words) == (Grant("agent.run"), Grant("kv.*"))
     assert needs("agent.run", config, words) == (
-        Grant("agent.run"), Grant("kv.get"), Grant("kv.set"),
-    )  # fmt: skip
+        Grant("agent.run"),
+        Grant("kv.get"),
+        Grant("kv.set"),
+    )
     # Only the exact name is an agent.
     assert asks_for("agent.runs", config, words) == (Grant("agent.runs"),)
     assert asks_for("agent", config, words) == (Grant("agent"),)

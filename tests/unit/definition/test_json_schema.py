@@ -32,17 +32,37 @@ def told(schema: Schema, value: Any) -> list[tuple[str, str, str]]:
     [
         ({"required": ["a"]}, {}, "/at/a", "required", "The key 'a' is missing."),
         ({"type": "string"}, 1, "/at", "type", "This must be text, but it is a number."),
-        ({"type": ["string", "null"]}, [], "/at", "type",
-         "This must be null or text, but it is a list."),
+        (
+            {"type": ["string", "null"]},
+            [],
+            "/at",
+            "type",
+            "This must be null or text, but it is a list.",
+        ),
         ({"type": "integer"}, 1.5, "/at", "type", "This must be a whole number."),
-        ({"type": "integer"}, True, "/at", "type",
-         "This must be a whole number, but it is true or false."),
+        (
+            {"type": "integer"},
+            True,
+            "/at",
+            "type",
+            "This must be a whole number, but it is true or false.",
+        ),
         ({"enum": ["a", 1, None]}, "b", "/at", "enum", 'This must be one of "a", 1, null.'),
         ({"const": {"a": 1}}, 2, "/at", "const", 'This must be exactly {"a":1}.'),
-        ({"properties": {"a": True}, "additionalProperties": False}, {"b": 1}, "/at/b",
-         "additional_properties", "The key 'b' is not known here."),
-        ({"properties": {"a": True}, "unevaluatedProperties": False}, {"b": 1}, "/at/b",
-         "unevaluated_properties", "The key 'b' is not known here."),
+        (
+            {"properties": {"a": True}, "additionalProperties": False},
+            {"b": 1},
+            "/at/b",
+            "additional_properties",
+            "The key 'b' is not known here.",
+        ),
+        (
+            {"properties": {"a": True}, "unevaluatedProperties": False},
+            {"b": 1},
+            "/at/b",
+            "unevaluated_properties",
+            "The key 'b' is not known here.",
+        ),
         ({"minimum": 3}, 2, "/at", "minimum", "This must be at least 3."),
         ({"maximum": 3}, 4, "/at", "maximum", "This must be at most 3."),
         ({"exclusiveMinimum": 3}, 3, "/at", "exclusive_minimum", "This must be more than 3."),
@@ -52,51 +72,156 @@ def told(schema: Schema, value: Any) -> list[tuple[str, str, str]]:
         ({"maxLength": 1}, "ab", "/at", "max_length", "This must have at most 1 character."),
         ({"minItems": 1}, [], "/at", "min_items", "This list must have at least 1 item."),
         ({"maxItems": 1}, [1, 2], "/at", "max_items", "This list must have at most 1 item."),
-        ({"minProperties": 1}, {}, "/at", "min_properties",
-         "This object must have at least 1 key."),
-        ({"maxProperties": 0}, {"a": 1}, "/at", "max_properties",
-         "This object must have at most 0 keys."),
+        (
+            {"minProperties": 1},
+            {},
+            "/at",
+            "min_properties",
+            "This object must have at least 1 key.",
+        ),
+        (
+            {"maxProperties": 0},
+            {"a": 1},
+            "/at",
+            "max_properties",
+            "This object must have at most 0 keys.",
+        ),
         ({"pattern": "^a+$"}, "b", "/at", "pattern", 'This must match the pattern "^a+$".'),
-        ({"format": "date-time"}, "now", "/at", "format",
-         "This must be a date and time with its offset, such as 2026-01-31T09:00:00Z."),
-        ({"uniqueItems": True}, [1, 1.0], "/at", "unique_items",
-         "No two items of this list may be equal."),
-        ({"contains": {"type": "string"}}, [1], "/at", "contains",
-         "This list has too few items of a kind that it must contain."),
-        ({"contains": True, "maxContains": 1}, [1, 2], "/at", "contains",
-         "This list has too many items of a kind that is limited."),
-        ({"properties": {"a": False}}, {"a": 1}, "/at/a", "false_schema",
-         "Nothing is allowed here."),
-        ({"not": {"type": "string"}}, "a", "/at", "not",
-         "This value is one of those that are not allowed here."),
-        ({"oneOf": [{}, {}]}, 1, "/at", "one_of",
-         "This fits more than one of the allowed shapes; it must fit exactly one."),
-        ({"anyOf": [{"required": ["a"]}, {"required": ["b"]}]}, {}, "/at", "any_of",
-         "Give a or b."),
-        ({"oneOf": [{"required": [name]} for name in "abc"]}, {"d": 1}, "/at", "one_of",
-         "Give one of a, b or c."),
-        ({"oneOf": [{"required": [name]} for name in "abc"]}, {"a": 1, "c": 1}, "/at", "one_of",
-         "Give only one of a, b or c."),
-        ({"pattern": "^a+$", "x-mainspring-says": "This is a, and a again."}, "b", "/at",
-         "pattern", "This is a, and a again."),
-        ({"pattern": "^a+$", "x-surfsense-says": "Letters a."}, "b", "/at", "pattern",
-         "Letters a."),
-        ({"propertyNames": {"pattern": "^x", "x-mainspring-says": "It begins with x."}}, {"a": 1},
-         "/at/a", "property_names", 'The key "a" is not allowed: It begins with x.'),
-        ({"anyOf": [{"minimum": 3}, {"multipleOf": 5}]}, 1, "/at", "any_of",
-         "This fits none of the 2 allowed shapes."),
-        ({"anyOf": [{"type": "string"}, {"type": "boolean"}]}, 1, "/at", "any_of",
-         "This must be true or false or text, but it is a number."),
-        ({"propertyNames": {"pattern": "^x"}}, {"a": 1}, "/at/a", "property_names",
-         'The key "a" is not allowed: This must match the pattern "^x".'),
-        ({"prefixItems": [True], "items": False}, [1, 2], "/at/1", "false_schema",
-         "Nothing is allowed here."),
-        ({"prefixItems": [True], "unevaluatedItems": False}, [1, 2], "/at",
-         "unevaluated_items", "This list has items that are not allowed here."),
-        ({"dependentRequired": {"a": ["b"]}}, {"a": 1}, "/at/b", "required",
-         "The key 'b' is missing."),
+        (
+            {"format": "date-time"},
+            "now",
+            "/at",
+            "format",
+            "This must be a date and time with its offset, such as 2026-01-31T09:00:00Z.",
+        ),
+        (
+            {"uniqueItems": True},
+            [1, 1.0],
+            "/at",
+            "unique_items",
+            "No two items of this list may be equal.",
+        ),
+        (
+            {"contains": {"type": "string"}},
+            [1],
+            "/at",
+            "contains",
+            "This list has too few items of a kind that it must contain.",
+        ),
+        (
+            {"contains": True, "maxContains": 1},
+            [1, 2],
+            "/at",
+            "contains",
+            "This list has too many items of a kind that is limited.",
+        ),
+        (
+            {"properties": {"a": False}},
+            {"a": 1},
+            "/at/a",
+            "false_schema",
+            "Nothing is allowed here.",
+        ),
+        (
+            {"not": {"type": "string"}},
+            "a",
+            "/at",
+            "not",
+            "This value is one of those that are not allowed here.",
+        ),
+        (
+            {"oneOf": [{}, {}]},
+            1,
+            "/at",
+            "one_of",
+            "This fits more than one of the allowed shapes; it must fit exactly one.",
+        ),
+        (
+            {"anyOf": [{"required": ["a"]}, {"required": ["b"]}]},
+            {},
+            "/at",
+            "any_of",
+            "Give a or b.",
+        ),
+        (
+            {"oneOf": [{"required": [name]} for name in "abc"]},
+            {"d": 1},
+            "/at",
+            "one_of",
+            "Give one of a, b or c.",
+        ),
+        (
+            {"oneOf": [{"required": [name]} for name in "abc"]},
+            {"a": 1, "c": 1},
+            "/at",
+            "one_of",
+            "Give only one of a, b or c.",
+        ),
+        (
+            {"pattern": "^a+$", "x-mainspring-says": "This is a, and a again."},
+            "b",
+            "/at",
+            "pattern",
+            "This is a, and a again.",
+        ),
+        (
+            {"pattern": "^a+$", "x-surfsense-says": "Letters a."},
+            "b",
+            "/at",
+            "pattern",
+            "Letters a.",
+        ),
+        (
+            {"propertyNames": {"pattern": "^x", "x-mainspring-says": "It begins with x."}},
+            {"a": 1},
+            "/at/a",
+            "property_names",
+            'The key "a" is not allowed: It begins with x.',
+        ),
+        (
+            {"anyOf": [{"minimum": 3}, {"multipleOf": 5}]},
+            1,
+            "/at",
+            "any_of",
+            "This fits none of the 2 allowed shapes.",
+        ),
+        (
+            {"anyOf": [{"type": "string"}, {"type": "boolean"}]},
+            1,
+            "/at",
+            "any_of",
+            "This must be true or false or text, but it is a number.",
+        ),
+        (
+            {"propertyNames": {"pattern": "^x"}},
+            {"a": 1},
+            "/at/a",
+            "property_names",
+            'The key "a" is not allowed: This must match the pattern "^x".',
+        ),
+        (
+            {"prefixItems": [True], "items": False},
+            [1, 2],
+            "/at/1",
+            "false_schema",
+            "Nothing is allowed here.",
+        ),
+        (
+            {"prefixItems": [True], "unevaluatedItems": False},
+            [1, 2],
+            "/at",
+            "unevaluated_items",
+            "This list has items that are not allowed here.",
+        ),
+        (
+            {"dependentRequired": {"a": ["b"]}},
+            {"a": 1},
+            "/at/b",
+            "required",
+            "The key 'b' is missing.",
+        ),
     ],
-)  # fmt: skip
+)
 def test_each_keyword_has_its_sentence(
     schema: Schema, value: Any, pointer: str, code: str, detail: str
 ) -> None:
@@ -194,9 +319,15 @@ def test_the_shape_that_was_meant_is_explained_by_its_own_problems() -> None:
 def test_a_value_is_never_repeated_in_a_sentence() -> None:
     secret = "sk-very-secret-token"
     schemas: list[Schema] = [
-        {"pattern": "^a$"}, {"enum": ["x"]}, {"const": "y"}, {"maxLength": 2},
-        {"format": "uuid"}, {"type": "integer"}, {"not": {}}, {"anyOf": [{"minLength": 99}, False]},
-    ]  # fmt: skip
+        {"pattern": "^a$"},
+        {"enum": ["x"]},
+        {"const": "y"},
+        {"maxLength": 2},
+        {"format": "uuid"},
+        {"type": "integer"},
+        {"not": {}},
+        {"anyOf": [{"minLength": 99}, False]},
+    ]
     for schema in schemas:
         for finding in compile_schema(schema, LIMITS).findings(secret):
             assert secret not in finding.detail + str(finding.suggestion)
@@ -370,42 +501,75 @@ def by_name(schema: Any) -> Any:
 EMBEDDED: list[tuple[Schema, Any, Any]] = [
     # By the identifier of an embedded schema, relative to the root's and absolute.
     (
-        {"$id": "https://a.example/r", "$defs": {"n": {"$id": "n", "type": "integer"}},
-         "properties": {"x": {"$ref": "n"}, "y": {"$ref": "https://a.example/n"}}},
-        {"x": 1, "y": 2}, {"x": 1, "y": "2"},
+        {
+            "$id": "https://a.example/r",
+            "$defs": {"n": {"$id": "n", "type": "integer"}},
+            "properties": {"x": {"$ref": "n"}, "y": {"$ref": "https://a.example/n"}},
+        },
+        {"x": 1, "y": 2},
+        {"x": 1, "y": "2"},
     ),
     # The root has no identifier.
     ({"$ref": "n", "$defs": {"n": {"$id": "n", "type": "integer"}}}, 1, "1"),
     # A pointer and an anchor inside the embedded schema.
     (
-        {"$defs": {"a": {"$id": "urn:a:b", "$defs": {"n": {"$anchor": "num", "type": "integer"}}}},
-         "allOf": [{"$ref": "urn:a:b#/$defs/n"}, {"$ref": "urn:a:b#num"}]},
-        1, "1",
+        {
+            "$defs": {
+                "a": {"$id": "urn:a:b", "$defs": {"n": {"$anchor": "num", "type": "integer"}}}
+            },
+            "allOf": [{"$ref": "urn:a:b#/$defs/n"}, {"$ref": "urn:a:b#num"}],
+        },
+        1,
+        "1",
     ),
     # One anchor name in two resources.
     (
-        {"$anchor": "n", "type": "object", "properties": {"x": {"$ref": "#/$defs/a"}},
-         "$defs": {"a": {"$id": "a", "items": {"$ref": "#n"},
-                         "$defs": {"n": {"$anchor": "n", "type": "integer"}}}}},
-        {"x": [1]}, {"x": [{}]},
+        {
+            "$anchor": "n",
+            "type": "object",
+            "properties": {"x": {"$ref": "#/$defs/a"}},
+            "$defs": {
+                "a": {
+                    "$id": "a",
+                    "items": {"$ref": "#n"},
+                    "$defs": {"n": {"$anchor": "n", "type": "integer"}},
+                }
+            },
+        },
+        {"x": [1]},
+        {"x": [{}]},
     ),
     # Below an embedded schema, # is that schema.
     (
-        {"properties": {"tree": {"$id": "tree", "type": "object",
-                                 "additionalProperties": {"$ref": "#"}}}},
-        {"tree": {"a": {"b": {}}}}, {"tree": {"a": {"b": 1}}},
+        {
+            "properties": {
+                "tree": {"$id": "tree", "type": "object", "additionalProperties": {"$ref": "#"}}
+            }
+        },
+        {"tree": {"a": {"b": {}}}},
+        {"tree": {"a": {"b": 1}}},
     ),
     # A list of anything, made a list of texts by whoever refers to it.
     (
-        {"$id": "https://a.example/texts", "$ref": "list",
-         "$defs": {"item": {"$dynamicAnchor": "item", "type": "string"},
-                   "list": {"$id": "list", "type": "array", "items": {"$dynamicRef": "#item"},
-                            "$defs": {"any": {"$dynamicAnchor": "item"}}}}},
-        ["a"], [1],
+        {
+            "$id": "https://a.example/texts",
+            "$ref": "list",
+            "$defs": {
+                "item": {"$dynamicAnchor": "item", "type": "string"},
+                "list": {
+                    "$id": "list",
+                    "type": "array",
+                    "items": {"$dynamicRef": "#item"},
+                    "$defs": {"any": {"$dynamicAnchor": "item"}},
+                },
+            },
+        },
+        ["a"],
+        [1],
     ),
     # The standard's own schema is at hand.
     ({"$ref": "https://json-schema.org/draft/2020-12/schema"}, {"type": "string"}, {"type": 1}),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("schema", "good", "bad"), EMBEDDED)
@@ -434,8 +598,11 @@ def test_references_to_embedded_schemas_are_followed(
         ({"$ref": "#none"}, "/$ref", "schema_reference"),
         ({"$ref": "#/examples/0", "examples": [{}]}, "/$ref", "schema_reference"),
         ({"$ref": "#"}, "", "schema_circular"),
-        ({"$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"allOf": [{"$ref": "#/$defs/a"}]}}},
-         "/$defs/a", "schema_circular"),
+        (
+            {"$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"allOf": [{"$ref": "#/$defs/a"}]}}},
+            "/$defs/a",
+            "schema_circular",
+        ),
         ({"pattern": "(?=a)b"}, "/pattern", "schema_pattern"),
         ({"pattern": "(a)\\1"}, "/pattern", "schema_pattern"),
         ({"pattern": "("}, "/pattern", "schema_pattern"),
@@ -443,8 +610,11 @@ def test_references_to_embedded_schemas_are_followed(
         ({"pattern": "(?:a{1,100}){1,100}"}, "/pattern", "schema_pattern"),
         ({"pattern": "a[ab]{500}c"}, "/pattern", "schema_pattern"),
         ({"patternProperties": {"[": {}}}, "/patternProperties/[", "schema_pattern"),
-        ({"items": {"$id": "x", "$schema": "http://json-schema.org/draft-07/schema#"}},
-         "/items/$schema", "schema_dialect"),
+        (
+            {"items": {"$id": "x", "$schema": "http://json-schema.org/draft-07/schema#"}},
+            "/items/$schema",
+            "schema_dialect",
+        ),
         ({"$defs": {"a": {"$id": "x"}, "b": {"$id": "x"}}}, "/$defs/b/$id", "schema_identity"),
         ({"$defs": {"a": {"$id": "x"}, "b": {"$id": "/x"}}}, "/$defs/b/$id", "schema_identity"),
         ({"items": {"$id": "http://A.example/x"}}, "/items/$id", "schema_identity"),
@@ -452,35 +622,59 @@ def test_references_to_embedded_schemas_are_followed(
         ({"items": {"$id": "http://a.example/%78"}}, "/items/$id", "schema_identity"),
         ({"items": {"$id": "http://a.example/y/../x"}}, "/items/$id", "schema_identity"),
         ({"items": {"$id": "json-schema:///x"}}, "/items/$id", "schema_identity"),
-        ({"$id": "http://A.example/r", "items": {"$id": "http://a.example/x"}}, "/$id",
-         "schema_identity"),
-        ({"$id": "https://a.example/r", "items": {"$id": "x"}, "not": {"$ref": "y"}}, "/not/$ref",
-         "schema_reference"),
-        ({"$defs": {"a": {"$id": "x", "$anchor": "n"}}, "$ref": "#n"}, "/$ref",
-         "schema_reference"),
-        ({"$id": "https://a.example/r", "$defs": {"a": {"$id": "x", "allOf": [{"$ref": "r"}]}},
-          "$ref": "x"}, "", "schema_circular"),
+        (
+            {"$id": "http://A.example/r", "items": {"$id": "http://a.example/x"}},
+            "/$id",
+            "schema_identity",
+        ),
+        (
+            {"$id": "https://a.example/r", "items": {"$id": "x"}, "not": {"$ref": "y"}},
+            "/not/$ref",
+            "schema_reference",
+        ),
+        ({"$defs": {"a": {"$id": "x", "$anchor": "n"}}, "$ref": "#n"}, "/$ref", "schema_reference"),
+        (
+            {
+                "$id": "https://a.example/r",
+                "$defs": {"a": {"$id": "x", "allOf": [{"$ref": "r"}]}},
+                "$ref": "x",
+            },
+            "",
+            "schema_circular",
+        ),
         ({"$dynamicAnchor": "n", "allOf": [{"$dynamicRef": "#n"}]}, "", "schema_circular"),
-        ({"$defs": {"a": {"$anchor": "n"}, "b": {"$anchor": "n"}}}, "/$defs/b/$anchor",
-         "schema_identity"),
+        (
+            {"$defs": {"a": {"$anchor": "n"}, "b": {"$anchor": "n"}}},
+            "/$defs/b/$anchor",
+            "schema_identity",
+        ),
         (doubling(40, deeper=False), "", "schema_too_costly"),
         (doubling(20, deeper=True), "", "schema_too_costly"),
         (by_name(doubling(40, deeper=False)), "", "schema_too_costly"),
         (doubling(7, deeper=False, leaf={"$ref": DIALECT}), "", "schema_too_costly"),
         (doubling(7, deeper=False, leaf={"$dynamicRef": f"{DIALECT}#"}), "", "schema_too_costly"),
         # The compiler would take its own schemas of these names.
-        ({"$defs": {"a": {"$id": DIALECT, "type": "string"}}, "$ref": DIALECT}, "/$defs/a/$id",
-         "schema_identity"),
-        ({"$defs": {"a": {"$id": "https://json-schema.org/draft/2020-12/meta/core"}}},
-         "/$defs/a/$id", "schema_identity"),
+        (
+            {"$defs": {"a": {"$id": DIALECT, "type": "string"}}, "$ref": DIALECT},
+            "/$defs/a/$id",
+            "schema_identity",
+        ),
+        (
+            {"$defs": {"a": {"$id": "https://json-schema.org/draft/2020-12/meta/core"}}},
+            "/$defs/a/$id",
+            "schema_identity",
+        ),
         ({"$id": "https://JSON%2Dschema.org:443/draft/2020-12/schema"}, "/$id", "schema_identity"),
         ({"properties": {f"p{number}": {} for number in range(2001)}}, "", "schema_too_large"),
-        ({"patternProperties": {f"^{number}": {} for number in range(201)}}, "",
-         "schema_too_large"),
+        (
+            {"patternProperties": {f"^{number}": {} for number in range(201)}},
+            "",
+            "schema_too_large",
+        ),
         ({"default": float("nan")}, "/default", "json_constant"),
         ({"description": "a\0b"}, "/description", "json_nul"),
     ],
-)  # fmt: skip
+)
 def test_schemas_that_cannot_be_used_are_refused_with_place_and_reason(
     schema: Any, pointer: str, code: str
 ) -> None:
@@ -491,8 +685,14 @@ def test_schemas_that_cannot_be_used_are_refused_with_place_and_reason(
 
 
 def test_every_problem_of_a_schema_is_told() -> None:
-    schema = {"properties": {"a": {"$ref": "x.json"}, "b": {"pattern": "(?!a)"},
-                             "c": {"$anchor": "y"}, "d": {"$anchor": "y"}}}  # fmt: skip
+    schema = {
+        "properties": {
+            "a": {"$ref": "x.json"},
+            "b": {"pattern": "(?!a)"},
+            "c": {"$anchor": "y"},
+            "d": {"$anchor": "y"},
+        }
+    }
     assert [finding.code for finding in check_schema(schema, LIMITS)] == [
         "schema_reference",
         "schema_pattern",

@@ -36,8 +36,10 @@ def seconds(text: bytes | str, limits: Limits = LIMITS) -> float:
 @pytest.mark.parametrize(
     ("text", "value"),
     [
-        ('{"a": [1, -0.5, 1e3, "x", true, false, null, {}]}', {"a": [1, -0.5, 1000.0, "x", True,
-         False, None, {}]}),
+        (
+            '{"a": [1, -0.5, 1e3, "x", true, false, null, {}]}',
+            {"a": [1, -0.5, 1000.0, "x", True, False, None, {}]},
+        ),
         (b' \r\n\t"\xc3\xa9" ', "é"),
         ('"\\ud83d\\ude00"', "😀"),
         ('"\\\\ud800"', "\\ud800"),
@@ -47,7 +49,7 @@ def seconds(text: bytes | str, limits: Limits = LIMITS) -> float:
         ("1e-999", 0.0),
         ("0", 0),
     ],
-)  # fmt: skip
+)
 def test_good_documents_are_read_exactly(text: bytes | str, value: Any) -> None:
     read = read_json(text, LIMITS)
     assert read == value

@@ -97,9 +97,25 @@ def test_money_is_kept_exactly_and_spelt_one_way(written: Any, amount: str) -> N
 
 @pytest.mark.parametrize(
     "written",
-    [-0.01, "-1", "1e2", "1_000", " 1", "", "NaN", float("nan"), float("inf"), True, None, [1],
-     "0.0000001", 0.0000001, 1_000_001, "12345678"],
-)  # fmt: skip
+    [
+        -0.01,
+        "-1",
+        "1e2",
+        "1_000",
+        " 1",
+        "",
+        "NaN",
+        float("nan"),
+        float("inf"),
+        True,
+        None,
+        [1],
+        "0.0000001",
+        0.0000001,
+        1_000_001,
+        "12345678",
+    ],
+)
 def test_money_that_is_not_an_amount_is_refused(written: Any) -> None:
     assert refused_at(execution={"budget_cap_usd": written}) == ("execution", "budget_cap_usd")
 

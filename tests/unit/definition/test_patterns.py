@@ -24,9 +24,22 @@ def test_a_pattern_is_found_anywhere_or_covers_the_whole() -> None:
 
 @pytest.mark.parametrize(
     "source",
-    ["(", "[", "a**", "(?=a)", "(?<!a)b", "(a)\\1", "(?P<x>a)(?P=x)", "\\pL{1000}", "\ud800",
-     "a" * 1001, "((a{0,100}){0,100}){0,100}", "\\", "(?R)"],
-)  # fmt: skip
+    [
+        "(",
+        "[",
+        "a**",
+        "(?=a)",
+        "(?<!a)b",
+        "(a)\\1",
+        "(?P<x>a)(?P=x)",
+        "\\pL{1000}",
+        "\ud800",
+        "a" * 1001,
+        "((a{0,100}){0,100}){0,100}",
+        "\\",
+        "(?R)",
+    ],
+)
 def test_what_cannot_run_in_linear_time_is_refused_with_a_sentence(source: str) -> None:
     with pytest.raises(BadPattern) as caught:
         compile_pattern(source, LIMITS)
@@ -41,9 +54,18 @@ def test_a_pattern_that_takes_long_to_write_out_is_refused_before_it_is() -> Non
 
 @pytest.mark.parametrize(
     "source",
-    ["(x+x+)+y", "(a|a)*b", "(a|aa)+$", "^(([a-z])+.)+[A-Z]([a-z])+$", "(.*a){25}b",
-     "a[ab]{500}c", "(?:[ab]{1,30}){1,30}c", "(?:a?){400}a{400}c", "(?i)\\w{300}c"],
-)  # fmt: skip
+    [
+        "(x+x+)+y",
+        "(a|a)*b",
+        "(a|aa)+$",
+        "^(([a-z])+.)+[A-Z]([a-z])+$",
+        "(.*a){25}b",
+        "a[ab]{500}c",
+        "(?:[ab]{1,30}){1,30}c",
+        "(?:a?){400}a{400}c",
+        "(?i)\\w{300}c",
+    ],
+)
 @pytest.mark.parametrize("letters", ["a", "ab", "x"])
 def test_no_text_holds_a_pattern_up(source: str, letters: str) -> None:
     pattern = compile_pattern(source, LIMITS)

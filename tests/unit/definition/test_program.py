@@ -20,8 +20,10 @@ def program(*plan: dict[str, Any], **more: Any) -> Program:
 
 
 def test_a_step_has_its_action_its_condition_and_its_rendered_config() -> None:
-    made = program(shape("a", {"id": "{{ inputs.n }}"}, when="inputs.n > 1"),
-                   inputs=inputs(["n"], n={"type": "integer"}))  # fmt: skip
+    made = program(
+        shape("a", {"id": "{{ inputs.n }}"}, when="inputs.n > 1"),
+        inputs=inputs(["n"], n={"type": "integer"}),
+    )
     (first,) = made.steps
     assert first.action is WORDS.actions["transform_data"]
     assert first.capability is None
@@ -55,8 +57,10 @@ def test_a_steps_policy_comes_before_that_of_the_run() -> None:
 
 def test_nested_steps_are_ready_and_stay_unrendered_in_the_config() -> None:
     inner = shape("inner", "{{ item }}")
-    (outer,) = program(loop("all", inner, items="{{ inputs.rows }}"),
-                       inputs=inputs(["rows"], rows={"type": "array"})).steps  # fmt: skip
+    (outer,) = program(
+        loop("all", inner, items="{{ inputs.rows }}"),
+        inputs=inputs(["rows"], rows={"type": "array"}),
+    ).steps
     assert [one.step_id for one in outer.nested] == ["inner"]
     assert outer.nested[0].config.render({"item": 5}) == {"output": 5}
     rendered = outer.config.render({"inputs": {"rows": [1, 2]}})

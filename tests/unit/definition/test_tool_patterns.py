@@ -85,11 +85,17 @@ def test_stars_without_number_are_looked_at_once() -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        "http_fetch", "ingest_from_endpoint", "confirm_action", "delete_automation",
-        "rehearse_automation", "run_automation_once", "save_automation_draft",
-        "update_automation", "agent.run",
+        "http_fetch",
+        "ingest_from_endpoint",
+        "confirm_action",
+        "delete_automation",
+        "rehearse_automation",
+        "run_automation_once",
+        "save_automation_draft",
+        "update_automation",
+        "agent.run",
     ],
-)  # fmt: skip
+)
 def test_what_needs_a_further_word_is_named_and_never_meant_by_a_pattern(name: str) -> None:
     assert _found("*", name) == []
     assert _found(f"{name}*", name, f"{name}s") == [f"{name}s"]
@@ -146,12 +152,15 @@ def test_an_entry_names_a_tool_and_the_arguments_it_fixes(
 def test_an_agent_is_granted_its_tools_as_they_are_written() -> None:
     tools = ["kv.*", {"tool": "board.append", "params": {"board": "b1"}}, None, "agent.run"]
     assert grants_of_agent({"tools": tools}) == (
-        Grant("agent.run"), Grant("kv.*"), Grant("board.append", {"board": "b1"}),
-    )  # fmt: skip
+        Grant("agent.run"),
+        Grant("kv.*"),
+        Grant("board.append", {"board": "b1"}),
+    )
     # Only an agent itself is never a tool.
     assert grants_of_agent({"tools": ["agent.runs", "agent"]})[1:] == (
-        Grant("agent.runs"), Grant("agent"),
-    )  # fmt: skip
+        Grant("agent.runs"),
+        Grant("agent"),
+    )
     assert grants_of_agent({"tools": "kv.get"}) == (Grant("agent.run"),)
     assert grants_of_agent({}) == (Grant("agent.run"),)
 

@@ -124,13 +124,19 @@ def test_an_action_is_as_pure_as_what_it_calls() -> None:
 
 def test_steps_inside_and_after_a_failure_are_judged_by_themselves() -> None:
     document = _document(
-        _step("all", "for_each", items=[], steps=[
-            _step("look", "get_board"), _step("add", "append_board_rows")]),
+        _step(
+            "all",
+            "for_each",
+            items=[],
+            steps=[_step("look", "get_board"), _step("add", "append_board_rows")],
+        ),
         on_failure=[_step("last", "list_boards")],
-    )  # fmt: skip
+    )
     assert pure_steps(document, REAL) == {
-        "/plan/0", "/plan/0/config/steps/0", "/execution/on_failure/0",
-    }  # fmt: skip
+        "/plan/0",
+        "/plan/0/config/steps/0",
+        "/execution/on_failure/0",
+    }
 
 
 ASK: Final = _step("ask", "approval", title="May I?")

@@ -40,11 +40,7 @@ def test_whatever_is_spent_counts_for_every_step_around_it() -> None:
         purse.reserve()
 
 
-@given(
-    st.lists(
-        st.tuples(st.integers(0, 50), st.integers(0, 60)), max_size=30
-    )
-)  # fmt: skip
+@given(st.lists(st.tuples(st.integers(0, 50), st.integers(0, 60)), max_size=30))
 def test_what_obeys_its_promise_never_crosses_a_cap(calls: list[tuple[int, int]]) -> None:
     purse = Purse(Decimal(200), bounds=[_bound("100")])
     for promised, spent in calls:
@@ -66,12 +62,15 @@ def test_a_cap_is_reached_before_it_is_crossed() -> None:
         (Purse(ONE, Decimal("0.5"), day_cap=ONE, day_spent=ONE), "day_budget", None),
         (Purse(ONE, Decimal("0.5"), day_cap=ONE, day_spent=Decimal(2)), "day_budget", "day_budget"),
         (Purse(ONE, Decimal("0.5"), space_cap=ONE, space_spent=ONE), "workspace_budget", None),
-        (Purse(ONE, Decimal("0.5"), space_cap=ONE, space_spent=Decimal(2)), "workspace_budget",
-         "workspace_budget"),
+        (
+            Purse(ONE, Decimal("0.5"), space_cap=ONE, space_spent=Decimal(2)),
+            "workspace_budget",
+            "workspace_budget",
+        ),
         # Others have spent it all: who has spent nothing is not stopped, and cannot spend.
         (Purse(ONE, space_cap=ONE, space_spent=ONE), None, None),
         (Purse(ONE, token_cap=5, tokens=5), "llm_tokens", "llm_tokens"),
-    ]  # fmt: skip
+    ]
     for purse, reached, crossed in table:
         assert (_code(purse.used_up()), _code(purse.crossed())) == (reached, crossed), purse
 
@@ -95,15 +94,18 @@ def test_the_caps_around_a_step_are_read_from_its_definition() -> None:
     # What looks like a step in a config of another action is data.
     data = {"step_id": "data", "action": "x", "config": {"steps": [{"step_id": "fake"}]}}
     each = {
-        "step_id": "each", "action": "for_each", "budget_cap_usd": "0.5",
+        "step_id": "each",
+        "action": "for_each",
+        "budget_cap_usd": "0.5",
         "config": {"items": [], "steps": [inner, data]},
-    }  # fmt: skip
+    }
     last = {"step_id": "last", "action": "x", "config": {}}
     document = {"plan": [each], "execution": {"on_failure": [last]}}
     place = place_of(document, "inner")
     assert [(one.step, one.cap, one.covers) for one in place.bounds] == [
-        ("each", Decimal("0.5"), ("each", "inner", "data")), ("inner", Decimal("0.1"), ("inner",)),
-    ]  # fmt: skip
+        ("each", Decimal("0.5"), ("each", "inner", "data")),
+        ("inner", Decimal("0.1"), ("inner",)),
+    ]
     assert not place.last_words
     assert [one.step for one in place_of(document, "data").bounds] == ["each"]
     assert place_of(document, "last").last_words

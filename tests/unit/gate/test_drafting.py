@@ -44,8 +44,11 @@ def test_a_file_is_named_by_its_hash_and_put_back_as_it_came() -> None:
         named = (kept[within] if within else kept)["attachments"]
         sha256 = hashlib.sha256(b"hello").digest()
         assert named[0] == {
-            "filename": "a.txt", "mime_type": "text/x-ada", "bytes": 5, "sha256": sha256.hex(),
-        }  # fmt: skip
+            "filename": "a.txt",
+            "mime_type": "text/x-ada",
+            "bytes": 5,
+            "sha256": sha256.hex(),
+        }
         assert named[1]["mime_type"] == "application/octet-stream"
         assert files == {sha256: b"hello"}
         back = put_back(kept, files, within)
@@ -103,8 +106,12 @@ def test_an_edit_changes_what_may_be_changed_and_nothing_else() -> None:
 
 
 def test_what_is_wrong_with_an_edit_is_told_where_it_was_edited() -> None:
-    cases = {("/text", ""): "/edits/text", ("/input/text", "input"): "/edits/text",
-             ("", ""): "/edits", ("/install_id", "input"): "/edits"}  # fmt: skip
+    cases = {
+        ("/text", ""): "/edits/text",
+        ("/input/text", "input"): "/edits/text",
+        ("", ""): "/edits",
+        ("/install_id", "input"): "/edits",
+    }
     for (pointer, within), told in cases.items():
         with pytest.raises(Invalid) as refused:
             refuse_findings([Finding(pointer, "No.", "no")], within)
@@ -207,8 +214,11 @@ def test_an_envelope_says_what_the_capability_leaves_open() -> None:
     plain = Write(lambda _: "", editable=("text",), family="message")
     known = envelope_of(made("chat.say", plain), {})
     assert (known.source, known.action, known.editable, known.family) == (
-        "chat", "chat.say", ("text",), "message",
-    )  # fmt: skip
+        "chat",
+        "chat.say",
+        ("text",),
+        "message",
+    )
     assert envelope_of(made("say", plain), {}).source is None
     routed = made("say", plain, route=Route("slack", frozenset()))
     assert envelope_of(routed, {}).source == "slack"

@@ -85,17 +85,26 @@ def _gate(called: Called, tmp_path: Path) -> Gate:
     )
     clock = DatabaseClock()
     return Gate(
-        registry, database, Egress(LIMITS, resolve=_knows_nobody),
-        Vault(database, tmp_path / "key", LIMITS), clock, LIMITS,
+        registry,
+        database,
+        Egress(LIMITS, resolve=_knows_nobody),
+        Vault(database, tmp_path / "key", LIMITS),
+        clock,
+        LIMITS,
         mailer=SmtpMailer(None, "a@example.com", LIMITS, clock),
-    )  # fmt: skip
+    )
 
 
 def _ask(grants: Sequence[Grant], capability: str, arguments: Mapping[str, Any]) -> Ask:
     return Ask(
-        capability, arguments, Actor(WORKSPACE, "run", RUN), RunRef(RUN, AUTOMATION, "a"), 1,
-        Posture(tuple(grants)), Purse(Decimal(1)),
-    )  # fmt: skip
+        capability,
+        arguments,
+        Actor(WORKSPACE, "run", RUN),
+        RunRef(RUN, AUTOMATION, "a"),
+        1,
+        Posture(tuple(grants)),
+        Purse(Decimal(1)),
+    )
 
 
 def _names() -> list[Case]:
@@ -110,13 +119,41 @@ def _names() -> list[Case]:
         ("runs.only", READ, {}, NO, "one grant is not another"),
     ]
     alike = [
-        "Rows.read", "ROWS.READ", "rows.Read", "rows.read ", " rows.read", "rows.read.",
-        "rows..read", "rows.read\n", "rows.read\t", "rows.read\x00",
-        "rows.reаd", "rоws.read", "rows․read",
-        "rows。read", "rows.read\u200b", "\ufeffrows.read", "rows.ｒead", "rows/read", "rows_read",
-        "rows.rea", "rows.readd", "rows", "read", "", "*", "rows.*", "rows.read*", "rows.read;",
-        "rows.read\u0301", "rows%2eread", "http_fetch ", "HTTP_FETCH", "http-fetch", "http_fetсh",
-    ]  # fmt: skip
+        "Rows.read",
+        "ROWS.READ",
+        "rows.Read",
+        "rows.read ",
+        " rows.read",
+        "rows.read.",
+        "rows..read",
+        "rows.read\n",
+        "rows.read\t",
+        "rows.read\x00",
+        "rows.reаd",
+        "rоws.read",
+        "rows․read",
+        "rows。read",
+        "rows.read\u200b",
+        "\ufeffrows.read",
+        "rows.ｒead",
+        "rows/read",
+        "rows_read",
+        "rows.rea",
+        "rows.readd",
+        "rows",
+        "read",
+        "",
+        "*",
+        "rows.*",
+        "rows.read*",
+        "rows.read;",
+        "rows.read\u0301",
+        "rows%2eread",
+        "http_fetch ",
+        "HTTP_FETCH",
+        "http-fetch",
+        "http_fetсh",
+    ]
     found += [(READ, name, {}, NOBODY, f"looks like it: {name!r}") for name in alike]
     # The grant itself may be misspelt; then it is for nothing that there is.
     found += [(name, READ, {}, NO, f"granted in another spelling: {name!r}") for name in alike[:29]]
@@ -314,7 +351,7 @@ URLS: list[tuple[Any, str, str]] = [
     ({"href": "https://api.example.com/x"}, NO, "an object"),
     (SecretText(("https://api.example.com", SecretRef("k"))), NO, "a secret in the host"),
     (SecretText((SecretRef("k"), "/x")), NO, "one that is the host"),
-]  # fmt: skip
+]
 
 # Hosts of a grant, a url, the verdict and why.
 HOSTS: list[tuple[list[Any], Any, str, str]] = [
@@ -349,7 +386,7 @@ HOSTS: list[tuple[list[Any], Any, str, str]] = [
     (["93.184.216.34"], "https://93.184.216.35/", NO, "the next address"),
     (["93.184.216.34"], "https://1572395042/", NO, "an address as one number"),
     (["93.184.216.34"], "https://0x5db8d822/", NO, "an address in hexadecimal"),
-]  # fmt: skip
+]
 
 
 def _calls() -> list[tuple[Sequence[Grant], str, Mapping[str, Any], str, str]]:
@@ -404,7 +441,7 @@ def _mixed() -> list[tuple[Sequence[Grant], str, Mapping[str, Any], str, str]]:
         ([Grant(READ, {"hosts": ["a.example"]})], READ, {"url": "https://a.example"}, YES, "url"),
         ([Grant(READ, {"hosts": ["a.example"]})], READ, {"url": "https://b.example"}, NO, "url"),
         ([Grant(READ, {"hosts": ["a.example"]})], READ, {}, NO, "hosts of a call without a url"),
-    ]  # fmt: skip
+    ]
 
 
 def _verdict(answer: Answer) -> str:

@@ -40,9 +40,10 @@ def test_a_value_that_was_replaced_in_mid_run_is_still_hidden() -> None:
 def test_a_problem_is_masked_in_all_its_sentences() -> None:
     known = Known({"key": "value-1"})
     problem = Invalid(
-        "value-1 is bad", suggestion="not value-1",
+        "value-1 is bad",
+        suggestion="not value-1",
         findings=[Finding("/value-1", "value-1", "bad", "value-1")],
-    )  # fmt: skip
+    )
     assert "value-1" not in str(known.hide_in(problem).as_dict())
     assert "value-1" not in str(problem)
 
@@ -60,10 +61,12 @@ def test_every_secret_that_a_definition_names_is_found() -> None:
         (_capability({}), {"kind": "suppressed"}),
         (_capability({"examples": [[1]]}), [1]),
         (_capability({"properties": {"kind": {}}, "examples": [{"kind": "own"}]}), {"kind": "own"}),
-        (_capability({"examples": [{"a": 1}]}, lambda given: {"b": given["x"]}),
-         {"b": 7, "kind": "suppressed"}),
+        (
+            _capability({"examples": [{"a": 1}]}, lambda given: {"b": given["x"]}),
+            {"b": 7, "kind": "suppressed"},
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_stub_looks_like_an_answer_and_says_that_it_is_none(
     capability: Capability, value: Any
 ) -> None:
@@ -74,9 +77,14 @@ def test_the_stub_of_a_request_has_nothing_that_looks_fetched() -> None:
     url = "https://api.example.com/x"
 
     assert stub_of(http_fetch_capability(Limits()), {"url": url, "method": "POST"}) == {
-        "ok": True, "status": 200, "headers": {}, "text": "", "json": None, "url": url,
+        "ok": True,
+        "status": 200,
+        "headers": {},
+        "text": "",
+        "json": None,
+        "url": url,
         "kind": "suppressed",
-    }  # fmt: skip
+    }
 
 
 @pytest.mark.parametrize(

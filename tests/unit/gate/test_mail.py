@@ -65,14 +65,26 @@ def test_a_password_leaves_the_machine_encrypted_or_not_at_all(
 @pytest.mark.parametrize(
     "url",
     [
-        "", "mail.example", "http://mail.example", "smtp://", "smtp://:587", "smtp://u:hunter2@",
-        "smtp://mail.example:0", "smtp://mail.example:99999", "smtp://mail.example:x",
-        "smtp://u@mail.example", "smtp://:hunter2@mail.example", "smtp://mail.example/inbox",
-        "smtp://u:hunter2@mail.example?tls=no", "smtp://u:hunter2/x@mail.example",
-        "smtp://u:hunter2%0d%0a@mail.example", "smtp://mail example", "smtp://[::1",
+        "",
+        "mail.example",
+        "http://mail.example",
+        "smtp://",
+        "smtp://:587",
+        "smtp://u:hunter2@",
+        "smtp://mail.example:0",
+        "smtp://mail.example:99999",
+        "smtp://mail.example:x",
+        "smtp://u@mail.example",
+        "smtp://:hunter2@mail.example",
+        "smtp://mail.example/inbox",
+        "smtp://u:hunter2@mail.example?tls=no",
+        "smtp://u:hunter2/x@mail.example",
+        "smtp://u:hunter2%0d%0a@mail.example",
+        "smtp://mail example",
+        "smtp://[::1",
         "smtp://u:hunter2%ff@mail.example",
     ],
-)  # fmt: skip
+)
 def test_a_url_that_cannot_be_used_is_refused_without_being_shown(url: str) -> None:
     with pytest.raises(Invalid) as refusal:
         read_smtp_url(url)
@@ -96,9 +108,17 @@ def test_a_sender_is_an_address_or_a_name_with_one() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "mainspring", "a@b@c", "a b@example.com", "x\r\nBcc: e@evil.example <a@b.de>",
-             "Eve <a@b.de>\nBcc: e@evil.example", "a@b.de, c@d.de"]
-)  # fmt: skip
+    "text",
+    [
+        "",
+        "mainspring",
+        "a@b@c",
+        "a b@example.com",
+        "x\r\nBcc: e@evil.example <a@b.de>",
+        "Eve <a@b.de>\nBcc: e@evil.example",
+        "a@b.de, c@d.de",
+    ],
+)
 def test_a_sender_that_cannot_be_one_is_refused(text: str) -> None:
     with pytest.raises(Invalid) as refusal:
         read_sender(text)
@@ -110,11 +130,14 @@ def test_a_sender_that_cannot_be_one_is_refused(text: str) -> None:
 
 def test_a_letter_says_what_the_mail_says() -> None:
     mail = Mail(
-        to=("ada@example.com", "u@münchen.de"), cc=("ada@example.com", "Team@example.com"),
-        subject="Bericht: größer & schöner – 日本語 " * 5, text="Grüße\n.\nEnde",
-        html="<p>Grüße</p>", reply_to="office@example.com",
+        to=("ada@example.com", "u@münchen.de"),
+        cc=("ada@example.com", "Team@example.com"),
+        subject="Bericht: größer & schöner – 日本語 " * 5,
+        text="Grüße\n.\nEnde",
+        html="<p>Grüße</p>",
+        reply_to="office@example.com",
         headers={"Auto-Submitted": "auto-generated"},
-    )  # fmt: skip
+    )
     letter = _written(mail)
     read = read_letter(letter.data)
     text, html = read.get_body(("plain",)), read.get_body(("html",))
@@ -137,10 +160,17 @@ def test_a_letter_says_what_the_mail_says() -> None:
 @pytest.mark.parametrize(
     "subject",
     [
-        "plain", "größer & schöner – 日本語 " * 30 + "x", "two  spaces " * 20 + "x", " around ",
-        "=?utf-8?q?not_encoded?=", "y" * 400, "a " * 400 + "b", "é" * 998, "ä" + " b" * 300,
+        "plain",
+        "größer & schöner – 日本語 " * 30 + "x",
+        "two  spaces " * 20 + "x",
+        " around ",
+        "=?utf-8?q?not_encoded?=",
+        "y" * 400,
+        "a " * 400 + "b",
+        "é" * 998,
+        "ä" + " b" * 300,
     ],
-)  # fmt: skip
+)
 def test_a_subject_arrives_as_it_was_on_lines_that_every_server_takes(subject: str) -> None:
     data = _written(replace(PLAIN, subject=subject)).data
 
@@ -180,13 +210,30 @@ def test_nothing_can_begin_another_header(trap: str) -> None:
 @pytest.mark.parametrize(
     "address",
     [
-        "", "ada", "@example.com", "ada@", "a b@example.com", "Ada <ada@example.com>",
-        "ada@example.com, eve@evil.example", "ada@exa mple.com", "<ada@example.com>", "a@b@c.de",
-        ".a@b.de", "a..b@c.de", "a.@b.de", "ä@example.com", '"a b"@example.com', "a@-b.de",
-        "a@b..de", "a@b.de.", f"{'a' * 65}@b.de", f"a@{'b' * 64}.{'c' * 200}.de", "a@[127.0.0.1]",
+        "",
+        "ada",
+        "@example.com",
+        "ada@",
+        "a b@example.com",
+        "Ada <ada@example.com>",
+        "ada@example.com, eve@evil.example",
+        "ada@exa mple.com",
+        "<ada@example.com>",
+        "a@b@c.de",
+        ".a@b.de",
+        "a..b@c.de",
+        "a.@b.de",
+        "ä@example.com",
+        '"a b"@example.com',
+        "a@-b.de",
+        "a@b..de",
+        "a@b.de.",
+        f"{'a' * 65}@b.de",
+        f"a@{'b' * 64}.{'c' * 200}.de",
+        "a@[127.0.0.1]",
         "a@b.de>\r\nDATA",
     ],
-)  # fmt: skip
+)
 def test_what_is_no_address_is_refused_where_it_stands(address: str) -> None:
     assert _wrong(replace(PLAIN, to=("ada@example.com", address))) == ["/to/1"]
 

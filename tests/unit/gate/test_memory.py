@@ -26,10 +26,19 @@ def _capability(name: str = "look", write: Write | None = None, **hints: Any) ->
 
 def _row(result: Any = None, *, attempt: int = 1, **more: Any) -> dict[str, Any]:
     return {
-        "step": "s", "item": "", "attempt": attempt, "capability": "look", "outcome": "read",
-        "arguments_hash": HASH, "arguments": {"a": 1}, "error": None, "cost_usd": Decimal(0),
-        "at": None, "result": result, **more,
-    }  # fmt: skip
+        "step": "s",
+        "item": "",
+        "attempt": attempt,
+        "capability": "look",
+        "outcome": "read",
+        "arguments_hash": HASH,
+        "arguments": {"a": 1},
+        "error": None,
+        "cost_usd": Decimal(0),
+        "at": None,
+        "result": result,
+        **more,
+    }
 
 
 def _memory(*rows: dict[str, Any], live: bool = True) -> Memory:
@@ -40,8 +49,10 @@ def test_answers_come_in_their_order_and_the_last_stays() -> None:
     memory = _memory(_row(1), _row(2))
     found = [remembered(memory, _capability(), HASH, "perform") for _ in range(3)]
     assert [one and (one.outcome, one.value) for one in found] == [
-        (RECORDED, 1), (RECORDED, 2), (RECORDED, 2),
-    ]  # fmt: skip
+        (RECORDED, 1),
+        (RECORDED, 2),
+        (RECORDED, 2),
+    ]
     assert remembered(memory, _capability("other"), HASH, "perform") is None
     assert remembered(memory, _capability(), b"else", "perform") is None
     assert remembered(None, _capability(), HASH, "perform") is None
@@ -49,10 +60,10 @@ def test_answers_come_in_their_order_and_the_last_stays() -> None:
 
 def test_a_failure_that_was_made_good_is_not_told_again() -> None:
     busy = Upstream("Not now.", code="busy").as_dict()
-    assert remembered(
-        _memory(_row(error=busy, outcome="failed"), _row(5, attempt=2)), _capability(), HASH,
-        "perform",
-    ).value == 5  # type: ignore[union-attr]  # fmt: skip
+    both = _memory(_row(error=busy, outcome="failed"), _row(5, attempt=2))
+    good = remembered(both, _capability(), HASH, "perform")
+    assert good is not None
+    assert good.value == 5
     last = remembered(_memory(_row(error=busy, outcome="failed")), _capability(), HASH, "perform")
     assert last is not None
     assert last.problem is not None
@@ -82,10 +93,14 @@ def test_a_write_is_pretended_with_the_answer_of_then() -> None:
 def test_only_what_stays_in_the_house_is_asked_where_nothing_else_may_be() -> None:
     shut = _memory(live=False)
     for outside in (
-        _capability("http_fetch"), _capability(asks_models=True), _capability(pin="x"),
-        _capability(opens=True), _capability(hosts=frozenset({"a.example"})),
-        _capability(price=lambda given: Decimal(1)), _capability(connected={"source": "fetch"}),
-    ):  # fmt: skip
+        _capability("http_fetch"),
+        _capability(asks_models=True),
+        _capability(pin="x"),
+        _capability(opens=True),
+        _capability(hosts=frozenset({"a.example"})),
+        _capability(price=lambda given: Decimal(1)),
+        _capability(connected={"source": "fetch"}),
+    ):
         assert reaches_out(outside)
         with pytest.raises(Clash) as refused:
             remembered(shut, outside, HASH, "perform")

@@ -109,8 +109,9 @@ def test_a_whole_list_that_is_pinned_for_a_scalar_argument_is_a_choice_of_it() -
     assert _pinned({"board": ["b1"]})["properties"]["board"]["const"] == "b1"
     assert _pinned({"tags": "a"})["properties"]["tags"]["const"] == "a"
     assert _pinned({"tags": "a"}, {"tags": ["b"]})["properties"]["tags"]["items"]["enum"] == [
-        "a", "b",
-    ]  # fmt: skip
+        "a",
+        "b",
+    ]
 
 
 def test_the_bounds_that_only_some_grants_have_are_not_shown() -> None:

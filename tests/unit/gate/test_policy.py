@@ -229,8 +229,16 @@ def test_hosts_bound_a_request_of_a_model() -> None:
 
 def test_a_tool_without_a_known_destination_needs_one_fixed_argument() -> None:
     tool = _write()
-    assert decide(tool, Effect.SEND, _approving("automatic", Grant("x.y"), planned=False), "post",
-                  {"text": "x"}) == "hold"  # fmt: skip
+    assert (
+        decide(
+            tool,
+            Effect.SEND,
+            _approving("automatic", Grant("x.y"), planned=False),
+            "post",
+            {"text": "x"},
+        )
+        == "hold"
+    )
     fixed = _approving("automatic", Grant("x.y", {"channel": "C1"}), planned=False)
     assert decide(tool, Effect.SEND, fixed, "post", {"channel": "C1", "text": "x"}) == "send"
     nothing = Capability("x.y", "x", {}, {}, _never, Write(preview=str))
@@ -266,8 +274,9 @@ def test_a_text_that_mentions_people_whom_the_template_does_not_is_held() -> Non
 
 
 def test_grants_may_know_an_argument_by_another_name() -> None:
-    known_as = _write(destination=("channel",),
-                      granted_as=lambda given: {**given, "channel": given["room"]})  # fmt: skip
+    known_as = _write(
+        destination=("channel",), granted_as=lambda given: {**given, "channel": given["room"]}
+    )
     posture = _approving("automatic", PINNED, planned=False)
     assert decide(known_as, Effect.SEND, posture, "post", {"room": "C1"}) == "send"
     assert decide(known_as, Effect.SEND, posture, "post", {"room": "C2"}) == "hold"

@@ -177,12 +177,35 @@ def test_ordinary_names_are_not_sensitive(name: str) -> None:
 
 # Written out, so that no name gets lost.
 SENSITIVE = [
-    "access-token", "api-key", "apikey", "authorization", "client-secret", "cookie", "cookie2",
-    "passwd", "password", "private-token", "proxy-authorization", "refresh-token", "secret",
-    "set-cookie", "x-access-token", "x-amz-security-token", "x-api-key", "x-apikey", "x-auth-key",
-    "x-auth-token", "x-csrf-token", "x-gitlab-token", "x-goog-api-key", "x-hub-signature",
-    "x-hub-signature-256", "x-shopify-access-token", "x-vault-token", "x-xsrf-token",
-]  # fmt: skip
+    "access-token",
+    "api-key",
+    "apikey",
+    "authorization",
+    "client-secret",
+    "cookie",
+    "cookie2",
+    "passwd",
+    "password",
+    "private-token",
+    "proxy-authorization",
+    "refresh-token",
+    "secret",
+    "set-cookie",
+    "x-access-token",
+    "x-amz-security-token",
+    "x-api-key",
+    "x-apikey",
+    "x-auth-key",
+    "x-auth-token",
+    "x-csrf-token",
+    "x-gitlab-token",
+    "x-goog-api-key",
+    "x-hub-signature",
+    "x-hub-signature-256",
+    "x-shopify-access-token",
+    "x-vault-token",
+    "x-xsrf-token",
+]
 
 
 @pytest.mark.parametrize("name", SENSITIVE)

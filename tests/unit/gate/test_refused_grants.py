@@ -51,9 +51,13 @@ def test_a_grant_or_a_step_that_names_it_is_refused_by_name(
     place: str, name: str, code: str, sentence: str, way_out: str
 ) -> None:
     if place == "grant":
-        wanted = document(step("a", "test.echo"), grants=[
-            {"capability": "test.echo"}, {"capability": name},
-        ])  # fmt: skip
+        wanted = document(
+            step("a", "test.echo"),
+            grants=[
+                {"capability": "test.echo"},
+                {"capability": name},
+            ],
+        )
         pointer = "/grants/1/capability"
     else:
         wanted, pointer = document(step("a", name)), "/plan/0/action"
@@ -75,9 +79,16 @@ def test_nobody_is_pointed_to_what_can_never_be_granted() -> None:
 
 def test_hosts_of_a_grant_are_a_list_of_exact_names() -> None:
     bad: tuple[Any, ...] = (
-        "example.com", None, {}, ["*.example.com"], ["https://example.com"], [""], [1],
-        ["exa mple.com"], ["user@example.com"],
-    )  # fmt: skip
+        "example.com",
+        None,
+        {},
+        ["*.example.com"],
+        ["https://example.com"],
+        [""],
+        [1],
+        ["exa mple.com"],
+        ["user@example.com"],
+    )
     for hosts in bad:
         grants = [{"capability": "http_fetch", "params": {"hosts": hosts}}]
         url = {"url": "https://example.com/"}
@@ -88,6 +99,7 @@ def test_hosts_of_a_grant_are_a_list_of_exact_names() -> None:
     missing = [{"capability": "http_fetch"}]
     (first, *_) = validate(
         document(step("a", "http_fetch", {"url": "https://example.com/"}), grants=missing),
-        REGISTRY, Limits(),
-    ).findings  # fmt: skip
+        REGISTRY,
+        Limits(),
+    ).findings
     assert (first.pointer, first.code) == ("/grants/0/params", "hosts_missing")

@@ -25,8 +25,16 @@ def nested(levels: int) -> dict[str, Any]:
 
 def reply(arguments: Any = "", **others: Any) -> ModelReply:
     call = ToolCall("c\ud800", "look\x00", arguments)
-    return ModelReply(**{"text": "", "model": "m", "input_tokens": 1, "output_tokens": 1,
-                         "calls": (call,), **others})  # fmt: skip
+    return ModelReply(
+        **{
+            "text": "",
+            "model": "m",
+            "input_tokens": 1,
+            "output_tokens": 1,
+            "calls": (call,),
+            **others,
+        }
+    )
 
 
 def test_what_cannot_be_read_has_a_sign_in_its_place() -> None:

@@ -13,16 +13,20 @@ def test_everything_that_leaves_is_shown_by_its_name() -> None:
         "Send to ada@example.com “x”: Hi",
         {
             "input": {
-                "to": ["ada@example.com", "b@example.com"], "bcc": ["spy@example.com"],
-                "body": "Hi\n\n\n\n\nbcc: nobody\u202e", "html": "<p>Pay</p>",
-                "reply_to": "eve@example.com", "urgent": True, "copies": 1,
+                "to": ["ada@example.com", "b@example.com"],
+                "bcc": ["spy@example.com"],
+                "body": "Hi\n\n\n\n\nbcc: nobody\u202e",
+                "html": "<p>Pay</p>",
+                "reply_to": "eve@example.com",
+                "urgent": True,
+                "copies": 1,
                 "attachments": [
                     {"filename": "a.pdf", "mime_type": "text/pdf", "bytes": 12, "sha256": "0"}
                 ],
             }
         },
         "ada@work",
-    )  # fmt: skip
+    )
 
     assert told.whole
     lines = told.text.splitlines()

@@ -33,8 +33,9 @@ def fetches() -> Capability:
 def _ask(spelt: SpeltSecrets | None, **arguments: Any) -> Ask:
     actor = Actor(UUID(int=1), "run", UUID(int=2))
     purse = Purse(Decimal(1))
-    return Ask("http_fetch", {"url": URL, **arguments}, actor, None, 1, Posture(()), purse,
-               spelt=spelt)  # fmt: skip
+    return Ask(
+        "http_fetch", {"url": URL, **arguments}, actor, None, 1, Posture(()), purse, spelt=spelt
+    )
 
 
 @pytest.mark.parametrize(

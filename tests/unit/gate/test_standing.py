@@ -22,10 +22,14 @@ async def _nothing(ctx: CallContext, given: Any) -> Any:
 
 def _write(*wording: str) -> Capability:
     return Capability(
-        "mail", "Mail", {}, {}, _nothing,
+        "mail",
+        "Mail",
+        {},
+        {},
+        _nothing,
         write=Write(preview=str, wording=wording),
         annotations=Annotations(effect=Effect.SEND),
-    )  # fmt: skip
+    )
 
 
 def _sent(to: str, *, sent: bool = True, unedited: bool = True) -> dict[str, Any]:

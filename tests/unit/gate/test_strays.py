@@ -16,9 +16,13 @@ async def _nothing(ctx: Any, given: Any) -> None:
 
 
 CONNECT = Capability(
-    "connect", "connect", {"properties": {"name": {}, "base_url": {}, "key": {}}}, {}, _nothing,
+    "connect",
+    "connect",
+    {"properties": {"name": {}, "base_url": {}, "key": {}}},
+    {},
+    _nothing,
     annotations=Annotations(hidden_arguments=frozenset({"key"})),
-)  # fmt: skip
+)
 
 
 @pytest.mark.parametrize(

@@ -45,18 +45,34 @@ def test_where_the_output_is_cut_does_not_matter(cuts: list[int]) -> None:
 @pytest.mark.parametrize(
     "body",
     [
-        "", "{", "[]", "1", '"text"', "null", "{}", "{'model': 'x'}",
-        {**GOOD, "cost_usd": -1}, {**GOOD, "cost_usd": "1"}, {**GOOD, "cost_usd": None},
-        {**GOOD, "cost_usd": True}, {**GOOD, "input_tokens": -1}, {**GOOD, "input_tokens": 1.5},
-        {**GOOD, "output_tokens": "5"}, {**GOOD, "output_tokens": False},
-        {"model": "mine"}, {"input_tokens": 1, "output_tokens": 1}, [GOOD],
+        "",
+        "{",
+        "[]",
+        "1",
+        '"text"',
+        "null",
+        "{}",
+        "{'model': 'x'}",
+        {**GOOD, "cost_usd": -1},
+        {**GOOD, "cost_usd": "1"},
+        {**GOOD, "cost_usd": None},
+        {**GOOD, "cost_usd": True},
+        {**GOOD, "input_tokens": -1},
+        {**GOOD, "input_tokens": 1.5},
+        {**GOOD, "output_tokens": "5"},
+        {**GOOD, "output_tokens": False},
+        {"model": "mine"},
+        {"input_tokens": 1, "output_tokens": 1},
+        [GOOD],
         '{"input_tokens": 1, "output_tokens": 1, "cost_usd": NaN}',
         '{"input_tokens": 1, "output_tokens": 1, "cost_usd": Infinity}',
         '{"input_tokens": 1, "output_tokens": 1, "cost_usd": -1e308}',
         '{"input_tokens": 1, "output_tokens": 1, "cost_usd": 1e999}',
-        "[" * 2_000, {**GOOD, "model": "x\x00y"}, {**GOOD, "input_tokens": 10**40},
+        "[" * 2_000,
+        {**GOOD, "model": "x\x00y"},
+        {**GOOD, "input_tokens": 10**40},
     ],
-)  # fmt: skip
+)
 def test_a_mark_that_cannot_be_right_counts_for_nothing_and_says_why(body: object) -> None:
     (mark,) = usage_markers([_mark(body)])
     assert isinstance(mark, Ignored)
@@ -126,9 +142,13 @@ def test_no_text_ever_takes_anything_back(texts: list[str]) -> None:
 
 
 _NUMBERS = st.one_of(
-    st.integers(), st.floats(), st.none(), st.booleans(), st.text(max_size=5),
+    st.integers(),
+    st.floats(),
+    st.none(),
+    st.booleans(),
+    st.text(max_size=5),
     st.integers(10**17, 10**40),
-)  # fmt: skip
+)
 
 
 @given(st.fixed_dictionaries({}, optional=dict.fromkeys(GOOD, _NUMBERS)))

@@ -15,9 +15,13 @@ async def nothing(*_: Any) -> Any:
 
 def capability(name: str, pin: str = "") -> Capability:
     return Capability(
-        id=name, description=name, input_schema={"type": "object"},
-        output_schema={"type": "object"}, handler=nothing, annotations=Annotations(pin=pin),
-    )  # fmt: skip
+        id=name,
+        description=name,
+        input_schema={"type": "object"},
+        output_schema={"type": "object"},
+        handler=nothing,
+        annotations=Annotations(pin=pin),
+    )
 
 
 def test_tools_from_outside_give_way_to_later_ones_and_what_is_ours_stays() -> None:

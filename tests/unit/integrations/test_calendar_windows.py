@@ -41,9 +41,15 @@ def test_two_dates_of_a_sentence_are_a_window(request_text: str, start: str, end
 
 @pytest.mark.parametrize(
     "request_text",
-    ["next week", "from 2026-06-01", "2026-06-01 2026-06-02 2026-06-03", "2026-06-07 to 2026-06-01",
-     "2026-13-01 to 2026-13-02", "id-2026-06-01-x 2026-06-02"],
-)  # fmt: skip
+    [
+        "next week",
+        "from 2026-06-01",
+        "2026-06-01 2026-06-02 2026-06-03",
+        "2026-06-07 to 2026-06-01",
+        "2026-13-01 to 2026-13-02",
+        "id-2026-06-01-x 2026-06-02",
+    ],
+)
 def test_any_other_sentence_is_refused_with_what_to_write(request_text: str) -> None:
     with pytest.raises(Invalid) as caught:
         window_of(request_text)
@@ -113,10 +119,15 @@ def test_the_id_of_an_event_is_of_its_call_and_of_googles_signs() -> None:
 
 def test_an_event_of_a_stranger_cannot_break_its_page() -> None:
     odd = {
-        "id": "e", "start": {"date": "2026-06-01"}, "end": {"date": "nonsense"},
+        "id": "e",
+        "start": {"date": "2026-06-01"},
+        "end": {"date": "nonsense"},
         "attendees": [1, {}],
-        "summary": "a\nb\u202e", "description": ["x"], "organizer": 5, "location": None,
-    }  # fmt: skip
+        "summary": "a\nb\u202e",
+        "description": ["x"],
+        "organizer": 5,
+        "location": None,
+    }
     item = event_item(odd, CalendarEntry("c", "C"), None)
     assert isinstance(item, Item)
     assert item.title == "a b"
@@ -130,8 +141,13 @@ def test_an_event_of_a_stranger_cannot_break_its_page() -> None:
 
 def test_previews_say_what_is_made_and_who_is_told() -> None:
     guests = ["a@x.com", "b@x.com", "c@x.com", "d@x.com"]
-    made = {"summary": "Plan", "start": "2026-06-01", "end": "2026-06-02", "attendees": guests,
-            "send_updates": "all"}  # fmt: skip
+    made = {
+        "summary": "Plan",
+        "start": "2026-06-01",
+        "end": "2026-06-02",
+        "attendees": guests,
+        "send_updates": "all",
+    }
     assert create_preview(made) == (
         "Create the event “Plan”, 2026-06-01 to 2026-06-02, with a@x.com, b@x.com, c@x.com and 1 "
         "more in the main calendar; everybody is told by mail."

@@ -36,8 +36,10 @@ def test_a_place_in_slack_is_ordered_as_a_number_and_survives_nonsense() -> None
 
 def test_words_of_a_search_stand_where_they_were_said_to() -> None:
     assert terms_of('from:ada subject:"next  week" invoice') == [
-        ("from", "ada"), ("subject", "next week"), ("text", "invoice"),
-    ]  # fmt: skip
+        ("from", "ada"),
+        ("subject", "next week"),
+        ("text", "invoice"),
+    ]
     assert terms_of("https://x.example/a") == [("text", "https://x.example/a")]
     assert terms_of(None) == terms_of('""') == []
     assert len(terms_of("a " * 100)) == 10

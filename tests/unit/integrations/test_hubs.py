@@ -69,21 +69,46 @@ def _write(built: str, at: int = 0) -> Capability:
 @pytest.mark.parametrize(
     ("capability", "given", "line"),
     [
-        (_write("github"),
-         {"owner": "octo", "repo": "hello", "title": "A\nB", "labels": ["x", "y"],
-          "assignees": ["mona"], "body": "Long\u202e text"},
-         ("Open an issue in octo/hello at GitHub: A B, labelled x, y, assigned to mona — "
-          "Long\\u202e text")),
-        (_write("github", 1), {"owner": "o", "repo": "h", "number": 7, "body": "x" * 400},
-         "Comment on o/h#7 at GitHub: " + "x" * 160 + "…"),
-        (_write("linear"), {"team": "ENG", "title": "T", "priority": "low", "assignee": "mona",
-                            "due_date": "2026-03-01", "labels": ["B"]},
-         "Create an issue in ENG at Linear: T, priority low, for mona, due 2026-03-01, labelled B"),
-        (_write("monday"), {"item_id": "7", "body": "a\nb"},
-         "Post an update on item 7 at monday.com: a b"),
+        (
+            _write("github"),
+            {
+                "owner": "octo",
+                "repo": "hello",
+                "title": "A\nB",
+                "labels": ["x", "y"],
+                "assignees": ["mona"],
+                "body": "Long\u202e text",
+            },
+            (
+                "Open an issue in octo/hello at GitHub: A B, labelled x, y, assigned to mona — "
+                "Long\\u202e text"
+            ),
+        ),
+        (
+            _write("github", 1),
+            {"owner": "o", "repo": "h", "number": 7, "body": "x" * 400},
+            "Comment on o/h#7 at GitHub: " + "x" * 160 + "…",
+        ),
+        (
+            _write("linear"),
+            {
+                "team": "ENG",
+                "title": "T",
+                "priority": "low",
+                "assignee": "mona",
+                "due_date": "2026-03-01",
+                "labels": ["B"],
+            },
+            "Create an issue in ENG at Linear: T, priority low, for mona, due 2026-03-01, labelled B",  # noqa: E501
+        ),
+        (
+            _write("monday"),
+            {"item_id": "7", "body": "a\nb"},
+            "Post an update on item 7 at monday.com: a b",
+        ),
     ],
     ids=["issue", "comment", "linear", "monday"],
-)  # fmt: skip
+)
 def test_a_preview_is_one_honest_line(
     capability: Capability, given: dict[str, Any], line: str
 ) -> None:
@@ -99,12 +124,16 @@ def test_a_preview_is_one_honest_line(
         ("open pull requests in octo/hello", "is:open is:pr repo:octo/hello"),
         ("issues assigned to me", "is:issue assignee:@me"),
         ("what was merged in octo/hello", "is:merged is:pr repo:octo/hello"),
-        ("issues and PRs of octo/hello.js from the last 7 days",
-         "repo:octo/hello.js updated:>=2026-03-03"),
-        ('closed issues about "the door" since yesterday',
-         'is:closed is:issue updated:>=2026-03-09 "the door"'),
+        (
+            "issues and PRs of octo/hello.js from the last 7 days",
+            "repo:octo/hello.js updated:>=2026-03-03",
+        ),
+        (
+            'closed issues about "the door" since yesterday',
+            'is:closed is:issue updated:>=2026-03-09 "the door"',
+        ),
     ],
-)  # fmt: skip
+)
 def test_github_reads_a_search_out_of_a_sentence(said: str, query: str) -> None:
     assert github_sources.from_request(said, NOW) == {"query": query}
 
@@ -135,8 +164,9 @@ def test_a_repository_is_stored_in_one_spelling() -> None:
 def test_watched_repositories_are_read_from_text() -> None:
     read = github_names.watched
     assert read({"repositories": " octo/hello,\nocto/wo.rld, Octo/Hello,"}) == [
-        ("octo", "hello"), ("octo", "wo.rld"),
-    ]  # fmt: skip
+        ("octo", "hello"),
+        ("octo", "wo.rld"),
+    ]
     assert read({}) == read({"repositories": None}) == []
     for wrong in ("hello", "octo/..", "octo/a b", "https://github.com/octo/hello", "../x/y"):
         with pytest.raises(Invalid):
@@ -165,13 +195,22 @@ def test_an_issue_of_linear_has_one_id_for_one_call() -> None:
 
 def test_columns_of_monday_have_names_that_do_not_meet() -> None:
     columns = [
-        {"id": "name", "title": "Name", "type": "name"}, {"id": "a", "title": "Due  Date!"},
-        {"id": "b", "title": "due date"}, {"id": "c", "title": "State"}, {"id": "d", "title": "??"},
-        {"id": "e", "title": "Größe"}, "rubbish", {"title": "no id"},
-    ]  # fmt: skip
+        {"id": "name", "title": "Name", "type": "name"},
+        {"id": "a", "title": "Due  Date!"},
+        {"id": "b", "title": "due date"},
+        {"id": "c", "title": "State"},
+        {"id": "d", "title": "??"},
+        {"id": "e", "title": "Größe"},
+        "rubbish",
+        {"title": "no id"},
+    ]
     assert column_names(columns, "title") == {
-        "a": "due_date", "b": "due_date_b", "c": "state_c", "d": "d", "e": "größe",
-    }  # fmt: skip
+        "a": "due_date",
+        "b": "due_date_b",
+        "c": "state_c",
+        "d": "d",
+        "e": "größe",
+    }
     assert column_names(columns, "id") == {name: name for name in "abcde"}
 
 

@@ -37,14 +37,16 @@ def test_a_mail_is_read_by_its_plain_text_and_its_files_are_named() -> None:
     assert read.text == "Hallo\nWelt"
     assert read.subject.startswith("Grüße und ein langer Betreff, der")
     assert (read.sender, read.to) == (
-        "Ada Lovelace <ada@example.com>", ("Grace <grace@example.com>", "bob@example.com"),
-    )  # fmt: skip
+        "Ada Lovelace <ada@example.com>",
+        ("Grace <grace@example.com>", "bob@example.com"),
+    )
     assert read.date is not None
     assert read.date.isoformat() == "2026-08-09T10:00:00+00:00"
     assert (read.message_id, read.references[0]) == ("<one@example.com>", "<zero@example.com>")
     assert [(one.filename, one.mime_type, one.size) for one in read.files] == [
-        ("Übersicht.pdf", "application/pdf", 6), ("n.csv", "text/csv", 4),
-    ]  # fmt: skip
+        ("Übersicht.pdf", "application/pdf", 6),
+        ("n.csv", "text/csv", 4),
+    ]
 
 
 def test_html_alone_is_what_a_person_would_read() -> None:
@@ -65,9 +67,9 @@ def test_html_alone_is_what_a_person_would_read() -> None:
         (b"Content-Type: text/plain; charset=latin-1\r\n\r\ngr\xfc", "grü"),
         (b"Content-Type: text/plain\r\nContent-Transfer-Encoding: base64\r\n\r\n!!!", ""),
         (b"Content-Type: multipart/mixed; boundary=x\r\n\r\n--x\r\n\r\nonly\r\n", "only"),
-        (b"Date: never\r\nFrom: <<>>, \"\r\nSubject: =?x?b?%%?=\r\n\r\nhi", "hi"),
+        (b'Date: never\r\nFrom: <<>>, "\r\nSubject: =?x?b?%%?=\r\n\r\nhi', "hi"),
     ],
-)  # fmt: skip
+)
 def test_a_broken_mail_is_read_as_far_as_it_goes(data: bytes, text: str) -> None:
     assert read_mail(data).text == text
 
@@ -97,8 +99,11 @@ def test_what_the_parser_is_given_of_a_mail_that_is_built_to_take_long_is_bounde
     assert deep.count(b"\n") * deep.count(b"boundary") <= 600_000
     whole = _nested(3) + b"a" * 70 + b"\r\n" * 10_000
     assert _bounded(whole) == whole
-    long = read_mail(b"Content-Type: text/plain; " + b";".join(b"a*%d=x" % n for n in range(9_000))
-                     + b"\r\n\r\nread all the same")  # fmt: skip
+    long = read_mail(
+        b"Content-Type: text/plain; "
+        + b";".join(b"a*%d=x" % n for n in range(9_000))
+        + b"\r\n\r\nread all the same"
+    )
     assert long.text == "read all the same"
 
 

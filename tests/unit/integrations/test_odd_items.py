@@ -33,53 +33,126 @@ from mainspring.integrations.telegram.polls import portion
 
 NOW: Final = datetime(2026, 8, 10, 12, tzinfo=UTC)
 ODD: Final[tuple[Any, ...]] = (
-    None, 1, -1, 10**18, 2**63, 1e308, True, "", "\x00", "x" * 3_000, [], {}, [None], [[]],
-    {"a": []}, "9999-99-99", "99999999999999999999.1", "0001-01-01", "9999-12-31",
-    "0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00",
-)  # fmt: skip
+    None,
+    1,
+    -1,
+    10**18,
+    2**63,
+    1e308,
+    True,
+    "",
+    "\x00",
+    "x" * 3_000,
+    [],
+    {},
+    [None],
+    [[]],
+    {"a": []},
+    "9999-99-99",
+    "99999999999999999999.1",
+    "0001-01-01",
+    "9999-12-31",
+    "0001-01-01T00:00:00+14:00",
+    "9999-12-31T23:59:59-14:00",
+)
 DAY: Final = "2026-01-01T00:00:00Z"
 ENTRY: Final = CalendarEntry("c", "n", "Europe/Rome")
 OWNER: Final = {"chat_id": 5, "user_id": 5}
 SLACK: Final = {
-    "type": "message", "subtype": "x", "user": "U1A", "text": "hi <@U1AB> <#C1|g>",
-    "ts": "1700000000.000100", "thread_ts": "1700000000.000100", "reply_count": 1,
-    "latest_reply": "1700000001.000000", "files": [{"name": "a"}], "bot_id": "B",
-}  # fmt: skip
+    "type": "message",
+    "subtype": "x",
+    "user": "U1A",
+    "text": "hi <@U1AB> <#C1|g>",
+    "ts": "1700000000.000100",
+    "thread_ts": "1700000000.000100",
+    "reply_count": 1,
+    "latest_reply": "1700000001.000000",
+    "files": [{"name": "a"}],
+    "bot_id": "B",
+}
 DISCORD: Final = {
-    "id": "1100000000000000001", "type": 0, "content": "x", "embeds": [{"title": "a"}],
-    "author": {"global_name": "a", "username": "b"}, "attachments": [{"filename": "f"}],
+    "id": "1100000000000000001",
+    "type": 0,
+    "content": "x",
+    "embeds": [{"title": "a"}],
+    "author": {"global_name": "a", "username": "b"},
+    "attachments": [{"filename": "f"}],
     "message_reference": {"message_id": "1100000000000000001"},
-}  # fmt: skip
+}
 LINEAR: Final = {
-    "id": "a", "identifier": "E-1", "title": "t", "url": "u", "createdAt": DAY, "updatedAt": DAY,
-    "description": "d", "team": {"key": "E"}, "state": {"name": "s"}, "priority": 1,
-    "labels": {"nodes": [{"name": "x"}]}, "dueDate": "d",
-}  # fmt: skip
+    "id": "a",
+    "identifier": "E-1",
+    "title": "t",
+    "url": "u",
+    "createdAt": DAY,
+    "updatedAt": DAY,
+    "description": "d",
+    "team": {"key": "E"},
+    "state": {"name": "s"},
+    "priority": 1,
+    "labels": {"nodes": [{"name": "x"}]},
+    "dueDate": "d",
+}
 ISSUE: Final = {
-    "id": 1, "number": 2, "title": "t", "html_url": "u", "created_at": DAY, "updated_at": DAY,
-    "state": "open", "user": {"login": "a"}, "labels": [{"name": "x"}], "body": "b",
-    "assignees": [{"login": "y"}], "repository_url": "https://api.github.com/repos/a/b",
-    "pull_request": {}, "milestone": {"title": "m"}, "head": {"ref": "x"}, "draft": False,
-}  # fmt: skip
+    "id": 1,
+    "number": 2,
+    "title": "t",
+    "html_url": "u",
+    "created_at": DAY,
+    "updated_at": DAY,
+    "state": "open",
+    "user": {"login": "a"},
+    "labels": [{"name": "x"}],
+    "body": "b",
+    "assignees": [{"login": "y"}],
+    "repository_url": "https://api.github.com/repos/a/b",
+    "pull_request": {},
+    "milestone": {"title": "m"},
+    "head": {"ref": "x"},
+    "draft": False,
+}
 RELEASE: Final = {
-    "id": 1, "tag_name": "v", "name": "n", "draft": False, "author": {"login": "a"},
-    "created_at": DAY, "published_at": DAY, "html_url": "u", "body": "b",
-}  # fmt: skip
+    "id": 1,
+    "tag_name": "v",
+    "name": "n",
+    "draft": False,
+    "author": {"login": "a"},
+    "created_at": DAY,
+    "published_at": DAY,
+    "html_url": "u",
+    "body": "b",
+}
 FILE: Final = {
-    "id": "a", "name": "n", "mimeType": "text/plain", "owners": [{"emailAddress": "e"}],
-    "createdTime": DAY, "modifiedTime": DAY, "sharedWithMeTime": DAY, "size": "12",
-    "description": "d", "trashed": False,
-}  # fmt: skip
+    "id": "a",
+    "name": "n",
+    "mimeType": "text/plain",
+    "owners": [{"emailAddress": "e"}],
+    "createdTime": DAY,
+    "modifiedTime": DAY,
+    "sharedWithMeTime": DAY,
+    "size": "12",
+    "description": "d",
+    "trashed": False,
+}
 EVENT: Final = {
-    "id": "e", "status": "confirmed", "summary": "s", "updated": DAY,
-    "start": {"dateTime": DAY, "timeZone": "Europe/Rome"}, "end": {"date": "2026-01-02"},
-    "originalStartTime": {"date": "2026-01-01"}, "organizer": {"email": "e"},
-    "attendees": [{"email": "a", "responseStatus": "c"}], "description": "<b>x</b>",
-}  # fmt: skip
+    "id": "e",
+    "status": "confirmed",
+    "summary": "s",
+    "updated": DAY,
+    "start": {"dateTime": DAY, "timeZone": "Europe/Rome"},
+    "end": {"date": "2026-01-02"},
+    "originalStartTime": {"date": "2026-01-01"},
+    "organizer": {"email": "e"},
+    "attendees": [{"email": "a", "responseStatus": "c"}],
+    "description": "<b>x</b>",
+}
 WRITTEN: Final = {
-    "message_id": 1, "date": 1_700_000_000, "text": "/x", "chat": {"id": 5},
+    "message_id": 1,
+    "date": 1_700_000_000,
+    "text": "/x",
+    "chat": {"id": 5},
     "from": {"id": 5, "username": "u"},
-}  # fmt: skip
+}
 PRESSED: Final = {
     "id": "1",
     "data": "d",
@@ -88,20 +161,28 @@ PRESSED: Final = {
 }
 STARTED: Final = {**WRITTEN, "text": "/start abcdefghijklmnopqrst"}
 LETTER: Final = {
-    "id": "m", "threadId": "t", "labelIds": ["INBOX"], "snippet": "s",
+    "id": "m",
+    "threadId": "t",
+    "labelIds": ["INBOX"],
+    "snippet": "s",
     "internalDate": "1700000000000",
     "payload": {
-        "mimeType": "multipart/mixed", "headers": [{"name": "Subject", "value": "s"}],
+        "mimeType": "multipart/mixed",
+        "headers": [{"name": "Subject", "value": "s"}],
         "parts": [
             {"partId": "0", "mimeType": "text/plain", "body": {"size": 3, "data": "YWJj"}},
             {"partId": "1", "filename": "a.csv", "body": {"attachmentId": "at", "size": 10}},
         ],
     },
-}  # fmt: skip
+}
 COIN: Final = {
-    "name": "Bitcoin", "symbol": "BTC", "slug": "b", "cmc_rank": 1, "last_updated": DAY,
+    "name": "Bitcoin",
+    "symbol": "BTC",
+    "slug": "b",
+    "cmc_rank": 1,
+    "last_updated": DAY,
     "quote": [{"symbol": "USD", "price": 1.0, "market_cap": 2.0, "last_updated": DAY}],
-}  # fmt: skip
+}
 
 
 def _slack(one: Any) -> Any:
@@ -148,16 +229,18 @@ READERS: Final[dict[str, tuple[Any, Callable[[Any], Any]]]] = {
     "drive": (FILE, _file),
     "calendar": (EVENT, lambda one: event_item(one, ENTRY, NOW)),
     "calendar day": (
-        {**EVENT, "start": {"date": "2026-01-01"}}, lambda one: event_item(one, ENTRY, NOW)
+        {**EVENT, "start": {"date": "2026-01-01"}},
+        lambda one: event_item(one, ENTRY, NOW),
     ),
     "telegram": ({"update_id": 1, "message": WRITTEN}, lambda one: portion([one], OWNER, 0)),
     "telegram start": ({"update_id": 1, "message": STARTED}, lambda one: portion([one], OWNER, 0)),
     "telegram press": (
-        {"update_id": 1, "callback_query": PRESSED}, lambda one: portion([one], OWNER, 0)
+        {"update_id": 1, "callback_query": PRESSED},
+        lambda one: portion([one], OWNER, 0),
     ),
     "gmail": (LETTER, _letter),
     "coinmarketcap": (COIN, read_coin),
-}  # fmt: skip
+}
 # Their clients hand on objects alone.
 OBJECTS: Final = frozenset({"drive", "calendar", "calendar day"})
 
@@ -227,11 +310,21 @@ def test_one_entry_of_the_future_moves_no_place_there() -> None:
 
 def test_pieces_of_mails_in_any_order_are_read() -> None:
     pieces = (
-        b"Subject: =?x-unknown?q?a?=", b"From: \"<@(,", b"To: a:;", b"Date: Mon, 99 Foo 99999",
-        b"Content-Type: multipart/mixed; boundary=a", b"--a", b"Content-Type: text/plain; charset=",
-        b"undefined", b"Content-Transfer-Encoding: base64", b"\x00\xff", b"", b"Message-ID: <\x00>",
-        b"Content-Disposition: attachment; filename*=utf-8''%ff", b"Content-Type: message/rfc822",
-    )  # fmt: skip
+        b"Subject: =?x-unknown?q?a?=",
+        b'From: "<@(,',
+        b"To: a:;",
+        b"Date: Mon, 99 Foo 99999",
+        b"Content-Type: multipart/mixed; boundary=a",
+        b"--a",
+        b"Content-Type: text/plain; charset=",
+        b"undefined",
+        b"Content-Transfer-Encoding: base64",
+        b"\x00\xff",
+        b"",
+        b"Message-ID: <\x00>",
+        b"Content-Disposition: attachment; filename*=utf-8''%ff",
+        b"Content-Type: message/rfc822",
+    )
     for first in range(len(pieces)):
         for step in (1, 3, 5, 9, 11, 13):
             order = [pieces[(first + n * step) % len(pieces)] for n in range(len(pieces))]

@@ -78,14 +78,16 @@ def test_the_judge_names_what_is_missing(made: Integration) -> None:
         (_changed(made, capabilities=[]), "capability_announced"),
         (_changed(made, hosts=["elsewhere.example:443"]), "host_unnamed"),
         (_changed(made, tier="gold"), "no_poll"),
-        (replace(_changed(made, tier="silver"), account=Integration({}).account),
-         "no_account_test"),
+        (
+            replace(_changed(made, tier="silver"), account=Integration({}).account),
+            "no_account_test",
+        ),
         (replace(made, capabilities=(loose,)), "open_schema"),
         (replace(made, capabilities=(bare,)), "no_example"),
         (replace(made, capabilities=(unseen,)), "no_preview"),
         (replace(made, capabilities=(lines,)), "bad_preview"),
         (replace(made, capabilities=(lying,)), "false_example"),
-    ]  # fmt: skip
+    ]
     for one, code in cases:
         assert code in {finding.code for finding in judged(one, Limits())}, code
 

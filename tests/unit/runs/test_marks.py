@@ -27,9 +27,13 @@ def test_a_mark_is_read_back_as_it_was_written(mark: Mark) -> None:
 
 @pytest.mark.parametrize(
     "mark",
-    [PageMark(AT), PageMark(AT, Mark(AT, PLACE)), PageMark(None, Mark(AT)),
-     PageMark(AT, Mark(None, PLACE))],
-)  # fmt: skip
+    [
+        PageMark(AT),
+        PageMark(AT, Mark(AT, PLACE)),
+        PageMark(None, Mark(AT)),
+        PageMark(AT, Mark(None, PLACE)),
+    ],
+)
 def test_the_mark_of_a_page_carries_both_parts(mark: PageMark) -> None:
     assert PageMark.read(mark.write()) == mark
 
@@ -50,16 +54,39 @@ def _encoded(text: str) -> str:
 @pytest.mark.parametrize(
     "text",
     [
-        "", "/", "seven", "2026-11-15", "2026-11-15T12:00:00", "0001-01-01T00:00:00+14:00",
-        "2026-11-15T12:00:00+00:00/", "2026-11-15T12:00:00+00:00/x", "/é", "/====",
-        *("/" + _encoded(told) for told in (
-            "[]", "1", "[1,2,3,4,5]", '[1,"a","",1]', '[1.5,"a","",1,1]', '["1","a","",1,1]',
-            '[-1,"a","",1,1]', '[1,"a","",99999,1]', '[1,"a","",1,9999999999]', '[1,"a","",true,1]',
-            '[1,"\\u0000","",1,1]', '[1,"\\ud800","",1,1]', '[99999999999999999999,"a","",1,1]',
-            '[1, "a", "", 1, 1]', f'[1,"{"a" * 300}","",1,1]', "[" * 5_000,
-        )),
+        "",
+        "/",
+        "seven",
+        "2026-11-15",
+        "2026-11-15T12:00:00",
+        "0001-01-01T00:00:00+14:00",
+        "2026-11-15T12:00:00+00:00/",
+        "2026-11-15T12:00:00+00:00/x",
+        "/é",
+        "/====",
+        *(
+            "/" + _encoded(told)
+            for told in (
+                "[]",
+                "1",
+                "[1,2,3,4,5]",
+                '[1,"a","",1]',
+                '[1.5,"a","",1,1]',
+                '["1","a","",1,1]',
+                '[-1,"a","",1,1]',
+                '[1,"a","",99999,1]',
+                '[1,"a","",1,9999999999]',
+                '[1,"a","",true,1]',
+                '[1,"\\u0000","",1,1]',
+                '[1,"\\ud800","",1,1]',
+                '[99999999999999999999,"a","",1,1]',
+                '[1, "a", "", 1, 1]',
+                f'[1,"{"a" * 300}","",1,1]',
+                "[" * 5_000,
+            )
+        ),
     ],
-)  # fmt: skip
+)
 def test_any_other_text_is_no_mark(text: str) -> None:
     assert Mark.read(text) is None
 

@@ -124,10 +124,14 @@ def _definition(mapping: dict[str, str], **trigger: Any) -> Definition:
     shape = {"type": "object", "properties": {"n": {"type": "integer"}}}
     return Definition.model_validate(
         {
-            "schema_version": "1.2", "name": "a", "goal": "b", "inputs": {"schema": shape},
-            "triggers": [entry], "plan": [{"step_id": "s", "action": "x"}],
+            "schema_version": "1.2",
+            "name": "a",
+            "goal": "b",
+            "inputs": {"schema": shape},
+            "triggers": [entry],
+            "plan": [{"step_id": "s", "action": "x"}],
         }
-    )  # fmt: skip
+    )
 
 
 def test_a_firing_gives_its_inputs_unless_the_trigger_picks_others() -> None:
@@ -145,7 +149,13 @@ def test_a_firing_gives_its_inputs_unless_the_trigger_picks_others() -> None:
     assert "switched off" in str(note_on(firing, _definition(mapping, enabled=False)))
     assert "is not in what is tried" in str(note_on(firing, _definition(mapping, id="other")))
     request = request_of(
-        firing, _definition(mapping), Limits(), workspace_id=UUID(int=2),
-        automation_id=UUID(int=3), run_id=UUID(int=4), rehearsal_id=UUID(int=5), parent_id=None,
-    )  # fmt: skip
+        firing,
+        _definition(mapping),
+        Limits(),
+        workspace_id=UUID(int=2),
+        automation_id=UUID(int=3),
+        run_id=UUID(int=4),
+        rehearsal_id=UUID(int=5),
+        parent_id=None,
+    )
     assert (request.mode, request.rehearses, request.trigger_id) == ("dry_run", UUID(int=1), None)

@@ -29,9 +29,15 @@ def test_a_success_with_items_that_failed_says_how_many_and_why() -> None:
     output = {"count": 3, "results": [1, None, 3], "failed": [{"index": 1, "error": error}]}
     rows = [
         {"step": "try", "item": "1", "status": "failed", "error": error, "run_attempt": 1},
-        {"step": "each", "item": "", "status": "succeeded", "error": None, "run_attempt": 1,
-         "output": output},
-    ]  # fmt: skip
+        {
+            "step": "each",
+            "item": "",
+            "status": "succeeded",
+            "error": None,
+            "run_attempt": 1,
+            "output": output,
+        },
+    ]
     some = run("succeeded", outcome="effects", reason="items_failed", steps=rows)
     story = tell(some)
     assert story["headline"] == (
@@ -61,9 +67,16 @@ def test_a_run_that_waits_for_a_person_says_for_what_and_where() -> None:
     story = tell(run("waiting", steps=rows))
     assert story["headline"] == "It waits for a person to approve a write."
     assert story["waits_for"] == [
-        {"kind": "draft", "id": "01a1", "text": "Post to C1: Hi", "page": "/inbox?draft=01a1",
-         "step": "tell", "item": "0", "until": None}
-    ]  # fmt: skip
+        {
+            "kind": "draft",
+            "id": "01a1",
+            "text": "Post to C1: Hi",
+            "page": "/inbox?draft=01a1",
+            "step": "tell",
+            "item": "0",
+            "until": None,
+        }
+    ]
     asked = {**rows[1], "output": {"approval_id": "01a2"}}
     story = tell(run("waiting", steps=[asked]))
     assert story["headline"] == "It waits for a person to answer a question."

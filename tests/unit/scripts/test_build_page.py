@@ -49,9 +49,17 @@ def registry(certificate: Path) -> Iterator[tuple[str, list[str]]]:
 def sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A page with one dependency, and an environment that names no certificate."""
     for name in (
-        "DENO_CERT", "DENO_TLS_CA_STORE", "PIP_CERT", "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE",
-        "CURL_CA_BUNDLE", "NODE_EXTRA_CA_CERTS", "SSL_CERT_DIR", "HTTPS_PROXY", "https_proxy",
-    ):  # fmt: skip
+        "DENO_CERT",
+        "DENO_TLS_CA_STORE",
+        "PIP_CERT",
+        "SSL_CERT_FILE",
+        "REQUESTS_CA_BUNDLE",
+        "CURL_CA_BUNDLE",
+        "NODE_EXTRA_CA_CERTS",
+        "SSL_CERT_DIR",
+        "HTTPS_PROXY",
+        "https_proxy",
+    ):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("DENO_DIR", str(tmp_path / "deno"))
     monkeypatch.setenv("PIP_CONFIG_FILE", "/dev/null")

@@ -24,8 +24,13 @@ def test_an_install_compiles_what_asking_a_model_loads(tmp_path: Path, mode: str
     python.chmod(0o755)
     os.mkfifo(pipe)
     script = f'. "{ROOT}/scripts/environment.sh"; install {mode}'
-    given = {"root": str(ROOT), "venv": str(tmp_path), "log": str(tmp_path / "log"),
-             "PIPE": str(pipe), "PYTHONDONTWRITEBYTECODE": "1"}  # fmt: skip
+    given = {
+        "root": str(ROOT),
+        "venv": str(tmp_path),
+        "log": str(tmp_path / "log"),
+        "PIPE": str(pipe),
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
     # It comes back at once: nobody waits for the compiling.
     subprocess.run(["sh", "-euc", script], env={**os.environ, **given}, check=True, timeout=60)
     asked = subprocess.run(["cat", str(pipe)], capture_output=True, check=True, timeout=60)

@@ -255,8 +255,10 @@ def test_a_survivor_without_a_reason_and_a_reason_without_a_survivor_are_finding
         for outcome in ("survived", "killed", "timed out")
     }
     assert {key for key, result in results.items() if result.is_finding} == {
-        ("other", "survived"), ("listed", "killed"), ("listed", "timed out"),
-    }  # fmt: skip
+        ("other", "survived"),
+        ("listed", "killed"),
+        ("listed", "timed out"),
+    }
     assert mutate.unknown_survivors([one]) == ["module: gone", "module: listed"]
 
 
@@ -265,10 +267,12 @@ def test_the_report_counts_and_gives_reasons(tmp_path: Path) -> None:
     results = [
         mutate.Result(one, Mutant(name, line, ""), outcome)
         for name, line, outcome in [
-            ("listed", 7, "survived"), ("other", 8, "survived"),
-            ("third", 9, "killed"), ("fourth", 9, "timed out"),
+            ("listed", 7, "survived"),
+            ("other", 8, "survived"),
+            ("third", 9, "killed"),
+            ("fourth", 9, "timed out"),
         ]
-    ]  # fmt: skip
+    ]
     page = mutate.page_of(results, ["--report", "page.md"])
     assert "| `module` | people | 4 | 2 | 2 | 50.0 % |" in page
     assert "- Line 7, `listed`: It is equivalent.\n- Line 8, `other`: **No reason" in page
@@ -348,8 +352,11 @@ def test_a_worker_runs_the_tests_with_the_module_replaced(tmp_path: Path) -> Non
     worker = subprocess.run(
         [sys.executable, "-m", "scripts.mutation.worker"],
         input="\n".join(map(json.dumps, tasks)),
-        cwd=ROOT, capture_output=True, text=True, check=True,
-    )  # fmt: skip
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     outcomes = [json.loads(line)["outcome"] for line in worker.stdout.splitlines()]
     assert outcomes == [outcome for _, _, outcome in CHANGES]
 

@@ -16,9 +16,12 @@ FIRST, SECOND = UUID(int=101), UUID(int=102)
 
 def _missed(number: int, minutes: int, kind: str, trigger: UUID, **config: Any) -> dict[str, Any]:
     return {
-        "id": UUID(int=number), "trigger_id": trigger, "trigger_type": kind, "config": config,
+        "id": UUID(int=number),
+        "trigger_id": trigger,
+        "trigger_type": kind,
+        "config": config,
         "created_at": NOW - timedelta(minutes=minutes),
-    }  # fmt: skip
+    }
 
 
 def _chosen(*newest_first: dict[str, Any]) -> list[int]:

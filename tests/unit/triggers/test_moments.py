@@ -27,9 +27,15 @@ def at(text: str) -> datetime:
 
 
 def planned(
-    due: str, now: str, misfire: Misfire = "fire_once", *, cron: str = "*/5 * * * *",
-    zone: str = "UTC", window: timedelta = HOUR, limits: Limits = LIMITS,
-) -> Plan:  # fmt: skip
+    due: str,
+    now: str,
+    misfire: Misfire = "fire_once",
+    *,
+    cron: str = "*/5 * * * *",
+    zone: str = "UTC",
+    window: timedelta = HOUR,
+    limits: Limits = LIMITS,
+) -> Plan:
     return plan(parse_cron(cron), zone, at(due), at(now), misfire, window, limits)
 
 
@@ -79,9 +85,7 @@ def test_six_hours_of_silence_follow_the_policy_to_the_run(
 def test_a_wake_up_on_the_dot_fires_that_moment_and_judges_the_others(
     misfire: Misfire, fired: list[str]
 ) -> None:
-    made = planned(
-        "2026-01-01T05:00", "2026-01-01T06:00", misfire, window=timedelta(minutes=15)
-    )  # fmt: skip
+    made = planned("2026-01-01T05:00", "2026-01-01T06:00", misfire, window=timedelta(minutes=15))
     assert [f"{moment:%H:%M}" for moment in made.fire] == fired
     assert len(made.fire) + len(made.missed) == 13
 
@@ -137,8 +141,9 @@ def test_a_stored_moment_was_promised_even_if_the_rules_of_its_zone_have_changed
     assert made == Plan((at("2026-01-01T12:02"),), (), at("2026-01-01T12:05"))
     late = planned("2026-01-01T12:02", "2026-01-01T12:06", "skip")
     assert [missed.moment for missed in late.missed] == [
-        at("2026-01-01T12:02"), at("2026-01-01T12:05"),
-    ]  # fmt: skip
+        at("2026-01-01T12:02"),
+        at("2026-01-01T12:05"),
+    ]
 
 
 def test_a_schedule_without_another_moment_comes_to_rest() -> None:

@@ -42,32 +42,37 @@ VECTORS: dict[str, tuple[bool, Callable[[], tuple[Seal, str]]]] = {
     "valid, four minutes old": (True, lambda: _seal(age=240)),
     "valid, from a clock four minutes ahead": (True, lambda: _seal(age=-240)),
     "several, the right one last": (
-        True, lambda: _again(lambda s: replace(s, signatures=f"v1,AAAA v1,BBBB {s.signatures}")),
+        True,
+        lambda: _again(lambda s: replace(s, signatures=f"v1,AAAA v1,BBBB {s.signatures}")),
     ),
     "several, one of a version to come": (
-        True, lambda: _again(lambda s: replace(s, signatures=f"v2,xx v1a,yy {s.signatures}")),
+        True,
+        lambda: _again(lambda s: replace(s, signatures=f"v2,xx v1a,yy {s.signatures}")),
     ),
     "another body": (False, lambda: (_seal()[0], BODY + " ")),
     "another id": (False, lambda: _with(id="msg_other")),
     "another moment": (
-        False, lambda: _again(lambda s: replace(s, timestamp=str(int(s.timestamp) - 1))),
+        False,
+        lambda: _again(lambda s: replace(s, timestamp=str(int(s.timestamp) - 1))),
     ),
     "another signature": (False, lambda: _with(signatures="v1," + "A" * 43 + "=")),
     "a bit of the signature changed": (
-        False, lambda: _again(lambda s: replace(s, signatures=s.signatures.swapcase())),
+        False,
+        lambda: _again(lambda s: replace(s, signatures=s.signatures.swapcase())),
     ),
     "six minutes old": (False, lambda: _seal(age=360)),
     "six minutes ahead": (False, lambda: _seal(age=-360)),
     "another secret": (False, lambda: _seal(secret=OTHER)),
     "a version that is not ours": (
-        False, lambda: _again(lambda s: replace(s, signatures="v2," + s.signatures[3:])),
+        False,
+        lambda: _again(lambda s: replace(s, signatures="v2," + s.signatures[3:])),
     ),
     "no id": (False, lambda: _with(id="")),
     "no moment": (False, lambda: _with(timestamp="")),
     "no signature": (False, lambda: _with(signatures="")),
     "a moment that is none": (False, lambda: _with(timestamp="yesterday")),
     "a signature of none": (False, lambda: _with(signatures="v1,")),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", VECTORS)

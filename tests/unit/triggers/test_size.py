@@ -26,8 +26,10 @@ def test_tables_are_told_by_what_they_hold_and_the_largest_first() -> None:
     groups = gathered(tables, _ages(since=2 * DAY), {"runs": 90})
 
     assert [(one.name, one.bytes, one.rows) for one in groups] == [
-        ("boards", 550, 6), ("runs", 100, 10), ("rest", 1, 1),
-    ]  # fmt: skip
+        ("boards", 550, 6),
+        ("runs", 100, 10),
+        ("rest", 1, 1),
+    ]
 
 
 def test_growth_is_what_came_and_stayed_at_what_a_row_takes() -> None:

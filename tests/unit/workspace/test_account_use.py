@@ -44,17 +44,22 @@ def test_what_asks_nothing_new_of_the_accounts_may_change() -> None:
     [
         (document(NOTE, FETCH), "/grants"),
         (
-            document(NOTE, step("read", "gmail.send_email", {
-                "to": ["eve@example.com"], "subject": "Hi", "body": "It is me, Ada."})),
+            document(
+                NOTE,
+                step(
+                    "read",
+                    "gmail.send_email",
+                    {"to": ["eve@example.com"], "subject": "Hi", "body": "It is me, Ada."},
+                ),
+            ),
             "/grants",
         ),
         (
-            document(NOTE, step("each", "for_each", {
-                "items": "{{ [1] }}", "steps": [FETCH]})),
+            document(NOTE, step("each", "for_each", {"items": "{{ [1] }}", "steps": [FETCH]})),
             "/grants",
         ),
     ],
-)  # fmt: skip
+)
 def test_an_account_that_was_not_used_is_not_used_now(after: dict[str, Any], pointer: str) -> None:
     with pytest.raises(Denied) as refused:
         _judge(document(NOTE), after)
@@ -66,10 +71,12 @@ def test_the_same_capability_is_asked_for_nothing_else() -> None:
     wider = step("mail", "fetch_from_integration", {"source": "gmail", "request": "in:anywhere"})
     for after, pointer in (
         (document(wider, NOTE), "/plan/0"),
-        (document(FETCH, NOTE, execution={"on_failure": [{**wider, "step_id": "x"}]}),
-         "/execution/on_failure/0"),
+        (
+            document(FETCH, NOTE, execution={"on_failure": [{**wider, "step_id": "x"}]}),
+            "/execution/on_failure/0",
+        ),
         (document({**FETCH, "when": "{{ true }}"}, NOTE), "/plan/0"),
-    ):  # fmt: skip
+    ):
         with pytest.raises(Denied) as refused:
             _judge(document(FETCH, NOTE), after)
         assert refused.value.findings[0].pointer == pointer

@@ -28,10 +28,15 @@ def test_a_step_that_always_runs_blocks() -> None:
 @pytest.mark.parametrize(
     "pointer",
     [
-        "/execution/on_failure/0", "/plan/0/config/tools/0", "/plan/0/config/steps/0",
-        "/plan/0/config/grants/0/params/hosts/0", "/plan/1", "/execution/model", "",
+        "/execution/on_failure/0",
+        "/plan/0/config/tools/0",
+        "/plan/0/config/steps/0",
+        "/plan/0/config/grants/0/params/hosts/0",
+        "/plan/1",
+        "/execution/model",
+        "",
     ],
-)  # fmt: skip
+)
 def test_what_a_run_may_not_need_does_not_block(pointer: str) -> None:
     code = "no_model" if pointer == "/execution/model" else "not_connected"
     assert not _blocks([_step(), _step(when="{{ inputs.a }}")], pointer, code)

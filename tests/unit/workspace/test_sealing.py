@@ -41,15 +41,23 @@ _LONG_SEALED = (
 PUBLISHED = [
     ("00" * 32, "00" * 12, "", "", "", "530f8afbc74536b9a963b4f1c4cb738b"),
     (
-        "00" * 32, "00" * 12, "00" * 16, "", "cea7403d4d606b6e074ec5d3baf39d18",
+        "00" * 32,
+        "00" * 12,
+        "00" * 16,
+        "",
+        "cea7403d4d606b6e074ec5d3baf39d18",
         "d0d1c8a799996bf0265b98b5d48ab919",
     ),
     (_LONG_KEY, _LONG_NONCE, _LONG_TEXT, "", _LONG_SEALED, "b094dac5d93471bdec1a502270e3cc6c"),
     (
-        _LONG_KEY, _LONG_NONCE, _LONG_TEXT[:120], "feedfacedeadbeeffeedfacedeadbeefabaddad2",
-        _LONG_SEALED[:120], "76fc6ece0f4e1768cddf8853bb2d551b",
+        _LONG_KEY,
+        _LONG_NONCE,
+        _LONG_TEXT[:120],
+        "feedfacedeadbeeffeedfacedeadbeefabaddad2",
+        _LONG_SEALED[:120],
+        "76fc6ece0f4e1768cddf8853bb2d551b",
     ),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("key", "nonce", "text", "bound", "sealed", "tag"), PUBLISHED)

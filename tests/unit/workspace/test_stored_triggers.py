@@ -12,10 +12,19 @@ WRITTEN = {"id": "morning", "type": "schedule", "config": {"cron": "@daily"}, "i
 
 def _row(**more: Any) -> dict[str, Any]:
     return {
-        "id": uuid4(), "automation_id": uuid4(), "slug": "morning", "type": "schedule",
-        "config": {"cron": "@daily"}, "inputs": {}, "enabled": True, "armed_at": None,
-        "next_due_at": None, "last_fired_at": None, "secret_hint": "abcd", **more,
-    }  # fmt: skip
+        "id": uuid4(),
+        "automation_id": uuid4(),
+        "slug": "morning",
+        "type": "schedule",
+        "config": {"cron": "@daily"},
+        "inputs": {},
+        "enabled": True,
+        "armed_at": None,
+        "next_due_at": None,
+        "last_fired_at": None,
+        "secret_hint": "abcd",
+        **more,
+    }
 
 
 def test_a_trigger_that_was_switched_off_is_written_back_as_off() -> None:

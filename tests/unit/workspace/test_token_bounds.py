@@ -167,6 +167,6 @@ def test_the_audit_log_says_what_a_token_approves() -> None:
     one = new_id()
     stored = StoredToken(
         new_id(), new_id(), new_id(), "x", "hint", Role.EDITOR, None, NOW, None, None, None, None
-    )  # fmt: skip
+    )
     assert told_of(stored) == {"role": "editor"}
     assert told_of(replace(stored, approves=(one,))) == {"role": "editor", "approves": [str(one)]}

@@ -91,9 +91,13 @@ async def _kept(
     if not loop.messages:
         return None
     whole = loop.transcript.whole(
-        key, loop.system, opening(loop.material, loop.marks),
-        [handle.tool.id for handle in loop.desk.handles.values()], ending, loop.agency.spent,
+        key,
+        loop.system,
+        opening(loop.material, loop.marks),
+        [handle.tool.id for handle in loop.desk.handles.values()],
+        ending,
+        loop.agency.spent,
         limits.artifact_bytes // 2,
-    )  # fmt: skip
+    )
     kept = await loop.agency.keep(whole)
     return None if kept is None else {"artifact_id": str(kept)}

@@ -319,9 +319,7 @@ class Loop:
             in_short(call, self.limits) if result.refused else call
             for call, result in zip(reply.calls, results, strict=True)
         )
-        self.messages.append(
-            ModelMessage("assistant", said, calls=calls, kept=reply.kept)
-        )  # fmt: skip
+        self.messages.append(ModelMessage("assistant", said, calls=calls, kept=reply.kept))
         self._link([[result.failed, result.raw] for result in results])
         if results:
             words = ""

@@ -18,8 +18,13 @@ from mainspring.definition.json_values import canonical
 _REASON: Final = "No model is connected, so the agent was only pretended."
 _NO_SAMPLE: Final = f"{_REASON} No answer of the shape that is asked for could be made up."
 _PLAIN: Final[dict[str, Any]] = {
-    "string": "…", "integer": 0, "number": 0, "boolean": False, "array": [], "null": None,
-}  # fmt: skip
+    "string": "…",
+    "integer": 0,
+    "number": 0,
+    "boolean": False,
+    "array": [],
+    "null": None,
+}
 _DEEPEST: Final = 8
 # What one sample may hold: its values, where a long text counts as several.
 _MOST_VALUES: Final = 5_000

@@ -58,9 +58,15 @@ class Transcript:
         )
 
     def called(
-        self, name: str, tool: str | None, arguments: Any, result: str, *, failed: bool,
+        self,
+        name: str,
+        tool: str | None,
+        arguments: Any,
+        result: str,
+        *,
+        failed: bool,
         answer: ToolAnswer | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """A call of the last turn, and what the model was told of it."""
         entry = {
             "name": name,
@@ -78,9 +84,15 @@ class Transcript:
         self.turns[-1]["told"] = text
 
     def whole(
-        self, key: str, system: str, opening: str, tools: list[str], ending: Mapping[str, Any],
-        spent: Decimal, most_bytes: int,
-    ) -> dict[str, Any]:  # fmt: skip
+        self,
+        key: str,
+        system: str,
+        opening: str,
+        tools: list[str],
+        ending: Mapping[str, Any],
+        spent: Decimal,
+        most_bytes: int,
+    ) -> dict[str, Any]:
         """The transcript as it is kept."""
         made = {
             "agent": key,

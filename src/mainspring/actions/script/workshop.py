@@ -82,9 +82,15 @@ class Workshop:
         sandboxes = await self._open()
         async with sandboxes.taken(caps) as process:
             talk = Talk(
-                ctx, process, voice, wall, spelt, self.speak, self._limits,
+                ctx,
+                process,
+                voice,
+                wall,
+                spelt,
+                self.speak,
+                self._limits,
                 sandboxes.resting,
-            )  # fmt: skip
+            )
             value, problem = None, None
             try:
                 value = await talk.hold(first)

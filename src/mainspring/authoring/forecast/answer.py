@@ -76,9 +76,13 @@ def caps_of(bounds: Bounds, rate: Rate) -> Caps:
 
 
 def made_of(
-    rate: Rate, run: RunCost, steps: Sequence[StepCost], caps: Caps, notes: Sequence[str],
+    rate: Rate,
+    run: RunCost,
+    steps: Sequence[StepCost],
+    caps: Caps,
+    notes: Sequence[str],
     space_day_usd: Decimal | None = None,
-) -> Forecast:  # fmt: skip
+) -> Forecast:
     """Puts the parts together; a month never costs more than its caps."""
     month = _month(rate, run, caps)
     told = [*notes, *_notes(rate, run, caps, space_day_usd)]

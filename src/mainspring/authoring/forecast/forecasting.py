@@ -84,9 +84,14 @@ class Parts:
 
 
 async def forecast(
-    parts: Parts, workspace_id: UUID, document: Mapping[str, Any], grants: Sequence[Grant],
-    words: Vocabulary, *, automation_id: UUID | None = None,
-) -> Forecast:  # fmt: skip
+    parts: Parts,
+    workspace_id: UUID,
+    document: Mapping[str, Any],
+    grants: Sequence[Grant],
+    words: Vocabulary,
+    *,
+    automation_id: UUID | None = None,
+) -> Forecast:
     """What a definition will cost in thirty days from now, before it is set going."""
     desk = _Desk(parts, workspace_id, document, tuple(grants), words, automation_id)
     return await desk.forecast()

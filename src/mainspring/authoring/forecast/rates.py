@@ -115,9 +115,13 @@ def together(rates: Sequence[Rate]) -> Rate:
     """Several triggers each start runs of their own; the least sure of them says how sure it is."""
     if not rates:
         return Rate(
-            0, 0, 0, "by_hand", "Nothing starts it but a person, as often as they like.",
+            0,
+            0,
+            0,
+            "by_hand",
+            "Nothing starts it but a person, as often as they like.",
             open_ended=True,
-        )  # fmt: skip
+        )
     order: tuple[RateBasis, ...] = ("schedule", "observed", "by_hand", "unknown")
     basis = max((rate.basis for rate in rates), key=order.index)
     return Rate(

@@ -141,9 +141,7 @@ class Looking:
         found = find(words, self.words)
         if not found:
             return Told("Nothing was found. Try other words, or do without it.")
-        lines = (
-            f"{one.id} [{outline.reach(one)}] {tidy(one.label, _LABEL)}" for one in found
-        )  # fmt: skip
+        lines = (f"{one.id} [{outline.reach(one)}] {tidy(one.label, _LABEL)}" for one in found)
         return Told(self.marks.around("capabilities", "\n".join(lines)))
 
     def _described(self, name: str) -> Told:

@@ -180,9 +180,12 @@ def review_system(mark: str) -> str:
 
 
 def review_opening(
-    document: Mapping[str, Any], request: str, explained: Sequence[str], facts: Sequence[str],
+    document: Mapping[str, Any],
+    request: str,
+    explained: Sequence[str],
+    facts: Sequence[str],
     marks: Marks,
-) -> str:  # fmt: skip
+) -> str:
     """A definition with what is known of it."""
     return "\n\n".join(
         [

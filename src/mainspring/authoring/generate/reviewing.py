@@ -59,9 +59,12 @@ TOOL: Final = ModelTool(
 
 
 async def ask_reviewer(
-    desk: Desk, document: Mapping[str, Any], request: str, explained: Sequence[str],
+    desk: Desk,
+    document: Mapping[str, Any],
+    request: str,
+    explained: Sequence[str],
     facts: Sequence[str],
-) -> ModelReview:  # fmt: skip
+) -> ModelReview:
     """What a model says of a definition; where it could not, the reason is in ``problem``."""
     marks = Marks(f"data-{secrets.token_hex(8)}", _SHOWN)
     begun = review_opening(document, request, explained, facts, marks)

@@ -145,9 +145,13 @@ def _of_zone(assumption: str) -> bool:
 
 
 def _either(
-    kept: Timed, fresh: list[int], mine: Sequence[Times], read: Answer, words: Vocabulary,
+    kept: Timed,
+    fresh: list[int],
+    mine: Sequence[Times],
+    read: Answer,
+    words: Vocabulary,
     resources: Resources,
-) -> Timed:  # fmt: skip
+) -> Timed:
     """A question in the place of the schedules, with both readings as answers."""
     rest = [place for place in range(len(kept.triggers)) if place not in fresh]
     bench = Workbench(words, resources, triggers=[kept.triggers[place] for place in rest])
@@ -159,7 +163,10 @@ def _either(
     if supposed:
         why = f"{why} The rules had to assume {'; '.join(supposed)}."
     bench.ask(
-        "when", under("/triggers", len(rest)), "When should it happen?", kind="schedule",
+        "when",
+        under("/triggers", len(rest)),
+        "When should it happen?",
+        kind="schedule",
         schema=WHEN_SCHEMA,
         choices=(
             Choice(said, _value(ours), _extras(kept, fresh, len(ours), len(rest))),
@@ -170,7 +177,7 @@ def _either(
             ),
         ),
         why=why,
-    )  # fmt: skip
+    )
     moved = {place: new for new, place in enumerate(rest)}
     return Timed(bench.triggers, tuple(bench.questions), [], moved, changed=True)
 
@@ -204,9 +211,14 @@ def _value(times: Sequence[Times]) -> Any:
 
 
 def _by_rules(
-    kept: Timed, fresh: list[int], read: Answer, words: Vocabulary, resources: Resources,
-    document: Mapping[str, Any], now: datetime,
-) -> Timed:  # fmt: skip
+    kept: Timed,
+    fresh: list[int],
+    read: Answer,
+    words: Vocabulary,
+    resources: Resources,
+    document: Mapping[str, Any],
+    now: datetime,
+) -> Timed:
     """The rules' triggers and questions in the place of the model's schedules."""
     mine = [kept.triggers[place] for place in fresh]
     rest = [place for place in range(len(kept.triggers)) if place not in fresh]
@@ -301,9 +313,7 @@ def same_moments(left: Sequence[Times], right: Sequence[Times], now: datetime) -
         return False
     if set(left) == set(right):
         return True
-    return all(
-        _moments(left, now + later) == _moments(right, now + later) for later in _WINDOWS
-    )  # fmt: skip
+    return all(_moments(left, now + later) == _moments(right, now + later) for later in _WINDOWS)
 
 
 def _moments(times: Sequence[Times], start: datetime) -> list[datetime]:

@@ -7,9 +7,15 @@ from datetime import datetime
 from typing import Any, Final
 
 CLARIFICATIONS: Final = (
-    "time_zone", "how_often", "which_days", "which_times", "which_weeks", "which_of_month",
-    "which_meaning", "once_or_yearly",
-)  # fmt: skip
+    "time_zone",
+    "how_often",
+    "which_days",
+    "which_times",
+    "which_weeks",
+    "which_of_month",
+    "which_meaning",
+    "once_or_yearly",
+)
 # How many of the next moments are told.
 MOMENTS: Final = 5
 REFUSALS: Final = ("not_recurring", "too_often", "uneven", "not_sayable")

@@ -88,8 +88,10 @@ def _dates(wish: Wish, unit: tuple[int, str] | None) -> Plan | None:
     if yearly or counted or any(every for _, _, every in dates):
         return made
     if "once" in wish.said:
-        return Plan(refuses="not_recurring", text="This happens once, and a schedule is for what "
-                    "comes again.")  # fmt: skip
+        return Plan(
+            refuses="not_recurring",
+            text="This happens once, and a schedule is for what comes again.",
+        )
     assert made.option is not None
     return Plan(
         asks="once_or_yearly",

@@ -22,10 +22,15 @@ from mainspring.authoring.phrases.fragments import (
 from mainspring.authoring.phrases.words import MONTHS
 
 _FEASTS: Final = {
-    "christmas eve": (24, 12), "christmas day": (25, 12), "christmas": (25, 12),
-    "boxing day": (26, 12), "new year's eve": (31, 12), "new year's day": (1, 1),
-    "halloween": (31, 10), "valentine's day": (14, 2),
-}  # fmt: skip
+    "christmas eve": (24, 12),
+    "christmas day": (25, 12),
+    "christmas": (25, 12),
+    "boxing day": (26, 12),
+    "new year's eve": (31, 12),
+    "new year's day": (1, 1),
+    "halloween": (31, 10),
+    "valentine's day": (14, 2),
+}
 _LONGEST: Final = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
 

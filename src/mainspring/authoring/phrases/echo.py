@@ -17,12 +17,28 @@ from mainspring.definition.cron import Cron, describe, parse_cron
 
 WORKING: Final = frozenset({1, 2, 3, 4, 5})
 DAY_WORDS: Final = (
-    "Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday",
-)  # fmt: skip
+    "Sunday",
+    "Monday",
+    "Tuesday",
+    "Wednesday",
+    "Thursday",
+    "Friday",
+    "Saturday",
+)
 MONTH_WORDS: Final = (
-    "January", "February", "March", "April", "May", "June", "July", "August", "September",
-    "October", "November", "December",
-)  # fmt: skip
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+)
 NTH_WORDS: Final = {1: "first", 2: "second", 3: "third", 4: "fourth", 5: "fifth", -1: "last"}
 # More days of a month than these are named by those that are not among them.
 _MANY_DAYS: Final = 20
@@ -133,9 +149,12 @@ def _said(row: Sequence[int], groups: Sequence[Days], days_left: str) -> str | N
 def _times(row: Sequence[int]) -> str | None:
     if len(row) <= _MOST_TIMES:
         return f"at {joined([clock_words(one) for one in row])}"
-    return _even(row) or _marked(row) or _grid(row) or (
-        f"at {joined([clock_words(one) for one in row])}" if len(row) <= _MOST_LISTED else None
-    )  # fmt: skip
+    return (
+        _even(row)
+        or _marked(row)
+        or _grid(row)
+        or (f"at {joined([clock_words(one) for one in row])}" if len(row) <= _MOST_LISTED else None)
+    )
 
 
 def _even(row: Sequence[int]) -> str | None:
@@ -305,9 +324,11 @@ def _values(field: str, first: int, last: int, names: Sequence[str] = ()) -> fro
         if found is None:
             return None
         low = first if found[1] == "*" else _number(found[1], names, first)
-        high = _number(found[2], names, first) if found[2] else (
-            last if found[1] == "*" or found[3] else low
-        )  # fmt: skip
+        high = (
+            _number(found[2], names, first)
+            if found[2]
+            else (last if found[1] == "*" or found[3] else low)
+        )
         if low is None or high is None:
             return None
         values |= set(range(low, high + 1, int(found[3] or 1)))

@@ -83,9 +83,11 @@ _BEHIND: Final = re.compile(
 _NO_HOLIDAYS: Final = "Public holidays are not known here, so no schedule can leave them out."
 _NO_WORKING: Final = "A schedule cannot leave out the working hours of some days only."
 PARTS_OF_DAY: Final = {
-    "night": (22 * 60, 30 * 60), "evening": (18 * 60, 22 * 60), "morning": (6 * 60, 12 * 60),
+    "night": (22 * 60, 30 * 60),
+    "evening": (18 * 60, 22 * 60),
+    "morning": (6 * 60, 12 * 60),
     "afternoon": (12 * 60, 18 * 60),
-}  # fmt: skip
+}
 
 
 def find_negation(

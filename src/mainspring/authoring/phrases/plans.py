@@ -19,10 +19,16 @@ from mainspring.authoring.phrases.wishes import Wish
 
 MORNING: Final = 9 * 60
 _PART_TIMES: Final = {
-    "morning": 9 * 60, "afternoon": 14 * 60, "evening": 18 * 60, "night": 22 * 60,
-    "noon": 12 * 60, "midnight": 0, "nightly": 0,
-    "start of the day": 9 * 60, "end of the day": 17 * 60,
-}  # fmt: skip
+    "morning": 9 * 60,
+    "afternoon": 14 * 60,
+    "evening": 18 * 60,
+    "night": 22 * 60,
+    "noon": 12 * 60,
+    "midnight": 0,
+    "nightly": 0,
+    "start of the day": 9 * 60,
+    "end of the day": 17 * 60,
+}
 
 
 @dataclass(frozen=True, slots=True)

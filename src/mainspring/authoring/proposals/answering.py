@@ -52,9 +52,11 @@ class Place:
 
 
 def put_answers(
-    document: Mapping[str, Any], questions: Sequence[Question], answers: Mapping[str, Any],
+    document: Mapping[str, Any],
+    questions: Sequence[Question],
+    answers: Mapping[str, Any],
     place: Place,
-) -> Answered:  # fmt: skip
+) -> Answered:
     """The document with each answer at its place."""
     asked = {one.id: one for one in questions}
     findings = [
@@ -144,9 +146,13 @@ def _check(question: Question, value: Any, place: Place, at: str) -> None:
 
 
 def _schedule(
-    question: Question, choice: Choice | None, answer: Any, document: Mapping[str, Any],
-    place: Place, at: str,
-) -> Iterator[tuple[str, Any]]:  # fmt: skip
+    question: Question,
+    choice: Choice | None,
+    answer: Any,
+    document: Mapping[str, Any],
+    place: Place,
+    at: str,
+) -> Iterator[tuple[str, Any]]:
     value = answer if choice is None else choice.value
     configs = _configs(value, place, at)
     triggers = value_at(document, _TRIGGERS)

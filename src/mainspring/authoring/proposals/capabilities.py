@@ -36,9 +36,12 @@ _LOOKS: Final = Annotations(
 )
 # It may cost money, so whoever only reads may not.
 _REVIEWS: Final = Annotations(
-    effect=Effect.READ, seconds=10.0, audience=Audience.PEOPLE, asks_models=True,
+    effect=Effect.READ,
+    seconds=10.0,
+    audience=Audience.PEOPLE,
+    asks_models=True,
     permission=Permission.EDIT,
-)  # fmt: skip
+)
 _KEEPS: Final = Annotations(
     effect=Effect.KEEP, transactional=True, seconds=0.5, audience=Audience.PEOPLE
 )
@@ -73,53 +76,81 @@ def proposal_capabilities(studio: Studio) -> tuple[Capability, ...]:
 def _making(studio: Studio) -> tuple[Capability, ...]:
     return (
         capability_of(
-            "propose_automation", "Propose an automation from words",
+            "propose_automation",
+            "Propose an automation from words",
             "Makes a definition, questions that only a person can answer, and a review with its "
             "price and its reach; or the change of an automation, with the difference. A model "
             "makes it where one is connected, else rules do, and it says which. Nothing is saved: "
             "a proposal can do nothing.",
-            schemas.PROPOSE, PROPOSAL, _late(studio, "propose_handler"), _MAKES,
+            schemas.PROPOSE,
+            PROPOSAL,
+            _late(studio, "propose_handler"),
+            _MAKES,
         ),
         capability_of(
-            "refine_proposal", "Go on with a proposal",
+            "refine_proposal",
+            "Go on with a proposal",
             "Answers its questions, edits its definition, or changes it in words. It is judged and "
             "reviewed anew each time. What does not fit is refused with its place, and the "
             "proposal stays as it was.",
-            schemas.REFINE, PROPOSAL, _late(studio, "refine_handler"), _MAKES,
+            schemas.REFINE,
+            PROPOSAL,
+            _late(studio, "refine_handler"),
+            _MAKES,
         ),
         capability_of(
-            "review_automation", "Review an automation or a definition",
+            "review_automation",
+            "Review an automation or a definition",
             "What it does in plain sentences, what is worth a look, whom it reaches, what it will "
             "cost and who does the same. With both an automation and a definition: what that would "
             "change. A review decides nothing.",
-            schemas.REVIEW, REVIEWED, _late(studio, "review_handler"), _REVIEWS,
+            schemas.REVIEW,
+            REVIEWED,
+            _late(studio, "review_handler"),
+            _REVIEWS,
         ),
-    )  # fmt: skip
+    )
 
 
 def _deciding(studio: Studio) -> tuple[Capability, ...]:
     return (
         capability_of(
-            "save_proposal", "Save a proposal as an automation",
+            "save_proposal",
+            "Save a proposal as an automation",
             "For a person who has read it, never for a program with their token. A new automation "
             "is saved paused; a change is the next version of what it changes. Exactly what the "
             "digest stands for is saved, after it was judged once more.",
-            schemas.SAVE, schemas.SAVED, save_handler(studio), _KEEPS,
+            schemas.SAVE,
+            schemas.SAVED,
+            save_handler(studio),
+            _KEEPS,
         ),
         capability_of(
-            "get_proposal", "Show a proposal",
+            "get_proposal",
+            "Show a proposal",
             "As it is now: its definition, what is open, and its review.",
-            schemas.ONE, PROPOSAL, _late(studio, "get_handler"), _LOOKS,
+            schemas.ONE,
+            PROPOSAL,
+            _late(studio, "get_handler"),
+            _LOOKS,
         ),
         capability_of(
-            "list_proposals", "List the proposals that wait",
+            "list_proposals",
+            "List the proposals that wait",
             "Those that nobody has saved, the newest first. Each is kept for 7 days after its last "
             "change.",
-            schemas.LIST, LISTED, _late(studio, "list_handler"), _LOOKS,
+            schemas.LIST,
+            LISTED,
+            _late(studio, "list_handler"),
+            _LOOKS,
         ),
         capability_of(
-            "discard_proposal", "Throw a proposal away",
+            "discard_proposal",
+            "Throw a proposal away",
             "It is gone at once. What was saved from one stays.",
-            schemas.ONE, schemas.DISCARDED, _late(studio, "discard_handler"), _KEEPS,
+            schemas.ONE,
+            schemas.DISCARDED,
+            _late(studio, "discard_handler"),
+            _KEEPS,
         ),
-    )  # fmt: skip
+    )

@@ -32,7 +32,10 @@ _HEAD: Final[dict[str, Any]] = {
 }
 _FORECAST: Final[dict[str, Any]] = {
     "runs_per_month": {
-        "low": 4, "usual": 4, "high": 4, "basis": "schedule",
+        "low": 4,
+        "usual": 4,
+        "high": 4,
+        "basis": "schedule",
         "why": "It is due 4 times in the next 30 days.",
     },
     "usd_per_run": {**_NONE, "basis": "free", "why": "Nothing in it costs money."},
@@ -41,7 +44,7 @@ _FORECAST: Final[dict[str, Any]] = {
     "steps": [],
     "notes": [],
     "sentence": "It costs nothing.",
-}  # fmt: skip
+}
 _REVIEW: Final[dict[str, Any]] = {
     "summary": "Every Monday at 09:00 (Europe/Berlin) it leaves you a message.",
     "opinion": None,
@@ -56,16 +59,23 @@ _REVIEW: Final[dict[str, Any]] = {
         }
     ],
     "impact": {
-        "outside": [], "grants": [], "keeps": [], "secrets": [], "wakes": [], "people": [],
+        "outside": [],
+        "grants": [],
+        "keeps": [],
+        "secrets": [],
+        "wakes": [],
+        "people": [],
         "writes": [],
     },
     "forecast": _FORECAST,
     "overlaps": {"similarity_by": "words", "matches": []},
     "change": None,
     "reviewed_by": {
-        "by": "rules", "model": None, "note": "Rules made this review; no model was asked.",
+        "by": "rules",
+        "model": None,
+        "note": "Rules made this review; no model was asked.",
     },
-}  # fmt: skip
+}
 _PROPOSAL: Final[dict[str, Any]] = {
     **_HEAD,
     "definition": {

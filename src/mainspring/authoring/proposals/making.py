@@ -69,10 +69,15 @@ class Bench:
             return await self.studio.judge(self.space, document, self.automation_id)
 
         return Desk(
-            ask=self.till, model=self.model, words=self.words, resources=self.resources,
-            judge=judge, max_usd=self.till.cap,
-            seconds=float(self.studio.limits.authoring_seconds), clock=self.ctx.clock,
-        )  # fmt: skip
+            ask=self.till,
+            model=self.model,
+            words=self.words,
+            resources=self.resources,
+            judge=judge,
+            max_usd=self.till.cap,
+            seconds=float(self.studio.limits.authoring_seconds),
+            clock=self.ctx.clock,
+        )
 
 
 async def set_up(
@@ -86,9 +91,15 @@ async def set_up(
     words = await studio.words(space, None)
     till = Till(ctx, studio.models, cap)
     return Bench(
-        studio, ctx, words, resources, till, given.get("by", "auto"), given.get("model", ""),
+        studio,
+        ctx,
+        words,
+        resources,
+        till,
+        given.get("by", "auto"),
+        given.get("model", ""),
         automation_id,
-    )  # fmt: skip
+    )
 
 
 async def make(bench: Bench, wish: Wish, talk: Sequence[Said] = ()) -> tuple[Sketch, Making]:
@@ -137,9 +148,12 @@ async def judged(
     bench.report = replace(report, warnings=(*doubts, *await _lacking(bench, document, report)))
     found = still_open(document, (*report.findings, *blocked), asked, bench.around)
     return replace(
-        body, document=document, questions=found.questions, problems=found.problems,
+        body,
+        document=document,
+        questions=found.questions,
+        problems=found.problems,
         grants=tuple(grant.as_dict() for grant in report.grants),
-    )  # fmt: skip
+    )
 
 
 async def _lacking(bench: Bench, document: dict[str, Any], report: Report) -> list[Finding]:

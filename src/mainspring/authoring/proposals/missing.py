@@ -47,9 +47,11 @@ class Around:
 
 
 def still_open(
-    document: Mapping[str, Any], findings: Iterable[Finding], asked: Sequence[Question],
+    document: Mapping[str, Any],
+    findings: Iterable[Finding],
+    asked: Sequence[Question],
     around: Around,
-) -> Open:  # fmt: skip
+) -> Open:
     """The questions that remain, those that the validator's findings raise, and the rest."""
     remain = [one for one in asked if _is_open(one, document)]
     places = [pointer for one in remain for pointer in (one.pointer, *one.others)]

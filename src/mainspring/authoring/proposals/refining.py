@@ -105,9 +105,11 @@ async def _said_more(
         detail = f"With this the request has more than {LONGEST:,} characters."
         way = "Throw the proposal away and say all of it in fewer words."
         raise Invalid(
-            detail, code="too_many_words", findings=[Finding("/answers", detail, "too_many_words")],
+            detail,
+            code="too_many_words",
+            findings=[Finding("/answers", detail, "too_many_words")],
             suggestion=way,
-        )  # fmt: skip
+        )
     wish = Wish(whole.request, bench.ctx.clock.now(), body.timezone, before)
     found, making = await make(bench, wish, body.talk)
     made = replace(whole, notes=found.notes, making=making)

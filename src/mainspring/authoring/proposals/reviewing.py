@@ -73,9 +73,14 @@ async def review(bench: Bench, subject: Subject, *, by_model: bool) -> dict[str,
         others = await living(tx, space, studio.natives)
         accounts = await account_names(tx, space, await _owner(tx, bench))
     facts = Facts(
-        subject.request, used, hosts, _usd(cost["usd_per_run"]), _usd(cost["usd_per_month"]),
-        bench.automation_id, subject.before,
-    )  # fmt: skip
+        subject.request,
+        used,
+        hosts,
+        _usd(cost["usd_per_run"]),
+        _usd(cost["usd_per_month"]),
+        bench.automation_id,
+        subject.before,
+    )
     boards = {one.id: one.name for one in bench.resources.boards}
     explained = await asyncio.to_thread(explain, document, words, boards, subject.open_places)
     flags = await asyncio.to_thread(find_flags, document, grants, words, facts)

@@ -99,9 +99,11 @@ def _check_reached(report: Report) -> None:
     refused = [one for one in report.warnings if one.code in REFUSED]
     if refused:
         raise Invalid(
-            refused[0].detail, code=refused[0].code, findings=refused,
+            refused[0].detail,
+            code=refused[0].code,
+            findings=refused,
             suggestion=refused[0].suggestion,
-        )  # fmt: skip
+        )
 
 
 def _check_answered(body: Body) -> None:
@@ -140,9 +142,15 @@ async def _kept(studio: Studio, ctx: CallContext, kept: Kept, report: Report) ->
     await hold_all(tx, space, [base.automation_id])
     before = await schedules.waiting(tx, [(space, base.automation_id)])
     saved = await update(
-        tx, space, base.automation_id, definition, report.grants, ctx.actor.id,
-        expected_version=base.version, traits=report.traits,
-    )  # fmt: skip
+        tx,
+        space,
+        base.automation_id,
+        definition,
+        report.grants,
+        ctx.actor.id,
+        expected_version=base.version,
+        traits=report.traits,
+    )
     # Whoever saves has read the whole of it, and agrees to what else was asked about it.
     await settle(tx, space, base.automation_id, saved.version, ctx.actor)
     await record_overtaken(tx, before, studio.limits)

@@ -44,14 +44,31 @@ _HANDED: Final = frozenset({"system", "documents", "context", "history"})
 
 # What the arguments that people choose are called in an open place.
 _THINGS: Final[Mapping[str, str]] = {
-    "channel": "a channel", "to": "a recipient", "url": "an address", "board_id": "a board",
-    "dataset": "a dataset", "text": "a text", "title": "a title", "subject": "a subject",
-    "prompt": "a task", "rows": "a list of rows", "items": "a list", "slug": "a page",
-    "type": "a type", "name": "a name", "token": "a secret", "query": "words to look for",
-    "source": "a program", "install_id": "an integration", "action_name": "an action",
-    "automation_id": "an automation", "output": "a value", "markdown": "a text", "key": "a key",
+    "channel": "a channel",
+    "to": "a recipient",
+    "url": "an address",
+    "board_id": "a board",
+    "dataset": "a dataset",
+    "text": "a text",
+    "title": "a title",
+    "subject": "a subject",
+    "prompt": "a task",
+    "rows": "a list of rows",
+    "items": "a list",
+    "slug": "a page",
+    "type": "a type",
+    "name": "a name",
+    "token": "a secret",
+    "query": "words to look for",
+    "source": "a program",
+    "install_id": "an integration",
+    "action_name": "an action",
+    "automation_id": "an automation",
+    "output": "a value",
+    "markdown": "a text",
+    "key": "a key",
     "value": "a value",
-}  # fmt: skip
+}
 
 
 def thing(key: str) -> str:

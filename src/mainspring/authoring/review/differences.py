@@ -37,15 +37,22 @@ MOST_SENTENCES: Final = 60
 _MOST_CHANGES: Final = 500
 _MOST_WIDENED: Final = 10
 _SETTINGS: Final[Mapping[str, str]] = {
-    "budget_cap_usd": "what a run may spend", "cost_cap_daily_usd": "what a day may cost",
-    "max_llm_tokens": "how many tokens a run may use", "timeout_seconds": "how long a run may take",
-    "max_retries": "how often a step is tried again", "retry_backoff": "the pause between tries",
-    "concurrency": "what happens while a run is under way", "model": "the model",
+    "budget_cap_usd": "what a run may spend",
+    "cost_cap_daily_usd": "what a day may cost",
+    "max_llm_tokens": "how many tokens a run may use",
+    "timeout_seconds": "how long a run may take",
+    "max_retries": "how often a step is tried again",
+    "retry_backoff": "the pause between tries",
+    "concurrency": "what happens while a run is under way",
+    "model": "the model",
     "concurrency_key": "which runs wait for each other",
     "write_policy": "who agrees to safe writes",
-    "runs_days": "how many days runs are kept", "name": "the name", "goal": "the goal",
-    "description": "the description", "intent": "the intent",
-}  # fmt: skip
+    "runs_days": "how many days runs are kept",
+    "name": "the name",
+    "goal": "the goal",
+    "description": "the description",
+    "intent": "the intent",
+}
 
 
 def changes_in_words(

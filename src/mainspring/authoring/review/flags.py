@@ -100,9 +100,15 @@ def _holder(view: View, pointer: str) -> tuple[str, str]:
 
 # What they say depends on more than the definition, so an older one has not said it.
 # And what was not read may be anything.
-_ALWAYS_NEW: Final = frozenset({
-    "first_use", "new_host", "secret_to_new_host", "costs_much", "not_read_whole",
-})  # fmt: skip
+_ALWAYS_NEW: Final = frozenset(
+    {
+        "first_use",
+        "new_host",
+        "secret_to_new_host",
+        "costs_much",
+        "not_read_whole",
+    }
+)
 
 
 def with_warnings(flags: Iterable[Flag], warnings: Iterable[Finding]) -> tuple[Flag, ...]:

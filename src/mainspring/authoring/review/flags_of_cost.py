@@ -20,10 +20,17 @@ MUCH_A_RUN: Final = Decimal(5)
 # For a message or a look at something.
 MUCH_A_MONTH_FOR_LITTLE: Final = Decimal(10)
 MUCH_FOR_LITTLE: Final = Decimal(1)
-_MESSAGES: Final = frozenset({
-    "inbox.post_notification", "slack_post", "send_email", "telegram_push", "email.notify_owner",
-    "automation_kv.set", "automation_kv.delete",
-})  # fmt: skip
+_MESSAGES: Final = frozenset(
+    {
+        "inbox.post_notification",
+        "slack_post",
+        "send_email",
+        "telegram_push",
+        "email.notify_owner",
+        "automation_kv.set",
+        "automation_kv.delete",
+    }
+)
 MANY_TURNS: Final = 40
 MANY_TOKENS: Final = 1_000_000
 _MODELS: Final = frozenset({"agent_task", "agent.run", "automation_llm_complete"})

@@ -29,10 +29,18 @@ _MOMENTS_OF_DAYS: Final = 200
 _MANY_GAPS: Final = 4
 _WAITING: Final = frozenset({"event", "board_change", "page_ingested"})
 _SOME_DAY: Final = datetime(2024, 1, 1, tzinfo=UTC)
-_BOARD_WRITERS: Final = frozenset({
-    "append_board_rows", "update_board_rows", "delete_board_rows", "restore_board_rows",
-    "update_board", "set_board_skill", "set_board_form", "set_board_dashboard",
-})  # fmt: skip
+_BOARD_WRITERS: Final = frozenset(
+    {
+        "append_board_rows",
+        "update_board_rows",
+        "delete_board_rows",
+        "restore_board_rows",
+        "update_board",
+        "set_board_skill",
+        "set_board_form",
+        "set_board_dashboard",
+    }
+)
 _PAGE_WRITERS: Final = frozenset({"create_page", "update_page", "restore_page"})
 
 
@@ -95,8 +103,10 @@ def _between_them(timed: Iterable[_Timed]) -> Iterator[Flag]:
     moments: dict[datetime, ReadTrigger] = {}
     seldom = [one for one in timed if one.closest >= OFTEN_SECONDS]
     # What fires at the very same moments says nothing new.
-    different = {(str(one.cron.fields), str(one.trigger.config.get("timezone"))): one
-                 for one in reversed(seldom)}  # fmt: skip
+    different = {
+        (str(one.cron.fields), str(one.trigger.config.get("timezone"))): one
+        for one in reversed(seldom)
+    }
     for one in [*different.values()][:_MOST_COMPARED] if len(different) > 1 else ():
         moments |= dict.fromkeys(one.moments(_MOMENTS_OF_DAYS, _DAYS), one.trigger)
     yield from _close(moments)

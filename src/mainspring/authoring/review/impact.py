@@ -29,21 +29,31 @@ _LONGEST_BOUND: Final = 200
 _MOST_BOUNDS: Final = 100
 # What a write keeps, and the argument that says where.
 _KEPT: Final[Mapping[str, tuple[str, str]]] = {
-    "append_board_rows": ("board", "board_id"), "update_board_rows": ("board", "board_id"),
-    "delete_board_rows": ("board", "board_id"), "restore_board_rows": ("board", "board_id"),
-    "update_board": ("board", "board_id"), "create_board": ("board", "name"),
-    "archive_board": ("board", "board_id"), "set_board_dashboard": ("board", "board_id"),
-    "set_board_form": ("board", "board_id"), "set_board_skill": ("board", "board_id"),
-    "create_page": ("page", "title"), "update_page": ("page", "slug"),
-    "delete_page": ("page", "slug"), "restore_page": ("page", "slug"),
-    "artifacts.save": ("file", "name"), "automation_kv.set": ("value", "key"),
-    "automation_kv.delete": ("value", "key"), "publish_event": ("event", "type"),
-    "inbox.post_notification": ("message", "title"), "notification": ("message", "title"),
+    "append_board_rows": ("board", "board_id"),
+    "update_board_rows": ("board", "board_id"),
+    "delete_board_rows": ("board", "board_id"),
+    "restore_board_rows": ("board", "board_id"),
+    "update_board": ("board", "board_id"),
+    "create_board": ("board", "name"),
+    "archive_board": ("board", "board_id"),
+    "set_board_dashboard": ("board", "board_id"),
+    "set_board_form": ("board", "board_id"),
+    "set_board_skill": ("board", "board_id"),
+    "create_page": ("page", "title"),
+    "update_page": ("page", "slug"),
+    "delete_page": ("page", "slug"),
+    "restore_page": ("page", "slug"),
+    "artifacts.save": ("file", "name"),
+    "automation_kv.set": ("value", "key"),
+    "automation_kv.delete": ("value", "key"),
+    "publish_event": ("event", "type"),
+    "inbox.post_notification": ("message", "title"),
+    "notification": ("message", "title"),
     "save_automation_draft": ("automation", "name"),
     "update_automation": ("automation", "automation_id"),
     "delete_automation": ("automation", "automation_id"),
     "run_automation_once": ("automation", "automation_id"),
-}  # fmt: skip
+}
 
 
 def impact_of(

@@ -14,10 +14,13 @@ from mainspring.authoring.review.values import Names, said
 _PATH: Final = re.compile(r"\s*\{\{-?\s*(?:steps\.)?(\w{1,64})((?:\.\w{1,64}){0,3})\s*-?\}\}\s*")
 # What is found by looking; nobody needs to be told by which step.
 _FOUND: Final = {
-    "list_pages": "the pages found", "search": "the pages found", "query": "the pages found",
-    "search_space.query": "the pages found", "get_board": "the rows read",
+    "list_pages": "the pages found",
+    "search": "the pages found",
+    "query": "the pages found",
+    "search_space.query": "the pages found",
+    "get_board": "the rows read",
     "list_calendar_events": "the events found",
-}  # fmt: skip
+}
 _LISTS: Final = frozenset({".pages", ".results", ".rows", ".events", ".hits", ".documents"})
 _OF_THE_ITEM: Final = ("get_page", "search_space.fetch_document", "update_page", "delete_page")
 _ITS_NAMES: Final = frozenset({".id", ".page_id", ".slug"})

@@ -43,16 +43,20 @@ def _signed(config: Mapping[str, Any]) -> str:
 
 def _event(config: Mapping[str, Any]) -> str:
     kind = config.get("event_type")
-    return f"the event {quoted(kind)}" if isinstance(kind, str) else (
-        "an event that is still to be chosen"
-    )  # fmt: skip
+    return (
+        f"the event {quoted(kind)}"
+        if isinstance(kind, str)
+        else ("an event that is still to be chosen")
+    )
 
 
 def _board(config: Mapping[str, Any], names: Names) -> str:
     board, dataset = config.get("board_id"), config.get("dataset")
-    shown = f"the board {said_board(board, names)}" if isinstance(board, str) else (
-        "a board that is still to be chosen"
-    )  # fmt: skip
+    shown = (
+        f"the board {said_board(board, names)}"
+        if isinstance(board, str)
+        else ("a board that is still to be chosen")
+    )
     return f"the dataset {quoted(dataset)} of {shown}" if isinstance(dataset, str) else shown
 
 

@@ -53,9 +53,20 @@ _RULES: Final = (
 )
 _SOME: Final = r"(?:[\w'-]+ ){0,3}?"
 _DROP_WORDS: Final = (
-    "ignor", "disregard", "forget", "overrid", "bypass", "discard", "attention", "follow", "obey",
-    "set aside", "drop", "neglect", "abandon",
-)  # fmt: skip
+    "ignor",
+    "disregard",
+    "forget",
+    "overrid",
+    "bypass",
+    "discard",
+    "attention",
+    "follow",
+    "obey",
+    "set aside",
+    "drop",
+    "neglect",
+    "abandon",
+)
 _DROP: Final = (
     r"\b(?:ignor(?:e|ing)|disregard(?:ing)?|forget(?: about)?|overrid(?:e|ing)|bypass|discard"
     r"|neglect|abandon|drop|set aside|pay no attention to|(?:do not|don'?t|stop|never|no longer) "
@@ -95,143 +106,304 @@ def _sign(weight: int, words: str | tuple[str, ...], told: str, pattern: str) ->
 
 
 _IGNORING: Final = (
-    _sign(GRAVE, _DROP_WORDS, _IGNORES,
-          rf"{_DROP} {_SOME}(?:previous|prior|above|earlier|preceding|former|original|system|safety"
-          rf"|security) (?:\w+ )?{_RULES}"),
-    _sign(GRAVE, _DROP_WORDS, _IGNORES,
-          rf"{_DROP} {_SOME}{_RULES} (?:that |which )?(?:you (?:were|have|had|got|received|know)"
-          r"|you've|(?:were |was )?given to you|(?:stated |written )?above|so far|up to now"
-          r"|before (?:this|that|it))\b"),
-    _sign(GRAVE, _DROP_WORDS, _IGNORES,
-          rf"{_DROP} (?:all|every|any|each|(?:all (?:of )?)?(?:your|my|its)) (?:of )?"
-          rf"(?:the |your |its |these |those |other )?(?:\w+ )?{_RULES}{_IN_DATA}"),
-    _sign(GRAVE, _DROP_WORDS, _IGNORES,
-          rf"{_DROP} (?:everything|all|anything|whatever|what) (?:that |which |of what )?(?:you "
-          r"(?:were|have been|had been|know|learned|learnt)|you've been|(?:i|we|they|anyone"
-          r"|anybody) (?:have |has )?(?:said|told|asked|wrote))\b"),
-    _sign(GRAVE, "forget", _IGNORES,
-          r"\bforget (?:everything|all) (?:before|above|so far|until)\b"),
-    _sign(GRAVE, "vergiss|vergessen|ignorier|missacht", _IGNORES,
-          r"\b(?:vergiss|vergessen sie|ignoriere|ignorieren sie|missachte|missachten sie)\b"
-          r"[^.!?]{0,50}?(?:anweisung|regeln|vorgabe|gesagte|instruktion|befehl)"),
-    _sign(GRAVE, "instructions|consignes|règles|regles", _IGNORES,
-          r"\b(?:ignore|oublie)[rz]?(?: toutes| tous)? (?:les|tes|vos|ces) [^.!?]{0,20}?"
-          r"(?:instructions|consignes|r[eè]gles)\b"),
-    _sign(GRAVE, "instruc|reglas|órdenes|ordenes|istruzioni|regole|regras|indicaciones", _IGNORES,
-          r"\b(?:ignor[ae]n?|olvid[ae]n?|dimentica|esque[cç]a|desconsidere)(?: tod[ao]s| tutte)? "
-          r"(?:las|los|tus|sus|le|as|tue|suas) [^.!?]{0,20}?(?:instrucciones|reglas|[oó]rdenes"
-          r"|indicaciones|istruzioni|regole|instru[cç][oõ]es|regras)"),
-    _sign(GRAVE, "instructies|regels|opdrachten", _IGNORES,
-          r"\b(?:negeer|vergeet)(?: alle)? [^.!?]{0,20}?(?:instructies|regels|opdrachten)"),
-    _sign(GRAVE, "инструкц|правил|указани", _IGNORES,
-          r"(?:игнорируй|забудь)[^.!?]{0,30}?(?:инструкц|правил|указани)"),
-    _sign(GRAVE, "忽略|忘记|无视|無視|無効|忘れ|무시|잊", _IGNORES,
-          r"(?:忽略|忘记|无视)[^。]{0,12}?(?:指令|指示|规则|说明)"
-          r"|(?:指示|命令|ルール|規則)[^。]{0,8}?(?:無効|無視|忘れ)"
-          r"|(?:지시|명령|규칙)[^.]{0,10}?(?:무시|잊)"),
-)  # fmt: skip
+    _sign(
+        GRAVE,
+        _DROP_WORDS,
+        _IGNORES,
+        rf"{_DROP} {_SOME}(?:previous|prior|above|earlier|preceding|former|original|system|safety"
+        rf"|security) (?:\w+ )?{_RULES}",
+    ),
+    _sign(
+        GRAVE,
+        _DROP_WORDS,
+        _IGNORES,
+        rf"{_DROP} {_SOME}{_RULES} (?:that |which )?(?:you (?:were|have|had|got|received|know)"
+        r"|you've|(?:were |was )?given to you|(?:stated |written )?above|so far|up to now"
+        r"|before (?:this|that|it))\b",
+    ),
+    _sign(
+        GRAVE,
+        _DROP_WORDS,
+        _IGNORES,
+        rf"{_DROP} (?:all|every|any|each|(?:all (?:of )?)?(?:your|my|its)) (?:of )?"
+        rf"(?:the |your |its |these |those |other )?(?:\w+ )?{_RULES}{_IN_DATA}",
+    ),
+    _sign(
+        GRAVE,
+        _DROP_WORDS,
+        _IGNORES,
+        rf"{_DROP} (?:everything|all|anything|whatever|what) (?:that |which |of what )?(?:you "
+        r"(?:were|have been|had been|know|learned|learnt)|you've been|(?:i|we|they|anyone"
+        r"|anybody) (?:have |has )?(?:said|told|asked|wrote))\b",
+    ),
+    _sign(
+        GRAVE, "forget", _IGNORES, r"\bforget (?:everything|all) (?:before|above|so far|until)\b"
+    ),
+    _sign(
+        GRAVE,
+        "vergiss|vergessen|ignorier|missacht",
+        _IGNORES,
+        r"\b(?:vergiss|vergessen sie|ignoriere|ignorieren sie|missachte|missachten sie)\b"
+        r"[^.!?]{0,50}?(?:anweisung|regeln|vorgabe|gesagte|instruktion|befehl)",
+    ),
+    _sign(
+        GRAVE,
+        "instructions|consignes|règles|regles",
+        _IGNORES,
+        r"\b(?:ignore|oublie)[rz]?(?: toutes| tous)? (?:les|tes|vos|ces) [^.!?]{0,20}?"
+        r"(?:instructions|consignes|r[eè]gles)\b",
+    ),
+    _sign(
+        GRAVE,
+        "instruc|reglas|órdenes|ordenes|istruzioni|regole|regras|indicaciones",
+        _IGNORES,
+        r"\b(?:ignor[ae]n?|olvid[ae]n?|dimentica|esque[cç]a|desconsidere)(?: tod[ao]s| tutte)? "
+        r"(?:las|los|tus|sus|le|as|tue|suas) [^.!?]{0,20}?(?:instrucciones|reglas|[oó]rdenes"
+        r"|indicaciones|istruzioni|regole|instru[cç][oõ]es|regras)",
+    ),
+    _sign(
+        GRAVE,
+        "instructies|regels|opdrachten",
+        _IGNORES,
+        r"\b(?:negeer|vergeet)(?: alle)? [^.!?]{0,20}?(?:instructies|regels|opdrachten)",
+    ),
+    _sign(
+        GRAVE,
+        "инструкц|правил|указани",
+        _IGNORES,
+        r"(?:игнорируй|забудь)[^.!?]{0,30}?(?:инструкц|правил|указани)",
+    ),
+    _sign(
+        GRAVE,
+        "忽略|忘记|无视|無視|無効|忘れ|무시|잊",
+        _IGNORES,
+        r"(?:忽略|忘记|无视)[^。]{0,12}?(?:指令|指示|规则|说明)"
+        r"|(?:指示|命令|ルール|規則)[^。]{0,8}?(?:無効|無視|忘れ)"
+        r"|(?:지시|명령|규칙)[^.]{0,10}?(?:무시|잊)",
+    ),
+)
 _RULING: Final = (
-    _sign(GRAVE, "overrid", _FREES,
-          r"\b(?:system|admin|administrator|developer|root|security|safety|policy|instruction) "
-          r"overrid(?:e|den)\b|\boverride (?:code|protocol|your|the system)\b"),
-    _sign(GRAVE, "jail|mode", _FREES,
-          r"\bjail ?break|\b(?:developer|dan|god|debug|unrestricted|admin) mode (?:is )?(?:now )?"
-          r"(?:on|enabled|active|activated)\b|\b(?:enter|enable|activate) (?:\w+ )?(?:developer|dan"
-          r"|god|unrestricted) mode\b|\b(?:dan|god) mode\b"),
-    _sign(GRAVE, "you are|you have|you're", _FREES,
-          r"\byou (?:are|have|'re)\b[^.!?]{0,60}?\b(?:without|free (?:of|from)|no longer (?:bound "
-          rf"by|have)|not bound by|(?:have|with) no) (?:any |all |your |the )?{_BOUND}\b"),
-    _sign(SLIGHT, "rules|instructions|polic|guidelines", _FREES,
-          r"\b(?:rules|instructions|policy|policies|guidelines) (?:have|has|were|are|no longer)\b"
-          r"[^.!?]{0,20}?\b(?:changed|replaced|suspended|lifted|void|cancelled|revoked|obsolete"
-          r"|apply)\b|\b(?:changed|replaced|lifted|suspended) (?:the|your|all) (?:\w+ )?rules\b"),
-    _sign(SLIGHT, "orders|instructions|commands", _FREES,
-          r"\b(?:texts?|documents?|pages?|data|content)\b[^.!?]{0,30}? (?:are|is|as) "
-          r"(?:your |my )?(?:orders|instructions|commands)\b"),
-    _sign(GRAVE, "you are now|from now on", _TURNS,
-          r"\byou are now (?!going\b|ready\b|able\b|at\b|in the\b|on\b|part\b|subscribed\b"
-          r"|registered\b|signed\b|connected\b)"
-          r"|\bfrom now on,? you (?:are|act|obey|answer to|must obey|will obey|belong)\b"),
-    _sign(GRAVE, "act as|pretend|behave", _TURNS,
-          r"\b(?:act|behave|respond) as (?:if you (?:were|are|had)|an? (?:unrestricted|unfiltered"
-          r"|uncensored|root|admin(?:istrator)?|superuser|evil)\b)"),
-    _sign(SLIGHT, "pretend|let us play|let's play|role play|roleplay", _TURNS,
-          r"\bpretend (?:to be|that you|you)\b|\blet(?: u|')s play\b|\brole ?play\b"),
-    _sign(GRAVE, "instruction|orders|your ", "brings instructions of its own",
-          r"\b(?:new|updated|real|actual|true|hidden|secret) (?:system )?(?:instructions?|orders)"
-          r" ?:|\byour (?:new|real|actual|true|only) (?:instructions?|orders|task|goal|purpose) "
-          r"(?:is|are)\b"),
-)  # fmt: skip
+    _sign(
+        GRAVE,
+        "overrid",
+        _FREES,
+        r"\b(?:system|admin|administrator|developer|root|security|safety|policy|instruction) "
+        r"overrid(?:e|den)\b|\boverride (?:code|protocol|your|the system)\b",
+    ),
+    _sign(
+        GRAVE,
+        "jail|mode",
+        _FREES,
+        r"\bjail ?break|\b(?:developer|dan|god|debug|unrestricted|admin) mode (?:is )?(?:now )?"
+        r"(?:on|enabled|active|activated)\b|\b(?:enter|enable|activate) (?:\w+ )?(?:developer|dan"
+        r"|god|unrestricted) mode\b|\b(?:dan|god) mode\b",
+    ),
+    _sign(
+        GRAVE,
+        "you are|you have|you're",
+        _FREES,
+        r"\byou (?:are|have|'re)\b[^.!?]{0,60}?\b(?:without|free (?:of|from)|no longer (?:bound "
+        rf"by|have)|not bound by|(?:have|with) no) (?:any |all |your |the )?{_BOUND}\b",
+    ),
+    _sign(
+        SLIGHT,
+        "rules|instructions|polic|guidelines",
+        _FREES,
+        r"\b(?:rules|instructions|policy|policies|guidelines) (?:have|has|were|are|no longer)\b"
+        r"[^.!?]{0,20}?\b(?:changed|replaced|suspended|lifted|void|cancelled|revoked|obsolete"
+        r"|apply)\b|\b(?:changed|replaced|lifted|suspended) (?:the|your|all) (?:\w+ )?rules\b",
+    ),
+    _sign(
+        SLIGHT,
+        "orders|instructions|commands",
+        _FREES,
+        r"\b(?:texts?|documents?|pages?|data|content)\b[^.!?]{0,30}? (?:are|is|as) "
+        r"(?:your |my )?(?:orders|instructions|commands)\b",
+    ),
+    _sign(
+        GRAVE,
+        "you are now|from now on",
+        _TURNS,
+        r"\byou are now (?!going\b|ready\b|able\b|at\b|in the\b|on\b|part\b|subscribed\b"
+        r"|registered\b|signed\b|connected\b)"
+        r"|\bfrom now on,? you (?:are|act|obey|answer to|must obey|will obey|belong)\b",
+    ),
+    _sign(
+        GRAVE,
+        "act as|pretend|behave",
+        _TURNS,
+        r"\b(?:act|behave|respond) as (?:if you (?:were|are|had)|an? (?:unrestricted|unfiltered"
+        r"|uncensored|root|admin(?:istrator)?|superuser|evil)\b)",
+    ),
+    _sign(
+        SLIGHT,
+        "pretend|let us play|let's play|role play|roleplay",
+        _TURNS,
+        r"\bpretend (?:to be|that you|you)\b|\blet(?: u|')s play\b|\brole ?play\b",
+    ),
+    _sign(
+        GRAVE,
+        "instruction|orders|your ",
+        "brings instructions of its own",
+        r"\b(?:new|updated|real|actual|true|hidden|secret) (?:system )?(?:instructions?|orders)"
+        r" ?:|\byour (?:new|real|actual|true|only) (?:instructions?|orders|task|goal|purpose) "
+        r"(?:is|are)\b",
+    ),
+)
 _HIDING: Final = (
-    _sign(GRAVE, "not |n't |n’t |dont |never ", _HIDES,
-          r"\b(?:do not|don'?t|never) (?:tell|inform|show|let) "
-          r"(?:it to |this to )?(?:the |any |your )?(?:users?|person|owner|humans?|admins?"
-          r"|administrators?|anyone|anybody|operators?|reviewers?)\b(?! (?:if|when|unless|about "
-          r"the same|twice|more than|before|until|on|outside))"),
-    _sign(SLIGHT, "alert|warn|notify", _HIDES,
-          rf"\b(?:do not|don'?t|never) (?:alert|warn|notify) {_WHOM}"),
-    _sign(GRAVE, "mention|reveal|report|disclose|say", _HIDES,
-          r"\b(?:do not|don'?t|never) (?:mention|reveal|report|disclose|say) (?:this|it|that|any "
-          rf"of this|a word|anything)(?: about this)? to {_WHOM}"),
-    _sign(SLIGHT, "mention|reveal|report|disclose", _HIDES,
-          r"\b(?:do not|don'?t|never) (?:mention|reveal|report|disclose) (?:this|it|that you|any of"
-          r" (?:this|it)|these (?:instructions|words))\b"),
-    _sign(GRAVE, "mention|reveal|disclose", _HIDES,
-          r"\b(?:do not|don'?t|never) (?:mention|reveal|disclose) (?:this|these|that) "
-          r"(?:instructions?|messages?|orders?|prompts?|you (?:did|were|have))\b"),
-    _sign(GRAVE, "without ", _HIDES,
-          rf"\bwithout (?:telling|informing|asking|notifying|alerting) {_WHOM}"),
-    _sign(GRAVE, "keep|say nothing|tell nobody|tell no one", _HIDES,
-          r"\bkeep (?:this|it|that) (?:a )?(?:secret|hidden|quiet|between us|to yourself"
-          r"|confidential from)\b|\bsay nothing (?:about (?:this|it)|to)\b"
-          r"|\btell (?:nobody|no one)\b(?! (?:if|when|unless))"),
-    _sign(SLIGHT, "nobody |no one |no approval|no confirmation|no permission|secretly|covertly"
-          "|silently", _HIDES,
-          r"\b(?:nobody|no one) (?:needs|has|should|must|will|may)(?: time)? (?:to )?(?:look|know"
-          r"|see|agree|notice|check|ask)|\bno (?:approval|confirmation|permission)(?: is)? "
-          r"(?:needed|required|necessary)|\b(?:secretly|covertly|silently) \w+"),
-    _sign(SLIGHT, "erwähne|niemand|確認は不要", _HIDES,
-          r"erwähne (?:es|das|dies) nicht|(?:sage?|frage?)(?: es)? niemand|確認は不要"),
-    _sign(GRAVE, "approve |confirm |accept ", "asks to agree in somebody's stead",
-          r"\b(?:approve|confirm|accept) (?:\w+ ){0,3}?(?:drafts?|actions?|requests?) "
-          r"(?:automatically|yourself|silently|without)"),
-)  # fmt: skip
+    _sign(
+        GRAVE,
+        "not |n't |n’t |dont |never ",
+        _HIDES,
+        r"\b(?:do not|don'?t|never) (?:tell|inform|show|let) "
+        r"(?:it to |this to )?(?:the |any |your )?(?:users?|person|owner|humans?|admins?"
+        r"|administrators?|anyone|anybody|operators?|reviewers?)\b(?! (?:if|when|unless|about "
+        r"the same|twice|more than|before|until|on|outside))",
+    ),
+    _sign(
+        SLIGHT,
+        "alert|warn|notify",
+        _HIDES,
+        rf"\b(?:do not|don'?t|never) (?:alert|warn|notify) {_WHOM}",
+    ),
+    _sign(
+        GRAVE,
+        "mention|reveal|report|disclose|say",
+        _HIDES,
+        r"\b(?:do not|don'?t|never) (?:mention|reveal|report|disclose|say) (?:this|it|that|any "
+        rf"of this|a word|anything)(?: about this)? to {_WHOM}",
+    ),
+    _sign(
+        SLIGHT,
+        "mention|reveal|report|disclose",
+        _HIDES,
+        r"\b(?:do not|don'?t|never) (?:mention|reveal|report|disclose) (?:this|it|that you|any of"
+        r" (?:this|it)|these (?:instructions|words))\b",
+    ),
+    _sign(
+        GRAVE,
+        "mention|reveal|disclose",
+        _HIDES,
+        r"\b(?:do not|don'?t|never) (?:mention|reveal|disclose) (?:this|these|that) "
+        r"(?:instructions?|messages?|orders?|prompts?|you (?:did|were|have))\b",
+    ),
+    _sign(
+        GRAVE,
+        "without ",
+        _HIDES,
+        rf"\bwithout (?:telling|informing|asking|notifying|alerting) {_WHOM}",
+    ),
+    _sign(
+        GRAVE,
+        "keep|say nothing|tell nobody|tell no one",
+        _HIDES,
+        r"\bkeep (?:this|it|that) (?:a )?(?:secret|hidden|quiet|between us|to yourself"
+        r"|confidential from)\b|\bsay nothing (?:about (?:this|it)|to)\b"
+        r"|\btell (?:nobody|no one)\b(?! (?:if|when|unless))",
+    ),
+    _sign(
+        SLIGHT,
+        "nobody |no one |no approval|no confirmation|no permission|secretly|covertly|silently",
+        _HIDES,
+        r"\b(?:nobody|no one) (?:needs|has|should|must|will|may)(?: time)? (?:to )?(?:look|know"
+        r"|see|agree|notice|check|ask)|\bno (?:approval|confirmation|permission)(?: is)? "
+        r"(?:needed|required|necessary)|\b(?:secretly|covertly|silently) \w+",
+    ),
+    _sign(
+        SLIGHT,
+        "erwähne|niemand|確認は不要",
+        _HIDES,
+        r"erwähne (?:es|das|dies) nicht|(?:sage?|frage?)(?: es)? niemand|確認は不要",
+    ),
+    _sign(
+        GRAVE,
+        "approve |confirm |accept ",
+        "asks to agree in somebody's stead",
+        r"\b(?:approve|confirm|accept) (?:\w+ ){0,3}?(?:drafts?|actions?|requests?) "
+        r"(?:automatically|yourself|silently|without)",
+    ),
+)
 _TAKING: Final = (
-    _sign(GRAVE, "prompt|instructions|key|password|credential|secret|token", _INSIDE,
-          r"\b(?:reveal|print|repeat|output|leak|send|show|disclose|include|display|dump|expose"
-          r"|share|give me|tell me|write out|quote)\b (?:\w+ ){0,3}?(?:(?:your|its) (?:\w+ )?"
-          r"(?:prompts?|instructions|rules|keys?|tokens?)|(?:the|your|all|any|its|our|my|every) "
-          r"(?:\w+ )?(?:system prompt|hidden prompt|api keys?|access tokens?|passwords?"
-          r"|credentials|secrets|secret keys?|private keys?))\b"),
+    _sign(
+        GRAVE,
+        "prompt|instructions|key|password|credential|secret|token",
+        _INSIDE,
+        r"\b(?:reveal|print|repeat|output|leak|send|show|disclose|include|display|dump|expose"
+        r"|share|give me|tell me|write out|quote)\b (?:\w+ ){0,3}?(?:(?:your|its) (?:\w+ )?"
+        r"(?:prompts?|instructions|rules|keys?|tokens?)|(?:the|your|all|any|its|our|my|every) "
+        r"(?:\w+ )?(?:system prompt|hidden prompt|api keys?|access tokens?|passwords?"
+        r"|credentials|secrets|secret keys?|private keys?))\b",
+    ),
     _sign(GRAVE, "exfiltrat", _AWAY, r"\bexfiltrat"),
     _sign(GRAVE, "you ", _AWAY, rf"{_MUST}{_SEND} {_ALL} {_DATA}"),
     _sign(SLIGHT, "you ", _AWAY, rf"{_MUST}{_SEND} {_ALL}"),
-    _sign(SLIGHT, "data|row|record|content|convers|secrets|keys|context|history|table|everything",
-          _AWAY, rf"\b{_SEND} (?:{_ALL} {_DATA}|everything (?:that )?(?:you|here|in here)\b)"),
+    _sign(
+        SLIGHT,
+        "data|row|record|content|convers|secrets|keys|context|history|table|everything",
+        _AWAY,
+        rf"\b{_SEND} (?:{_ALL} {_DATA}|everything (?:that )?(?:you|here|in here)\b)",
+    ),
     _sign(SLIGHT, "http:", _AWAY, rf"\b{_SEND} [^.!?]{{1,50}}? to http:"),
-)  # fmt: skip
+)
 _CALLING: Final = (
-    _sign(SLIGHT, "call |invoke |execute |rufe |呼び出", _CALLS,
-          r"\b(?:call|invoke|execute) [\w.'()]{3,60} (?:with|using) ?[\[{]"
-          r"|\brufe (?:\w+ )?[\w.'()]{3,60} auf\b|を ?\{.{0,400}?\} ?で呼び出"),
-    _sign(SLIGHT, "before you|first of all|<!--|base64|urgent", _CALLS,
-          r"\bbefore you (?:go on|continue|do anything|proceed)\b|<!--|\bbase64\b"
-          r"|\burgent\b.{0,200}?\bat once\b"),
-    _sign(GRAVE, "does what|do what it says|do as it says|follow what it says", _CALLS,
-          r"\bdo (?:what|as|whatever) (?:it|the \w+|this) (?:says|tells|asks)\b"
-          r"(?! (?:in the (?:readme|manual)))"),
-    _sign(GRAVE, "tool_use|function_call|\"role\"|tool_calls", _TALKS,
-          r"\"type\": ?\"(?:tool_use|function_call|tool_result)\"|\"role\": ?\"(?:assistant|system"
-          r"|developer|tool)\"|\"tool_calls\": ?\["),
+    _sign(
+        SLIGHT,
+        "call |invoke |execute |rufe |呼び出",
+        _CALLS,
+        r"\b(?:call|invoke|execute) [\w.'()]{3,60} (?:with|using) ?[\[{]"
+        r"|\brufe (?:\w+ )?[\w.'()]{3,60} auf\b|を ?\{.{0,400}?\} ?で呼び出",
+    ),
+    _sign(
+        SLIGHT,
+        "before you|first of all|<!--|base64|urgent",
+        _CALLS,
+        r"\bbefore you (?:go on|continue|do anything|proceed)\b|<!--|\bbase64\b"
+        r"|\burgent\b.{0,200}?\bat once\b",
+    ),
+    _sign(
+        GRAVE,
+        "does what|do what it says|do as it says|follow what it says",
+        _CALLS,
+        r"\bdo (?:what|as|whatever) (?:it|the \w+|this) (?:says|tells|asks)\b"
+        r"(?! (?:in the (?:readme|manual)))",
+    ),
+    _sign(
+        GRAVE,
+        'tool_use|function_call|"role"|tool_calls',
+        _TALKS,
+        r"\"type\": ?\"(?:tool_use|function_call|tool_result)\"|\"role\": ?\"(?:assistant|system"
+        r"|developer|tool)\"|\"tool_calls\": ?\[",
+    ),
     _sign(GRAVE, "assistant:", _TALKS, r"\b(?:human|user): .{1,400}?\bassistant:"),
-    _sign(SLIGHT, "[system]|[assistant]|[developer]|[/system]", _TALKS,
-          r"\[/?(?:system|assistant|developer)\]"),
-    _sign(GRAVE, ("<sys", "</sys", "assistant", "develop", "instruction", "<tool", "</tool",
-                  "<function", "<|", "[inst", "[/inst", "sys>>", "## system"), _TALKS,
-          r"</? ?(?:system|assistant|developer|instructions?|tool_call|function_call|tool_result"
-          r"|im_start)(?: [^<>]{0,80})?>|<\| ?(?:im_start|im_end|system|endoftext|assistant) ?\|>"
-          r"|\[/?inst\]|<< ?/?sys ?>>|(?<!#)#{2,3} ?(?:system|instructions?) ?:"),
-)  # fmt: skip
+    _sign(
+        SLIGHT,
+        "[system]|[assistant]|[developer]|[/system]",
+        _TALKS,
+        r"\[/?(?:system|assistant|developer)\]",
+    ),
+    _sign(
+        GRAVE,
+        (
+            "<sys",
+            "</sys",
+            "assistant",
+            "develop",
+            "instruction",
+            "<tool",
+            "</tool",
+            "<function",
+            "<|",
+            "[inst",
+            "[/inst",
+            "sys>>",
+            "## system",
+        ),
+        _TALKS,
+        r"</? ?(?:system|assistant|developer|instructions?|tool_call|function_call|tool_result"
+        r"|im_start)(?: [^<>]{0,80})?>|<\| ?(?:im_start|im_end|system|endoftext|assistant) ?\|>"
+        r"|\[/?inst\]|<< ?/?sys ?>>|(?<!#)#{2,3} ?(?:system|instructions?) ?:",
+    ),
+)
 SIGNS: Final = (*_IGNORING, *_RULING, *_HIDING, *_TAKING, *_CALLING)
 
 

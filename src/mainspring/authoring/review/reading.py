@@ -142,9 +142,14 @@ def read_all_steps(document: Mapping[str, Any], words: Vocabulary) -> tuple[Read
 
 
 def _read(
-    steps: Any, at: str, above: str, words: Vocabulary, depth: int, failing: bool,
+    steps: Any,
+    at: str,
+    above: str,
+    words: Vocabulary,
+    depth: int,
+    failing: bool,
     found: list[ReadStep],
-) -> None:  # fmt: skip
+) -> None:
     for place, one in enumerate(listing(steps)[:MOST_STEPS]):
         if len(found) >= MOST_STEPS:
             return

@@ -31,69 +31,110 @@ FLAG_SCHEMA: Final[dict[str, Any]] = plain_object(
     },
     ["pointer", "code", "text", "level", "by"],
 )
-IMPACT_SCHEMA: Final[dict[str, Any]] = plain_object({
-    "outside": _list(plain_object({
-        "system": _text("The system, by the name that people know."),
-        "hosts": {**_NAMES, "description": "Where it is, as far as the definition says."},
-        "why": _STEPS,
-        "effect": {"enum": ["read", "send"]},
-    })),
-    "grants": _list(plain_object({
-        "capability": _text("What may be called."),
-        "label": _text("What it does, in a few words."),
-        "effect": {"enum": ["read", "keep", "send"]},
-        "params": {"type": "object", "description": "The bounds on its arguments."},
-        "waits_for_person": {"type": "boolean"},
-    })),
-    "keeps": _list(plain_object({
-        "kind": {"enum": ["automation", "board", "event", "file", "message", "page", "value"]},
-        "what": _text("Which one, in words."),
-        "why": _STEPS,
-    })),
-    "secrets": _list(plain_object({
-        "name": _text("The secret's name; never its value."),
-        "hosts": {**_NAMES, "description": "The hosts it goes to."},
-        "capabilities": {**_NAMES, "description": "What it is used with."},
-    })),
-    "wakes": _list(plain_object({
-        "type": _text("The kind of trigger, or manual."),
-        "when": _text("When, in words."),
-        "by": _text("Who or what can start it."),
-        "enabled": {"type": "boolean"},
-    })),
-    "people": {
-        **_list(plain_object({
-            "capability": _text("What will wait."),
-            "label": _text("What it does, in a few words."),
-            "why": _STEPS,
-        })),
-        "description": "What waits in the inbox until a person agrees.",
-    },
-    "writes": {
-        **_list(plain_object({
-            "step": _text("The step that sends it."),
-            "capability": _text("What it is sent with."),
-            "label": _text("What that does, in a few words."),
-            "says": _text("What is sent and where to, in words."),
-            "account": {
-                "type": ["string", "null"],
-                "description": "The account that sends it; null: none of the owner's accounts.",
-            },
-            "text": {
-                "type": ["string", "null"],
-                "description": "The outgoing template; null: it is made in the run.",
-            },
-            "mode": {"enum": ["ask", "automatic"]},
-            "pointer": _text("Where its approval mode is written, as a JSON pointer."),
-            "values": plain_object({
-                "ask": {"description": "What is written there so that each one is a draft."},
-                "automatic": {"description": "What is written there to send it without asking."},
-            }),
-            "only_asks_because": {
-                "type": ["string", "null"],
-                "description": "Why it cannot be sent automatically; null: it can.",
-            },
-        })),
-        "description": "Each outside write, whether a person is asked each time, and the choice.",
-    },
-})  # fmt: skip
+IMPACT_SCHEMA: Final[dict[str, Any]] = plain_object(
+    {
+        "outside": _list(
+            plain_object(
+                {
+                    "system": _text("The system, by the name that people know."),
+                    "hosts": {
+                        **_NAMES,
+                        "description": "Where it is, as far as the definition says.",
+                    },
+                    "why": _STEPS,
+                    "effect": {"enum": ["read", "send"]},
+                }
+            )
+        ),
+        "grants": _list(
+            plain_object(
+                {
+                    "capability": _text("What may be called."),
+                    "label": _text("What it does, in a few words."),
+                    "effect": {"enum": ["read", "keep", "send"]},
+                    "params": {"type": "object", "description": "The bounds on its arguments."},
+                    "waits_for_person": {"type": "boolean"},
+                }
+            )
+        ),
+        "keeps": _list(
+            plain_object(
+                {
+                    "kind": {
+                        "enum": ["automation", "board", "event", "file", "message", "page", "value"]
+                    },
+                    "what": _text("Which one, in words."),
+                    "why": _STEPS,
+                }
+            )
+        ),
+        "secrets": _list(
+            plain_object(
+                {
+                    "name": _text("The secret's name; never its value."),
+                    "hosts": {**_NAMES, "description": "The hosts it goes to."},
+                    "capabilities": {**_NAMES, "description": "What it is used with."},
+                }
+            )
+        ),
+        "wakes": _list(
+            plain_object(
+                {
+                    "type": _text("The kind of trigger, or manual."),
+                    "when": _text("When, in words."),
+                    "by": _text("Who or what can start it."),
+                    "enabled": {"type": "boolean"},
+                }
+            )
+        ),
+        "people": {
+            **_list(
+                plain_object(
+                    {
+                        "capability": _text("What will wait."),
+                        "label": _text("What it does, in a few words."),
+                        "why": _STEPS,
+                    }
+                )
+            ),
+            "description": "What waits in the inbox until a person agrees.",
+        },
+        "writes": {
+            **_list(
+                plain_object(
+                    {
+                        "step": _text("The step that sends it."),
+                        "capability": _text("What it is sent with."),
+                        "label": _text("What that does, in a few words."),
+                        "says": _text("What is sent and where to, in words."),
+                        "account": {
+                            "type": ["string", "null"],
+                            "description": "The account that sends it; null: none of the owner's accounts.",  # noqa: E501
+                        },
+                        "text": {
+                            "type": ["string", "null"],
+                            "description": "The outgoing template; null: it is made in the run.",
+                        },
+                        "mode": {"enum": ["ask", "automatic"]},
+                        "pointer": _text("Where its approval mode is written, as a JSON pointer."),
+                        "values": plain_object(
+                            {
+                                "ask": {
+                                    "description": "What is written there so that each one is a draft."  # noqa: E501
+                                },
+                                "automatic": {
+                                    "description": "What is written there to send it without asking."  # noqa: E501
+                                },
+                            }
+                        ),
+                        "only_asks_because": {
+                            "type": ["string", "null"],
+                            "description": "Why it cannot be sent automatically; null: it can.",
+                        },
+                    }
+                )
+            ),
+            "description": "Each outside write, whether a person is asked each time, and the choice.",  # noqa: E501
+        },
+    }
+)

@@ -51,7 +51,21 @@ THINKING: Final = re.compile(
     re.IGNORECASE,
 )
 # Arguments that say where something goes.
-DESTINATIONS: Final = frozenset({
-    "to", "cc", "bcc", "channel", "channel_id", "chat_id", "recipient", "recipients", "reply_to",
-    "url", "email", "phone", "user_id", "install_id",
-})  # fmt: skip
+DESTINATIONS: Final = frozenset(
+    {
+        "to",
+        "cc",
+        "bcc",
+        "channel",
+        "channel_id",
+        "chat_id",
+        "recipient",
+        "recipients",
+        "reply_to",
+        "url",
+        "email",
+        "phone",
+        "user_id",
+        "install_id",
+    }
+)

@@ -33,8 +33,7 @@ _LONG_WORDS: Final = re.compile(r"'[^']{5,}'|\"[^\"]{5,}\"")
 _LEFT_OUT: Final = "[…]"
 _SPLIT: Final = re.compile(r"\.|\[['\"]?|['\"]?\]")
 _TESTS: Final = (
-    (re.compile(r"(?P<left>[^|<>=!]+?) \| length (?:> 0|>= 1|!= 0)"),
-     "{left} is not empty"),
+    (re.compile(r"(?P<left>[^|<>=!]+?) \| length (?:> 0|>= 1|!= 0)"), "{left} is not empty"),
     (re.compile(r"(?P<left>[^|<>=!]+?) \| length == 0"), "{left} is empty"),
     (re.compile(r"(?P<left>[^|<>=!]+?) == (?P<right>[^|<>=!]+)"), "{left} is {right}"),
     (re.compile(r"(?P<left>[^|<>=!]+?) != (?P<right>[^|<>=!]+)"), "{left} is not {right}"),
@@ -45,7 +44,7 @@ _TESTS: Final = (
     (re.compile(r"(?P<left>[^|<>=!]+?) is defined"), "there is {left}"),
     (re.compile(r"not (?P<left>[^|<>=!]+)"), "{left} is not so"),
     (re.compile(r"(?P<left>[^|<>=!]+)"), "{left} is so"),
-)  # fmt: skip
+)
 _LITERAL: Final = re.compile(r"-?\d{1,20}(?:\.\d{1,10})?|true|false|none", re.IGNORECASE)
 _TEXT: Final = re.compile(r"'([^']*)'|\"([^\"]*)\"")
 _CODE: Final = 70
@@ -57,9 +56,16 @@ _FALLBACK: Final = re.compile(r" ?\| ?default\((?:\[\]|\{\}|''|\"\"|0|false|none
 _LONGEST_TEST: Final = 300
 # Arguments that say where something goes, inside of the house and outside.
 PLACES: Final = DESTINATIONS | {
-    "hosts", "board_id", "automation_id", "draft_id", "owner", "owner_id", "member_id",
-    "action_name", "thread_ts",
-}  # fmt: skip
+    "hosts",
+    "board_id",
+    "automation_id",
+    "draft_id",
+    "owner",
+    "owner_id",
+    "member_id",
+    "action_name",
+    "thread_ts",
+}
 
 # What templates call the outputs of steps; and, as ``board:id``, what people call boards.
 Names = Mapping[str, str]

@@ -76,6 +76,13 @@ def view_of(
     reach = (*seen, *unexplained(given, seen, words))
     asks = seen if isinstance(document.get("grants"), list) else reach
     return View(
-        document, given, words, facts, steps, read_all_triggers(document), asks, reach,
+        document,
+        given,
+        words,
+        facts,
+        steps,
+        read_all_triggers(document),
+        asks,
+        reach,
         secrets_in(steps),
-    )  # fmt: skip
+    )

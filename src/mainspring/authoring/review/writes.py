@@ -69,9 +69,12 @@ def _bounds(step: ReadStep, granted: Sequence[Grant]) -> tuple[Grant, ...] | Non
 
 
 def _write(
-    ask: Ask, all_of_step: list[str], bounds: tuple[Grant, ...] | None, view: View,
+    ask: Ask,
+    all_of_step: list[str],
+    bounds: tuple[Grant, ...] | None,
+    view: View,
     accounts: Mapping[str, str],
-) -> dict[str, Any]:  # fmt: skip
+) -> dict[str, Any]:
     known = view.words.capabilities[ask.capability]
     waits = waits_for_person(
         known, ask.step, safe_go=may_go_alone(view.document), effect=ask.effect

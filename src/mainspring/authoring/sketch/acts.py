@@ -64,9 +64,11 @@ def _say(bench: Workbench, config: dict[str, Any], key: str, content: Content, w
         what, ""
     )
     bench.ask(
-        "text", under(bench.next_at, "config", key), f"What should the {what} message say?",
+        "text",
+        under(bench.next_at, "config", key),
+        f"What should the {what} message say?",
         schema=bench.argument(action, key) or None,
-    )  # fmt: skip
+    )
 
 
 def _slack(bench: Workbench, target: Target, intent: Intent, content: Content) -> None:
@@ -76,10 +78,12 @@ def _slack(bench: Workbench, target: Target, intent: Intent, content: Content) -
         config["channel"] = target.value
     else:
         bench.ask(
-            "slack-channel", under(at, "channel"), "To which Slack channel?",
+            "slack-channel",
+            under(at, "channel"),
+            "To which Slack channel?",
             schema=bench.argument("slack_post", "channel"),
             why=f"For {quoted(intent.clause.text())}.",
-        )  # fmt: skip
+        )
     _say(bench, config, "text", content, "Slack")
     fitting = find_secrets(bench.resources, "slack")
     if len(fitting) == 1:
@@ -91,11 +95,14 @@ def _slack(bench: Workbench, target: Target, intent: Intent, content: Content) -
                 f"Slack needs a bot's token: `mainspring secrets set {_SLACK_SECRET}` keeps it."
             )
         bench.ask(
-            "slack-token", under(at, "token"), "Which secret holds the Slack bot's token?",
-            schema=_SECRET, choices=secret_choices(dict.fromkeys(names), bench.resources.secrets),
+            "slack-token",
+            under(at, "token"),
+            "Which secret holds the Slack bot's token?",
+            schema=_SECRET,
+            choices=secret_choices(dict.fromkeys(names), bench.resources.secrets),
             why="The message is posted as the bot whose token this is; its value stays in the "
             "vault.",
-        )  # fmt: skip
+        )
     bench.step("post", "slack_post", config, when=content.when)
 
 
@@ -116,10 +123,12 @@ def _mail(bench: Workbench, target: Target, intent: Intent, content: Content) ->
     else:
         who = f" of {target.value}" if target.value else ""
         bench.ask(
-            "recipient", under(at, "to"), f"What is the mail address{who}?",
+            "recipient",
+            under(at, "to"),
+            f"What is the mail address{who}?",
             schema=bench.argument("send_email", "to"),
             why=f"For {quoted(intent.clause.text())}.",
-        )  # fmt: skip
+        )
     config["subject"] = _called(bench, "mail") or content.title
     _say(bench, config, "text", content, "mail")
     bench.step("mail", "send_email", config, when=content.when)
@@ -172,14 +181,16 @@ def _event(bench: Workbench, target: Target, intent: Intent, content: Content) -
         config = {"type": target.value, **config}
     else:
         bench.ask(
-            "event", under(bench.next_at, "config", "type"), "Which type has the event?",
+            "event",
+            under(bench.next_at, "config", "type"),
+            "Which type has the event?",
             schema=bench.argument("publish_event", "type"),
             choices=tuple(
                 Choice(name, name)
                 for name in bench.resources.event_types or ()
                 if EVENT_TYPE.fullmatch(name)
             ),
-        )  # fmt: skip
+        )
     bench.step("publish", "publish_event", config, when=content.when)
 
 
@@ -210,9 +221,12 @@ def _inert_json(value: Any) -> Any:
 
 def _ask_address(bench: Workbench, intent: Intent) -> None:
     bench.ask(
-        "url", under(bench.next_at, "config", "url"), "What is its web address?",
-        schema=bench.argument("http_fetch", "url"), why=f"For {quoted(intent.clause.text())}.",
-    )  # fmt: skip
+        "url",
+        under(bench.next_at, "config", "url"),
+        "What is its web address?",
+        schema=bench.argument("http_fetch", "url"),
+        why=f"For {quoted(intent.clause.text())}.",
+    )
 
 
 def _callback(bench: Workbench, target: Target, intent: Intent, content: Content) -> None:
@@ -247,12 +261,14 @@ def _automation(bench: Workbench, target: Target, intent: Intent, content: Conte
         config = {"automation_id": named[1], **config}
     else:
         bench.ask(
-            "automation", under(bench.next_at, "config", "automation_id"),
-            "Which automation should it run?", schema={"type": "string", "format": "uuid"},
+            "automation",
+            under(bench.next_at, "config", "automation_id"),
+            "Which automation should it run?",
+            schema={"type": "string", "format": "uuid"},
             choices=tuple(
                 Choice(name, id_) for name, id_ in (bench.resources.automations or {}).items()
             ),
-        )  # fmt: skip
+        )
     bench.step("run_automation", "run_automation_once", config, when=content.when)
 
 
@@ -282,7 +298,18 @@ def title_of(name: str) -> str:
 
 
 _ACTS: Final[Mapping[str, Act]] = {
-    "slack": _slack, "telegram": _telegram, "mail": _mail, "owner": _owner, "inbox": _inbox,
-    "board": _rows, "rows": _rows, "page": _page, "file": _file, "event": _event, "call": _call,
-    "callback": _callback, "wait": _wait, "automation": _automation,
-}  # fmt: skip
+    "slack": _slack,
+    "telegram": _telegram,
+    "mail": _mail,
+    "owner": _owner,
+    "inbox": _inbox,
+    "board": _rows,
+    "rows": _rows,
+    "page": _page,
+    "file": _file,
+    "event": _event,
+    "call": _call,
+    "callback": _callback,
+    "wait": _wait,
+    "automation": _automation,
+}

@@ -53,9 +53,10 @@ def _changed(bench: Workbench, deep: bool) -> Material:
     if not deep and bench.row_test is None:
         return Material("{{ trigger.board_name }}", brief, brief)
     name = bench.step(
-        "read_board", "get_board",
+        "read_board",
+        "get_board",
         {"board_id": "{{ trigger.board_id }}", "dataset": "{{ trigger.dataset }}"},
-    )  # fmt: skip
+    )
     test = "" if bench.row_test is None else f" and {bench.row_test}"
     text = (
         f"{{% for row in steps.{name}.data.datasets[trigger.dataset].rows %}}"

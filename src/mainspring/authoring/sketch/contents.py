@@ -27,9 +27,12 @@ _SPLIT: Final = re.compile(r",? and (?:the )?|, (?:the )?", re.IGNORECASE)
 
 
 def content_of(
-    bench: Workbench, plan: Plan, intent: Intent, materials: Sequence[Material],
+    bench: Workbench,
+    plan: Plan,
+    intent: Intent,
+    materials: Sequence[Material],
     thought: Thought | None,
-) -> Content:  # fmt: skip
+) -> Content:
     title = title_of(plan.name)
     tight = plan.tight or next((one.when for one in materials if one.gate), None)
     fixed = fixed_text(intent)

@@ -15,11 +15,27 @@ from mainspring.authoring.sketch.verbs import SENDERS, SERVICES, STOP, words_of
 Sort = Literal["event", "automation", "board", "webhook", "page", "failure", "unknown", "condition"]
 
 _STARTS: Final = (
-    ("as", "soon", "as"), ("each", "time"), ("every", "time"), ("any", "time"), ("only", "when"),
-    ("only", "if"), ("even", "if"), ("whenever",), ("when",), ("if",), ("upon",), ("unless",),
-    ("once",), ("after",), ("on",), ("in", "case"), ("for", "each"), ("for", "every"), ("while",),
+    ("as", "soon", "as"),
+    ("each", "time"),
+    ("every", "time"),
+    ("any", "time"),
+    ("only", "when"),
+    ("only", "if"),
+    ("even", "if"),
+    ("whenever",),
+    ("when",),
+    ("if",),
+    ("upon",),
+    ("unless",),
+    ("once",),
+    ("after",),
+    ("on",),
+    ("in", "case"),
+    ("for", "each"),
+    ("for", "every"),
+    ("while",),
     ("anytime",),
-)  # fmt: skip
+)
 _BY_FIRST: Final = {
     first[0]: tuple(words for words in _STARTS if words[0] == first[0]) for first in _STARTS
 }

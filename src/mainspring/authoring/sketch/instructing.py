@@ -105,10 +105,12 @@ def _ask_source(bench: Workbench, instructions: Sequence[str]) -> None:
         return
     said = " ".join(instructions).removeprefix("Write ")
     bench.ask(
-        "source", under(bench.next_at, "config", "documents"),
+        "source",
+        under(bench.next_at, "config", "documents"),
         f"Where does this come from: {quoted(said)}? Say a web address, a board, or pages.",
-        kind="words", why="A model cannot know it, and would make it up.",
-    )  # fmt: skip
+        kind="words",
+        why="A model cannot know it, and would make it up.",
+    )
 
 
 def _is_creative(plan: Plan) -> bool:
@@ -187,9 +189,13 @@ def says_more(bench: Workbench, intent: Intent, rows: bool) -> bool:
 
 
 def _shape_for(
-    bench: Workbench, target: Target, intent: Intent, materials: Sequence[Material], shape: Shape,
+    bench: Workbench,
+    target: Target,
+    intent: Intent,
+    materials: Sequence[Material],
+    shape: Shape,
     thinks: bool,
-) -> None:  # fmt: skip
+) -> None:
     """A board's rows are a part of the answer, unless the trigger brings them."""
     if target.where not in {"board", "rows"} or intent.clause.quote():
         return

@@ -32,9 +32,22 @@ from mainspring.authoring.sketch.verbs import (
 from mainspring.authoring.sketch.workbench import Workbench
 
 Where = Literal[
-    "slack", "telegram", "mail", "owner", "inbox", "board", "rows", "page", "file", "event",
-    "call", "callback", "automation", "wait", "tool",
-]  # fmt: skip
+    "slack",
+    "telegram",
+    "mail",
+    "owner",
+    "inbox",
+    "board",
+    "rows",
+    "page",
+    "file",
+    "event",
+    "call",
+    "callback",
+    "automation",
+    "wait",
+    "tool",
+]
 _ME: Final = frozenset({"me", "us", "myself", "ourselves", "i"})
 _INTO: Final = frozenset(
     {"to", "in", "into", "on", "onto", "at", "as", "by", "via", "over", "through"}

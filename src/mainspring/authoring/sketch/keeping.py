@@ -22,10 +22,12 @@ def add_rows(
     dataset = found.dataset
     if rows is None:
         bench.ask(
-            "row", under(at, "rows"), "What should the row hold, as fields and values?",
+            "row",
+            under(at, "rows"),
+            "What should the row hold, as fields and values?",
             schema=bench.argument("append_board_rows", "rows"),
             why="The request does not say what is written.",
-        )  # fmt: skip
+        )
     else:
         config["rows"] = rows
     key = dataset.dedupe_key_field if dataset is not None else None
@@ -45,13 +47,15 @@ def _ask_key(bench: Workbench, found: FoundBoard, at: str, made_key: str | None)
     others = () if bench.key_field else ("/writes/dedupe_key_field",)
     bench.key_field = bench.key_field or ""
     bench.ask(
-        "dedupe-key", under(at, "dedupe_key_field"),
+        "dedupe-key",
+        under(at, "dedupe_key_field"),
         "Which field of a row holds an id that never changes, so that no row is written twice?",
         schema={"type": "string", "minLength": 1, "maxLength": 200, "pattern": "^[^{}]+$"},
-        choices=tuple(Choice(name, name) for name in names), others=others,
+        choices=tuple(Choice(name, name) for name in names),
+        others=others,
         why="Without it rows double on every run, on every replay, and beside every teammate's "
         "automation.",
-    )  # fmt: skip
+    )
 
 
 def change_rows(bench: Workbench, found: FoundBoard, rows: Any, when: str | None) -> None:
@@ -61,9 +65,11 @@ def change_rows(bench: Workbench, found: FoundBoard, rows: Any, when: str | None
     if not isinstance(rows, str):
         # Only a row that was read has an id by which it can be changed.
         bench.ask(
-            "row", under(at, "rows"), "Which rows change, and to what?",
+            "row",
+            under(at, "rows"),
+            "Which rows change, and to what?",
             schema=bench.argument("update_board_rows", "rows"),
-        )  # fmt: skip
+        )
     else:
         config["rows"] = rows
     bench.step("change_rows", "update_board_rows", config, when=when)
@@ -78,9 +84,13 @@ def _board(bench: Workbench, found: FoundBoard, at: str) -> dict[str, Any]:
         said += how_to_make(found.said, bench.resources)
         place = bench.unknown_board()
         bench.ask(
-            "board", under(at, "board_id"), f"Which board is written?{said}", schema=_ID,
-            choices=board_choices(found.choices or bench.resources.boards), others=(place,),
-        )  # fmt: skip
+            "board",
+            under(at, "board_id"),
+            f"Which board is written?{said}",
+            schema=_ID,
+            choices=board_choices(found.choices or bench.resources.boards),
+            others=(place,),
+        )
         return config
     config["board_id"] = found.board.id
     if found.board.id not in bench.boards:

@@ -55,11 +55,14 @@ def add_schedules(bench: Workbench, answer: Answer) -> None:
     for refusal in answer.refusals:
         bench.note(f"No schedule says “{refusal.span.words[:100]}”: {refusal.reason}")
         bench.ask(
-            "when", under("/triggers", len(bench.triggers)),
+            "when",
+            under("/triggers", len(bench.triggers)),
             "When should it happen instead?",
-            kind="schedule", schema=WHEN_SCHEMA, why=refusal.reason,
+            kind="schedule",
+            schema=WHEN_SCHEMA,
+            why=refusal.reason,
             choices=(*_choices(refusal.choices), *_UNKNOWN_TIME),
-        )  # fmt: skip
+        )
 
 
 def tell_assumed(bench: Workbench, assumptions: Iterable[str]) -> None:
@@ -73,27 +76,31 @@ def tell_assumed(bench: Workbench, assumptions: Iterable[str]) -> None:
 def ask_when(bench: Workbench) -> None:
     """Nothing was said about when."""
     bench.ask(
-        "when", under("/triggers", len(bench.triggers)),
+        "when",
+        under("/triggers", len(bench.triggers)),
         "When should it happen?",
-        kind="schedule", schema=WHEN_SCHEMA,
+        kind="schedule",
+        schema=WHEN_SCHEMA,
         choices=_UNKNOWN_TIME,
         why="The request says no moment, such as every weekday at 9 Berlin time.",
-    )  # fmt: skip
+    )
 
 
 def ask_how_often(bench: Workbench) -> None:
     """An address that is watched is looked at again and again; how often was not said."""
     bench.ask(
-        "when", under("/triggers", len(bench.triggers)),
+        "when",
+        under("/triggers", len(bench.triggers)),
         "How often is the address looked at?",
-        kind="schedule", schema=WHEN_SCHEMA,
+        kind="schedule",
+        schema=WHEN_SCHEMA,
         choices=(
             Choice("every hour", {"cron": "0 * * * *", "timezone": "UTC"}),
             Choice("every day at 09:00 UTC", {"cron": "0 9 * * *", "timezone": "UTC"}),
             *_UNKNOWN_TIME,
         ),
         why="A web address tells nobody that it has changed.",
-    )  # fmt: skip
+    )
 
 
 def _add(bench: Workbench, config: dict[str, Any]) -> str:
@@ -125,10 +132,15 @@ def ask_zone(bench: Workbench, places: Sequence[str], zones: Sequence[str] = ("U
     if not places:
         return
     bench.ask(
-        "time-zone", places[0], "In which time zone?", kind="time_zone", schema=_ZONE,
+        "time-zone",
+        places[0],
+        "In which time zone?",
+        kind="time_zone",
+        schema=_ZONE,
         choices=tuple(Choice(zone, zone) for zone in dict.fromkeys(zones)),
-        why="Nine o'clock is another moment in each zone.", others=tuple(places[1:]),
-    )  # fmt: skip
+        why="Nine o'clock is another moment in each zone.",
+        others=tuple(places[1:]),
+    )
 
 
 def _is_anywhere(cron: str) -> bool:
@@ -141,32 +153,49 @@ def _ask_schedule(bench: Workbench, one: Clarification, zone: Clarification | No
     at = under("/triggers", len(bench.triggers))
     if one.question.startswith("There is no "):
         bench.ask(
-            "when", at, f"{one.question} Say all of it, such as every weekday at 9:00 Berlin time.",
-            kind="schedule", schema=WHEN_SCHEMA, choices=_UNKNOWN_TIME,
+            "when",
+            at,
+            f"{one.question} Say all of it, such as every weekday at 9:00 Berlin time.",
+            kind="schedule",
+            schema=WHEN_SCHEMA,
+            choices=_UNKNOWN_TIME,
             why=f"“{one.span.words[:100]}” is no time.",
-        )  # fmt: skip
+        )
         return
     if zone is not None and not any(choice.crons for choice in one.choices):
         # The choices depend on the zone, so the whole is read again with it.
         if len(zone.choices) < 2:
             bench.ask(
-                "time-zone", at, zone.question, kind="time_zone", schema=_ZONE,
+                "time-zone",
+                at,
+                zone.question,
+                kind="time_zone",
+                schema=_ZONE,
                 choices=tuple(Choice(name.sentence, name.sentence) for name in zone.choices),
                 why="With which date it begins is asked next: that depends on the zone.",
-            )  # fmt: skip
+            )
             return
         bench.ask(
-            "time-zone", at, f"{zone.question} Say a place or a zone, such as Berlin time.",
-            kind="words", schema=_ZONE, why=one.question,
-        )  # fmt: skip
+            "time-zone",
+            at,
+            f"{zone.question} Say a place or a zone, such as Berlin time.",
+            kind="words",
+            schema=_ZONE,
+            why=one.question,
+        )
         return
     question = one.question if zone is None else f"{one.question} And in which time zone?"
     names = [] if zone is None else [choice.sentence for choice in zone.choices]
     choices = _choices(one.choices) if zone is None else _in_zones(one.choices, names)
     bench.ask(
-        "when", at, question, kind="schedule", schema=WHEN_SCHEMA, choices=choices,
+        "when",
+        at,
+        question,
+        kind="schedule",
+        schema=WHEN_SCHEMA,
+        choices=choices,
         why=f"“{one.span.words[:100]}” can be meant in more than one way.",
-    )  # fmt: skip
+    )
 
 
 def _choices(meanings: Iterable[Meaning]) -> tuple[Choice, ...]:

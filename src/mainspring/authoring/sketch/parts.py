@@ -92,9 +92,13 @@ def mark_each(plan: Plan) -> None:
 
 
 def act_for_each(
-    bench: Workbench, plan: Plan, intent: Intent, materials: Sequence[Material],
-    thought: Thought | None, when: str | None,
-) -> bool:  # fmt: skip
+    bench: Workbench,
+    plan: Plan,
+    intent: Intent,
+    materials: Sequence[Material],
+    thought: Thought | None,
+    when: str | None,
+) -> bool:
     """A loop around an act; false where there is no list to go through."""
     tool = plan.tools.get(id(intent))
     targets = [one for one in intent.targets if one.where not in {"board", "rows", "wait"}]

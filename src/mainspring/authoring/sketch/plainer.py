@@ -32,9 +32,14 @@ _HAPPENING: Final = words_of(
     "when whenever if once after upon time soon unless until where row rows somebody someone"
 )
 _DONE: Final = {
-    "written": "write", "put": "put", "kept": "keep", "saved": "save", "stored": "store",
-    "noted": "note", "logged": "log",
-}  # fmt: skip
+    "written": "write",
+    "put": "put",
+    "kept": "keep",
+    "saved": "save",
+    "stored": "store",
+    "noted": "note",
+    "logged": "log",
+}
 _FIELDS: Final = re.compile(
     r"\((?:(?:with|columns?|fields?|:)\s){0,2}(?P<list>[^()\n]{3,300})\)"
     r"|\bwith (?:the )?(?:columns|fields):? (?P<said>[\w-]+(?:(?:, ?and |, ?| and )[\w-]+){1,12})",

@@ -42,9 +42,13 @@ _TELLING: Final = frozenset({"it", "them", "row", "rows", "details", "content", 
 
 
 def build_plan(
-    bench: Workbench, intents: Sequence[Intent], conditions: list[str], name: str, *,
+    bench: Workbench,
+    intents: Sequence[Intent],
+    conditions: list[str],
+    name: str,
+    *,
     plainly: bool = False,
-) -> bool:  # fmt: skip
+) -> bool:
     """All steps; false when nothing that can be done was understood."""
     plan = Plan(list(intents), conditions, name, plainly)
     sort_out(bench, plan)
@@ -91,9 +95,12 @@ def build_plan(
 
 
 def _act(
-    bench: Workbench, plan: Plan, materials: Sequence[Material], thought: Thought | None,
+    bench: Workbench,
+    plan: Plan,
+    materials: Sequence[Material],
+    thought: Thought | None,
     waited: Sequence[Intent],
-) -> None:  # fmt: skip
+) -> None:
     for intent in plan.intents:
         content = content_of(bench, plan, intent, materials, thought)
         if act_for_each(bench, plan, intent, materials, thought, content.when):

@@ -225,10 +225,28 @@ def _trimmed(tokens: Sequence[Token]) -> tuple[Token, ...]:
     return tuple(kept)
 
 
-_DANGLING: Final = frozenset({
-    "and", "on", "at", "by", "in", "the", "every", "for", "starting", "from", "then", "to",
-    "also", "please", "a", "during", "between", "before",
-})  # fmt: skip
+_DANGLING: Final = frozenset(
+    {
+        "and",
+        "on",
+        "at",
+        "by",
+        "in",
+        "the",
+        "every",
+        "for",
+        "starting",
+        "from",
+        "then",
+        "to",
+        "also",
+        "please",
+        "a",
+        "during",
+        "between",
+        "before",
+    }
+)
 
 
 def _clause(tokens: tuple[Token, ...], source: str) -> Clause:

@@ -234,10 +234,14 @@ def _board(bench: Workbench, source: Source) -> Material:
         inert(shortened(f"Rows of {found.said or 'the board'}", 200)),
         f"{{% for row in {rows} %}}{{{{ row | tojson }}}}\n{{% endfor %}}",
         f"{{% for row in {rows} %}}• {_line(found)}\n{{% endfor %}}",
-        when=f"{{{{ {rows} | length > 0 }}}}", output=name, rows=True,
-        value=f"{{{{ {rows} }}}}", each=f"{{{{ {rows} }}}}", item=_line(found, "item"),
+        when=f"{{{{ {rows} | length > 0 }}}}",
+        output=name,
+        rows=True,
+        value=f"{{{{ {rows} }}}}",
+        each=f"{{{{ {rows} }}}}",
+        item=_line(found, "item"),
         item_title=inert(shortened(found.said or "Row", 100)),
-    )  # fmt: skip
+    )
 
 
 def _line(found: FoundBoard, row: str = "row") -> str:
@@ -254,22 +258,26 @@ def _ask_board(bench: Workbench, found: FoundBoard, config: dict[str, Any]) -> N
     if len(found.choices) > 1 and len({one.name for one in found.choices}) == 1:
         said = f" Several are called {quoted(found.said)}."
     bench.ask(
-        "board", under(bench.next_at, "config"), f"Which board is read?{said}", schema=_BOARD,
+        "board",
+        under(bench.next_at, "config"),
+        f"Which board is read?{said}",
+        schema=_BOARD,
         choices=tuple(
             Choice(one.name, {**config, "board_id": one.id})
             for one in found.choices or bench.resources.boards
         ),
-    )  # fmt: skip
+    )
 
 
 def _ask_first_board(bench: Workbench, found: FoundBoard) -> None:
     """No board is here at all: which it is can be said once there is one."""
     bench.ask(
-        "board", under(bench.next_at, "config", "board_id"),
+        "board",
+        under(bench.next_at, "config", "board_id"),
         f"Which board is read?{how_to_make(found.said, bench.resources)}",
         schema={"type": "string", "format": "uuid"},
         why="A run that reads a board that is not there fails.",
-    )  # fmt: skip
+    )
 
 
 def _calendar(bench: Workbench, source: Source) -> Material | None:
@@ -289,14 +297,17 @@ def _web(bench: Workbench, source: Source) -> Material:
     config = {"url": source.value} if source.value else {}
     if not config:
         bench.ask(
-            "url", under(bench.next_at, "config", "url"), "Which web address is looked at?",
+            "url",
+            under(bench.next_at, "config", "url"),
+            "Which web address is looked at?",
             schema=bench.argument("http_fetch", "url"),
-        )  # fmt: skip
+        )
     name = bench.step("fetch", "http_fetch", config)
     return Material(
         inert(shortened(source.value, 200)) or "The address",
         f"{{{{ steps.{name}.text | truncate({PLENTY}) }}}}",
         f"{{{{ steps.{name}.text | truncate({SHORT}) }}}}",
-        output=name, web=True,
+        output=name,
+        web=True,
         row={"fetched_at": "{{ run.started_at }}", "value": f"{{{{ steps.{name}.json }}}}"},
-    )  # fmt: skip
+    )

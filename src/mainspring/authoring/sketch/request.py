@@ -91,8 +91,18 @@ _IDIOMS: Final = tuple(
     )
 )
 _KEPT: Final = (THINK_NOUNS | BULLETS | CALENDAR | frozenset(PAGE_NOUNS) | VERBS) - {
-    "day", "set", "run", "start", "first", "last", "time", "go", "hit", "sum", "mark",
-}  # fmt: skip
+    "day",
+    "set",
+    "run",
+    "start",
+    "first",
+    "last",
+    "time",
+    "go",
+    "hit",
+    "sum",
+    "mark",
+}
 _WORD: Final = re.compile(r"[\w'’-]{1,80}")
 
 
@@ -175,10 +185,19 @@ def read_request(wish: Wish, resources: Resources, *, told: bool = True) -> Requ
             # What a call tells of is told with it: Stripe sends a webhook when a payment fails.
             happenings = [*facts, *(one for one in happenings if one.sort != "unknown")]
     return Request(
-        text, caps, time, tuple(happenings), tuple(cut(left, rest)), by_hand is not None,
-        plainly is not None, fields, timed, unwanted, titles,
+        text,
+        caps,
+        time,
+        tuple(happenings),
+        tuple(cut(left, rest)),
+        by_hand is not None,
+        plainly is not None,
+        fields,
+        timed,
+        unwanted,
+        titles,
         assumed_in(timed, wish.now, time),
-    )  # fmt: skip
+    )
 
 
 def _inside(span: tuple[int, int], others: list[tuple[int, int]]) -> bool:
@@ -203,9 +222,12 @@ def _known(resources: Resources) -> Known:
         for form in (one, f"{one}s", *(one.split("_")[-1:] if "_" in one else ()))
     )
     return Known(
-        boards, _rows(resources), pages, automations(resources),
+        boards,
+        _rows(resources),
+        pages,
+        automations(resources),
         tuple(tuple(stem(part) for part in re.split(r"[._]", one)) for one in events),
-    )  # fmt: skip
+    )
 
 
 def _forms(name: str) -> tuple[str, ...]:
@@ -231,8 +253,10 @@ def _without(text: str, spans: list[tuple[int, int]]) -> str:
 def _without_time(text: str, time: Answer) -> str:
     """Blanks over the words for time; what stands between them and means more stays."""
     read: list[Reading | Clarification | Refusal] = [
-        *time.readings, *time.clarifications, *time.refusals,
-    ]  # fmt: skip
+        *time.readings,
+        *time.clarifications,
+        *time.refusals,
+    ]
     if not read:
         return text
     plain = make_plain(text)

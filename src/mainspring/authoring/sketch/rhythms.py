@@ -28,9 +28,23 @@ HOUR_STAYS: Final = "No hour was said, so that of the schedule stays as it is."
 ALREADY: Final = "The schedule leaves that out already."
 REST_STAYS: Final = "All else about when it runs stays as it is."
 _DAYS_ONLY: Final = frozenset(
-    {"days", "month_days", "nth", "nth_or_other", "date", "edge", "working_day", "before_end",
-     "months", "every", "soft", "twofold", "times", "limit"}
-)  # fmt: skip
+    {
+        "days",
+        "month_days",
+        "nth",
+        "nth_or_other",
+        "date",
+        "edge",
+        "working_day",
+        "before_end",
+        "months",
+        "every",
+        "soft",
+        "twofold",
+        "times",
+        "limit",
+    }
+)
 _FINE: Final = frozenset({"second", "secs", "minute", "hour"})
 _PART: Final = re.compile(r"(\*|[a-z0-9]{1,3})(?:-([a-z0-9]{1,3}))?(?:/(\d{1,2}))?")
 _MOST_TIMES: Final = 12
@@ -187,10 +201,13 @@ def _taken_out(
 def _refused(old: Sequence[Old], read: Answer) -> Refusal:
     reason = "What is to be left out cannot be taken out of the schedule that is there."
     stays = tuple(
-        Choice(f"as before: {' '.join(one.fields)}, {one.timezone}", (" ".join(one.fields),),
-               one.timezone)
+        Choice(
+            f"as before: {' '.join(one.fields)}, {one.timezone}",
+            (" ".join(one.fields),),
+            one.timezone,
+        )
         for one in old
-    )  # fmt: skip
+    )
     return Refusal(_span(read), "not_sayable", reason, stays)
 
 

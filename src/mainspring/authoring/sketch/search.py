@@ -19,15 +19,35 @@ from mainspring.authoring.sketch.verbs import READ, STOP, SYNONYMS, VERBS
 from mainspring.contracts.capability import Capability, Effect
 
 # What is never guessed: it changes automations, lets drafts go, or is a step of another kind.
-NEVER: Final = frozenset({
-    "confirm_action", "update_automation", "delete_automation", "save_automation_draft",
-    "run_automation_once", "create_automation_flow", "act_on_integration", "agent.run",
-    "automation_llm_complete", "read_schedule", "automation_kv.set", "automation_kv.get",
-    "automation_kv.delete", "automation_kv.list", "automation_recent_failures",
-    "search_space.query", "search_space.fetch_document", "find_overlapping_automations",
-    "propose_automation", "refine_proposal", "review_automation", "save_proposal",
-    "get_proposal", "list_proposals", "discard_proposal",
-})  # fmt: skip
+NEVER: Final = frozenset(
+    {
+        "confirm_action",
+        "update_automation",
+        "delete_automation",
+        "save_automation_draft",
+        "run_automation_once",
+        "create_automation_flow",
+        "act_on_integration",
+        "agent.run",
+        "automation_llm_complete",
+        "read_schedule",
+        "automation_kv.set",
+        "automation_kv.get",
+        "automation_kv.delete",
+        "automation_kv.list",
+        "automation_recent_failures",
+        "search_space.query",
+        "search_space.fetch_document",
+        "find_overlapping_automations",
+        "propose_automation",
+        "refine_proposal",
+        "review_automation",
+        "save_proposal",
+        "get_proposal",
+        "list_proposals",
+        "discard_proposal",
+    }
+)
 OURS: Final = frozenset({"agent", "artifacts", "automation_kv", "email", "inbox", "search_space"})
 _WORD: Final = re.compile(r"[a-z]{2,30}")
 _CAMEL: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
@@ -130,9 +150,13 @@ def _described(one: Capability) -> set[str]:
 
 
 def _score(
-    wanted: Iterable[str], name: set[str], told: set[str], spread: Counter[str], count: int,
+    wanted: Iterable[str],
+    name: set[str],
+    told: set[str],
+    spread: Counter[str],
+    count: int,
     verb: str,
-) -> float:  # fmt: skip
+) -> float:
     total, things = 0.0, 0
     first = stem(verb) if verb else ""
     for word in wanted:

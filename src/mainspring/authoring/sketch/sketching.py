@@ -78,9 +78,12 @@ def _read(wish: Wish, foreign: Sequence[str], words: Vocabulary, resources: Reso
 def _unread(wish: Wish, foreign: Sequence[str], bench: Workbench) -> Sketch:
     """Words in another language become nothing but a question."""
     question = Question(
-        "words", "words", "/plan", "What should it do, and when? Say it in English.",
+        "words",
+        "words",
+        "/plan",
+        "What should it do, and when? Say it in English.",
         why=ONLY_ENGLISH,
-    )  # fmt: skip
+    )
     document = {
         "schema_version": _VERSION,
         "name": shortened(plain_name(loose(wish.text)), 60) or "Automation",
@@ -123,9 +126,12 @@ def _sketched(
     document = _document(bench, request, name, planned, alarms)
     if not planned:
         bench.ask(
-            "words", "/plan", "What should it do?", kind="words",
+            "words",
+            "/plan",
+            "What should it do?",
+            kind="words",
             why="Nothing that can be done was understood.",
-        )  # fmt: skip
+        )
     else:
         bench.ask_lost(document)
     for title in bench.titles.values():

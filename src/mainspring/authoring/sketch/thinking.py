@@ -131,9 +131,12 @@ def _categories(text: str) -> tuple[str, ...]:
 
 
 def add_thought(
-    bench: Workbench, instructions: Sequence[str], materials: Sequence[Material], shape: Shape,
+    bench: Workbench,
+    instructions: Sequence[str],
+    materials: Sequence[Material],
+    shape: Shape,
     tight: str | None = None,
-) -> Thought:  # fmt: skip
+) -> Thought:
     """The agent's step."""
     if not (
         shape.bullets or shape.rows or shape.category or shape.text or shape.parts or shape.items

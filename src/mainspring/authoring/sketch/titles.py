@@ -32,9 +32,17 @@ _ENDS: Final = words_of(
 )
 _HAPPENING: Final = words_of("when whenever if once after upon unless until")
 _KINDS: Final = {
-    "mail": "mail", "email": "mail", "e-mail": "mail", "subject": "mail", "message": "message",
-    "notification": "message", "file": "file", "title": "any", "report": "any", "summary": "any",
-}  # fmt: skip
+    "mail": "mail",
+    "email": "mail",
+    "e-mail": "mail",
+    "subject": "mail",
+    "message": "message",
+    "notification": "message",
+    "file": "file",
+    "title": "any",
+    "report": "any",
+    "summary": "any",
+}
 
 
 def find_titles(text: str) -> tuple[dict[str, str], list[tuple[int, int]]]:

@@ -107,24 +107,30 @@ def add_tool(bench: Workbench, tool: Tool, content: Content) -> Material | None:
         both = (capability, *near)
         bench.steps.append({"step_id": bench.free("call_tool")})
         bench.ask(
-            "tool", under(at, "action"), f"Which tool is {quoted(tool.intent.clause.text())}?",
+            "tool",
+            under(at, "action"),
+            f"Which tool is {quoted(tool.intent.clause.text())}?",
             choices=tuple(
                 Choice(
-                    f"{one.label[:100]} ({one.id})", one.id,
+                    f"{one.label[:100]} ({one.id})",
+                    one.id,
                     ((under(at, "config"), arguments_of(one, tool.intent, content)),),
                 )
                 for one in both
             ),
-        )  # fmt: skip
+        )
         step_id = str(bench.steps[-1]["step_id"])
     else:
         config = arguments_of(capability, tool.intent, content)
         schema = capability.input_schema
         if lacks_alternative(schema, config) or misfits(config, schema):
             bench.ask(
-                "arguments", under(at, "config"), f"What is given to {capability.label[:80]!r}?",
-                schema={"type": "object"}, why=shortened(capability.description, 200),
-            )  # fmt: skip
+                "arguments",
+                under(at, "config"),
+                f"What is given to {capability.label[:80]!r}?",
+                schema={"type": "object"},
+                why=shortened(capability.description, 200),
+            )
             config = {}
         else:
             _ask_missing(bench, capability, config, under(at, "config"))
@@ -166,10 +172,12 @@ def add_secret(bench: Workbench, text: str) -> None:
     # Whoever named the secret has not said to whom it goes.
     to = "the address of this step" if site is None else site.host
     bench.ask(
-        "secret", under("/plan", place, "config", "headers"),
-        f"Send the secret {named[0]} to {to}?", schema={"enum": [headers, {}]},
+        "secret",
+        under("/plan", place, "config", "headers"),
+        f"Send the secret {named[0]} to {to}?",
+        schema={"enum": [headers, {}]},
         choices=(Choice("Yes, as a bearer token", headers), Choice("No", {})),
-    )  # fmt: skip
+    )
 
 
 def _bearer(secret: str) -> dict[str, str]:
@@ -190,12 +198,14 @@ def _ask_missing(
         hint = f" {shortened(described, 200)}" if isinstance(described, str) else ""
         options = said.get("enum")
         bench.ask(
-            name.replace("_", "-").lower()[:40] or "value", under(at, name),
+            name.replace("_", "-").lower()[:40] or "value",
+            under(at, name),
             f"What is {name.replace('_', ' ')!r} for {capability.label[:80]!r}?{hint}",
             schema=_self_contained(said),
             choices=tuple(Choice(str(one), one) for one in options)
-            if isinstance(options, list) else (),
-        )  # fmt: skip
+            if isinstance(options, list)
+            else (),
+        )
 
 
 def _self_contained(schema: Mapping[str, Any]) -> dict[str, Any]:

@@ -95,10 +95,13 @@ def _board(bench: Workbench, happening: Happening) -> None:
         said = f" Several are called {quoted(found.said)}."
     said += how_to_make(found.said if found is not None else "", bench.resources)
     bench.ask(
-        "board", under(at, "config", "board_id"), f"Which board is watched?{said}",
-        schema={"type": "string", "format": "uuid"}, choices=board_choices(boards),
+        "board",
+        under(at, "config", "board_id"),
+        f"Which board is watched?{said}",
+        schema={"type": "string", "format": "uuid"},
+        choices=board_choices(boards),
         why=f"It is to start when {happening.text[:200]}.",
-    )  # fmt: skip
+    )
 
 
 def _same(boards: tuple[Any, ...]) -> bool:
@@ -154,14 +157,16 @@ def _event(bench: Workbench, happening: Happening) -> None:
         return
     at = _put(bench, "event", {})
     bench.ask(
-        "event", under(at, "config", "event_type"), "Which event does it listen for?",
+        "event",
+        under(at, "config", "event_type"),
+        "Which event does it listen for?",
         schema=bench.words.triggers["event"].config_schema["properties"]["event_type"],
         choices=tuple(
             Choice(name, name)
             for name in known
             if EVENT_TYPE.fullmatch(name) and not name.startswith("automation.")
         ),
-    )  # fmt: skip
+    )
 
 
 def _event_config(type_: str) -> dict[str, Any]:
@@ -190,7 +195,9 @@ def _automation(bench: Workbench, happening: Happening) -> None:
     at = _put(bench, "event", None)
     others = bench.resources.automations or {}
     bench.ask(
-        "automation", under(at, "config"), "Which automation does it follow?",
+        "automation",
+        under(at, "config"),
+        "Which automation does it follow?",
         schema=_EVENT_SCHEMA,
         choices=tuple(
             Choice(name, {"event_type": type_, "filters": {"automation_name": {"equals": name}}})
@@ -198,7 +205,7 @@ def _automation(bench: Workbench, happening: Happening) -> None:
             if "{" not in name
         ),
         why=f"It is to start when {happening.text[:200]}, and none of that name is here.",
-    )  # fmt: skip
+    )
 
 
 def _unknown(bench: Workbench, happening: Happening) -> None:
@@ -208,7 +215,8 @@ def _unknown(bench: Workbench, happening: Happening) -> None:
     told = ".".join(part for word in words[:2] if (part := _SLUG.sub("_", word).strip("_")))
     type_ = told if EVENT_TYPE.fullmatch(told) else "something.happened"
     bench.ask(
-        "when", under("/triggers", len(bench.triggers)),
+        "when",
+        under("/triggers", len(bench.triggers)),
         f"How is it noticed that {happening.text[:200]}?",
         schema={"type": "object", "required": ["type"]},
         choices=(
@@ -220,7 +228,7 @@ def _unknown(bench: Workbench, happening: Happening) -> None:
             Choice("A page comes in", {"id": "page", "type": "page_ingested"}),
         ),
         why="Nothing here notices this by itself.",
-    )  # fmt: skip
+    )
 
 
 def named(trigger: Mapping[str, Any], name: str) -> dict[str, Any]:

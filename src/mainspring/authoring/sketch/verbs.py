@@ -103,24 +103,64 @@ THINK_NOUNS: Final = words_of(
 )
 # Things that are pages here, by the type that integrations give them; none: any type.
 PAGE_NOUNS: Final[dict[str, str | None]] = {
-    "page": None, "pages": None, "document": None, "documents": None, "doc": None, "docs": None,
-    "file": None, "files": None, "article": None, "articles": None, "pdf": None, "pdfs": None,
-    "upload": None, "uploads": None, "wiki": None, "content": None, "contents": None,
-    "note": "note", "notes": "note", "email": "email", "emails": "email", "e-mail": "email",
-    "e-mails": "email", "mail": "email", "mails": "email", "inbox": "email",
-    "pr": "gh_pr", "prs": "gh_pr", "chat": "chat_session", "chats": "chat_session",
-}  # fmt: skip
+    "page": None,
+    "pages": None,
+    "document": None,
+    "documents": None,
+    "doc": None,
+    "docs": None,
+    "file": None,
+    "files": None,
+    "article": None,
+    "articles": None,
+    "pdf": None,
+    "pdfs": None,
+    "upload": None,
+    "uploads": None,
+    "wiki": None,
+    "content": None,
+    "contents": None,
+    "note": "note",
+    "notes": "note",
+    "email": "email",
+    "emails": "email",
+    "e-mail": "email",
+    "e-mails": "email",
+    "mail": "email",
+    "mails": "email",
+    "inbox": "email",
+    "pr": "gh_pr",
+    "prs": "gh_pr",
+    "chat": "chat_session",
+    "chats": "chat_session",
+}
 CALENDAR: Final = words_of("calendar meetings appointments agenda")
 PAGE_TARGETS: Final = words_of("page note document doc wiki")
 FILE_TARGETS: Final = words_of("file csv markdown artifact json txt html")
 FILE_ENDS: Final = {
-    "csv": "csv", "markdown": "md", "json": "json", "txt": "txt", "html": "html", "md": "md",
-}  # fmt: skip
+    "csv": "csv",
+    "markdown": "md",
+    "json": "json",
+    "txt": "txt",
+    "html": "html",
+    "md": "md",
+}
 PRONOUNS: Final = words_of("it them this that these those everything result results all one")
 NUMBERS: Final = {
-    "a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7,
-    "eight": 8, "nine": 9, "ten": 10, "dozen": 12,
-}  # fmt: skip
+    "a": 1,
+    "an": 1,
+    "one": 1,
+    "two": 2,
+    "three": 3,
+    "four": 4,
+    "five": 5,
+    "six": 6,
+    "seven": 7,
+    "eight": 8,
+    "nine": 9,
+    "ten": 10,
+    "dozen": 12,
+}
 SERVICES: Final = words_of(
     "github gitlab stripe shopify ci jenkins zapier jira linear hubspot typeform calendly twilio "
     "paypal sentry pagerduty bitbucket circleci zendesk intercom webhook alertmanager grafana"
@@ -129,12 +169,31 @@ SENDERS: Final = SERVICES | words_of(
     "slack form website api system server service backend app shop site"
 )
 SYNONYMS: Final[dict[str, str]] = {
-    "ticket": "issue", "bug": "issue", "make": "create", "open": "create", "add": "create",
-    "raise": "create", "file": "create", "new": "create", "look": "search", "find": "search",
-    "get": "search", "fetch": "search", "lookup": "search", "remove": "delete", "mail": "email",
-    "e-mail": "email", "change": "update", "edit": "update", "pr": "pull", "reply": "comment",
-    "respond": "comment", "query": "search", "list": "search", "read": "search",
-}  # fmt: skip
+    "ticket": "issue",
+    "bug": "issue",
+    "make": "create",
+    "open": "create",
+    "add": "create",
+    "raise": "create",
+    "file": "create",
+    "new": "create",
+    "look": "search",
+    "find": "search",
+    "get": "search",
+    "fetch": "search",
+    "lookup": "search",
+    "remove": "delete",
+    "mail": "email",
+    "e-mail": "email",
+    "change": "update",
+    "edit": "update",
+    "pr": "pull",
+    "reply": "comment",
+    "respond": "comment",
+    "query": "search",
+    "list": "search",
+    "read": "search",
+}
 STOP: Final = words_of(
     "a an the to of in on at for from with and or it its is are be this that these those i me my "
     "we us our you your they them their as by into onto new each every all any some then there so "

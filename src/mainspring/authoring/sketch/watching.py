@@ -26,9 +26,12 @@ ON_FAILURE: Final = "/execution/on_failure"
 _DETAIL: Final = "{{ run.error.detail }}"
 # Where each kind of message has its text.
 _TEXTS: Final = {
-    "notification": "message_template", "slack_post": "text", "send_email": "text",
-    "email.notify_owner": "text", "telegram_push": "text",
-}  # fmt: skip
+    "notification": "message_template",
+    "slack_post": "text",
+    "send_email": "text",
+    "email.notify_owner": "text",
+    "telegram_push": "text",
+}
 
 
 def watched(request: Request) -> Request:

@@ -31,8 +31,10 @@ def parts_of(request: Request) -> list[str]:
     """The wishes of a request that have a time each; none where there is only one."""
     time = request.time
     read: list[Reading | Clarification | Refusal] = [
-        *time.readings, *time.clarifications, *time.refusals,
-    ]  # fmt: skip
+        *time.readings,
+        *time.clarifications,
+        *time.refusals,
+    ]
     found = sorted({(one.span.start, one.span.end) for one in read})
     spans = [one for place, one in enumerate(found) if not place or one[0] >= found[place - 1][1]]
     if not 1 < len(spans) <= _MOST:
@@ -114,10 +116,13 @@ def ask_which(first: Sketch, text: str, parts: Sequence[str]) -> Sketch:
     document |= {"goal": goal_of(text), "intent": loose(text)[:LONGEST], "triggers": []}
     count = {2: "two", 3: "three"}.get(len(parts), str(len(parts)))
     question = Question(
-        "words", "words", "/plan", f"These are {count} automations. Which one shall this be?",
+        "words",
+        "words",
+        "/plan",
+        f"These are {count} automations. Which one shall this be?",
         choices=tuple(Choice(one, one) for one in parts),
         why="Each has its own time, and an automation does all that it does each time.",
-    )  # fmt: skip
+    )
     document["execution"] = {
         key: value for key, value in document["execution"].items() if key != "on_failure"
     }

@@ -81,9 +81,14 @@ class Workbench:
         return under(self.root, self.first + len(self.steps))
 
     def step(
-        self, name: str, action: str, config: Mapping[str, Any], *, when: str | None = None,
+        self,
+        name: str,
+        action: str,
+        config: Mapping[str, Any],
+        *,
+        when: str | None = None,
         approval: str | None = None,
-    ) -> str:  # fmt: skip
+    ) -> str:
         """Puts a step at the end, and says under which name its output is read."""
         step_id = self.free(name)
         made: dict[str, Any] = {"step_id": step_id, "action": action}
@@ -126,10 +131,17 @@ class Workbench:
     taken: set[str] = field(default_factory=set)
 
     def ask(
-        self, name: str, pointer: str, question: str, *, schema: Mapping[str, Any] | None = None,
-        choices: tuple[Choice, ...] = (), why: str = "", kind: Kind = "value",
+        self,
+        name: str,
+        pointer: str,
+        question: str,
+        *,
+        schema: Mapping[str, Any] | None = None,
+        choices: tuple[Choice, ...] = (),
+        why: str = "",
+        kind: Kind = "value",
         others: tuple[str, ...] = (),
-    ) -> None:  # fmt: skip
+    ) -> None:
         taken = {one.id for one in self.questions}
         made, number = name, 1
         while made in taken:

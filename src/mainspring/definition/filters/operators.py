@@ -197,12 +197,16 @@ OPERATORS: Mapping[str, Operator] = MappingProxyType(
             Operator("starts_with", "text", _TEXT, _is_text, _starts_with, ("$starts_with",)),
             Operator("ends_with", "text", _TEXT, _is_text, _ends_with, ("$ends_with",)),
             Operator(
-                "contains", "text, a number, true, false or null",
-                _SCALAR, is_scalar, _contains, ("$contains",), 2, _contains_price,
+                "contains",
+                "text, a number, true, false or null",
+                _SCALAR,
+                is_scalar,
+                _contains,
+                ("$contains",),
+                2,
+                _contains_price,
             ),
-            Operator(
-                "regex", "a pattern", _TEXT, _is_text, _regex, ("$regex",), 3, _regex_price
-            ),
+            Operator("regex", "a pattern", _TEXT, _is_text, _regex, ("$regex",), 3, _regex_price),
             Operator("gt", "a number", _NUMBER, is_number, _gt, ("$gt",)),
             Operator("gte", "a number", _NUMBER, is_number, _gte, ("$gte",)),
             Operator("lt", "a number", _NUMBER, is_number, _lt, ("$lt",)),
@@ -214,4 +218,4 @@ OPERATORS: Mapping[str, Operator] = MappingProxyType(
             ),
         )
     }
-)  # fmt: skip
+)

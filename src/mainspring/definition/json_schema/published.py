@@ -19,17 +19,38 @@ _OURS: Final = ("x-anti-examples", "x-mainspring-")
 # What validators of other stacks check; they warn about any other format, or refuse the schema.
 _FORMATS: Final = frozenset(
     {
-        "date", "date-time", "duration", "email", "hostname", "ipv4", "ipv6", "json-pointer",
-        "regex", "relative-json-pointer", "time", "uri", "uri-reference", "uri-template", "uuid",
+        "date",
+        "date-time",
+        "duration",
+        "email",
+        "hostname",
+        "ipv4",
+        "ipv6",
+        "json-pointer",
+        "regex",
+        "relative-json-pointer",
+        "time",
+        "uri",
+        "uri-reference",
+        "uri-template",
+        "uuid",
     }
-)  # fmt: skip
+)
 # An object with one of these says which members it has.
 _SAYS_MEMBERS: Final = frozenset(
     {
-        "$ref", "additionalProperties", "allOf", "anyOf", "const", "enum", "oneOf",
-        "patternProperties", "properties", "unevaluatedProperties",
+        "$ref",
+        "additionalProperties",
+        "allOf",
+        "anyOf",
+        "const",
+        "enum",
+        "oneOf",
+        "patternProperties",
+        "properties",
+        "unevaluatedProperties",
     }
-)  # fmt: skip
+)
 _ALTERNATIVES: Final = ("oneOf", "anyOf")
 _COMPOSITIONS: Final = (*_ALTERNATIVES, "allOf")
 # A composition of more than these is not read.
@@ -144,9 +165,7 @@ def _followed(root: Mapping[str, Any], branch: Any) -> Mapping[str, Any]:
     return branch if isinstance(branch, Mapping) and "$id" not in branch else _ANY
 
 
-def _merged(
-    base: Mapping[str, Any], branches: Sequence[Mapping[str, Any]]
-) -> dict[str, Any]:  # fmt: skip
+def _merged(base: Mapping[str, Any], branches: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """The base's properties and those that only branches have, each in any of their shapes."""
     more: dict[str, list[Any]] = {}
     for branch in branches:

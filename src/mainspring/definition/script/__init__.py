@@ -28,7 +28,20 @@ from mainspring.definition.script.sdk import is_sdk
 from mainspring.definition.script.weaving import HEAD, mark_of, woven
 
 __all__ = [
-    "HEAD", "KV", "LONGEST", "Call", "Fault", "Import", "Place", "Placeholder", "Script",
-    "derived_grants", "grants_of_script", "is_sdk", "mark_of", "read_script", "script_findings",
+    "HEAD",
+    "KV",
+    "LONGEST",
+    "Call",
+    "Fault",
+    "Import",
+    "Place",
+    "Placeholder",
+    "Script",
+    "derived_grants",
+    "grants_of_script",
+    "is_sdk",
+    "mark_of",
+    "read_script",
+    "script_findings",
     "woven",
-]  # fmt: skip
+]

@@ -19,9 +19,19 @@ _NAMED: Final = re.compile(
     r"\{\{\s{0,40}(?:secrets\s{0,40}\.\s{0,40})?([A-Za-z0-9_]{1,64})\s{0,40}\}\}"
 )
 _PLAIN: Final = {
-    "n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "v": "\v", "0": "\0",
-    "\n": "", "\r": "", "\r\n": "", "\u2028": "", "\u2029": "",
-}  # fmt: skip
+    "n": "\n",
+    "t": "\t",
+    "r": "\r",
+    "b": "\b",
+    "f": "\f",
+    "v": "\v",
+    "0": "\0",
+    "\n": "",
+    "\r": "",
+    "\r\n": "",
+    "\u2028": "",
+    "\u2029": "",
+}
 _HEX: Final = re.compile(r"x([0-9A-Fa-f]{2})|u([0-9A-Fa-f]{4})|u\{([0-9A-Fa-f]{1,6})\}")
 # What stands for a hole while placeholders are looked for: it is part of none.
 _GAP: Final = "\x00"

@@ -136,9 +136,14 @@ def _goes_on(cursor: TreeCursor) -> bool:
 
 
 WRAPPERS: Final = frozenset(
-    {"parenthesized_expression", "as_expression", "satisfies_expression", "non_null_expression",
-     "type_assertion"}
-)  # fmt: skip
+    {
+        "parenthesized_expression",
+        "as_expression",
+        "satisfies_expression",
+        "non_null_expression",
+        "type_assertion",
+    }
+)
 _MOST_WRAPPERS: Final = 8
 
 

@@ -34,7 +34,21 @@ from mainspring.definition.templates.template import (
 from mainspring.definition.templates.tokens import has_syntax
 
 __all__ = [
-    "FILTERS", "RESERVED", "TESTS", "CompiledConfig", "Predicate", "Reference", "RunFacts",
-    "RunFailure", "Scope", "Template", "build_run_context", "compile_config",
-    "evaluate_predicate", "has_syntax", "parse_predicate", "parse_template", "render_template",
-]  # fmt: skip
+    "FILTERS",
+    "RESERVED",
+    "TESTS",
+    "CompiledConfig",
+    "Predicate",
+    "Reference",
+    "RunFacts",
+    "RunFailure",
+    "Scope",
+    "Template",
+    "build_run_context",
+    "compile_config",
+    "evaluate_predicate",
+    "has_syntax",
+    "parse_predicate",
+    "parse_template",
+    "render_template",
+]

@@ -67,9 +67,13 @@ def compile_config(value: Any, schema: Mapping[str, Any] | None, limits: Limits)
     reader = _Reader(limits, schema if isinstance(schema, Mapping) else {})
     part = reader.read(value, reader.root, "run", "", 0)
     return CompiledConfig(
-        value, tuple(reader.templates), tuple(reader.problems), limits,
-        frozenset(reader.secret_places), part,
-    )  # fmt: skip
+        value,
+        tuple(reader.templates),
+        tuple(reader.problems),
+        limits,
+        frozenset(reader.secret_places),
+        part,
+    )
 
 
 @dataclass(slots=True)

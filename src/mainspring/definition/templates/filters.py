@@ -34,9 +34,19 @@ _WIDEST_CASE = 3
 _NOT_WORD = re.compile(r"[^a-z0-9]+")
 _DASHES = re.compile(r"-+")
 # Letters that Unicode does not take apart.
-_LATIN = str.maketrans({
-    "ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "ı": "i",
-})  # fmt: skip
+_LATIN = str.maketrans(
+    {
+        "ß": "ss",
+        "æ": "ae",
+        "œ": "oe",
+        "ø": "o",
+        "ł": "l",
+        "đ": "d",
+        "ð": "d",
+        "þ": "th",
+        "ı": "i",
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,15 +28,29 @@ SECRETS = "secrets"
 # What the workspace itself holds, by names in capitals: {{ publisher.NAME }}.
 PUBLISHER = "publisher"
 TESTS = (
-    "defined", "undefined", "none", "number", "string", "mapping", "sequence", "boolean",
-)  # fmt: skip
+    "defined",
+    "undefined",
+    "none",
+    "number",
+    "string",
+    "mapping",
+    "sequence",
+    "boolean",
+)
 _SECRET_NAME = re.compile(r"[a-z0-9_]{1,64}|publisher\.[A-Z][A-Z0-9_]{0,63}")
 _CAPITALS = re.compile(r"[A-Z][A-Z0-9_]*")
 _UNASSIGNABLE = frozenset({SECRETS, "loop"})
 _OTHER_NAMES = {
-    "count": "length", "d": "default", "json": "tojson", "to_json": "tojson", "strip": "trim",
-    "strftime": "date", "format_date": "date", "slug": "slugify", "abbreviate": "truncate",
-}  # fmt: skip
+    "count": "length",
+    "d": "default",
+    "json": "tojson",
+    "to_json": "tojson",
+    "strip": "trim",
+    "strftime": "date",
+    "format_date": "date",
+    "slug": "slugify",
+    "abbreviate": "truncate",
+}
 _INSTEAD: Mapping[type[nodes.Node], str] = {
     nodes.Macro: "macros are not available in templates",
     nodes.CallBlock: "call blocks are not available in templates",

@@ -12,9 +12,15 @@ from mainspring.definition.templates.tokens import read_template
 from mainspring.definition.templates.tree import walk
 
 _PLAIN = (
-    nodes.Template, nodes.Output, nodes.TemplateData, nodes.Name, nodes.Getattr, nodes.Getitem,
-    nodes.Const, nodes.Filter,
-)  # fmt: skip
+    nodes.Template,
+    nodes.Output,
+    nodes.TemplateData,
+    nodes.Name,
+    nodes.Getattr,
+    nodes.Getitem,
+    nodes.Const,
+    nodes.Filter,
+)
 
 
 def texts_between(source: str) -> tuple[str, ...] | None:

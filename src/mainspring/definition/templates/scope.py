@@ -14,11 +14,43 @@ from typing import Any
 from uuid import UUID
 
 # Names of the language and of the run; a step or an item may not take them as its own.
-RESERVED = frozenset({
-    "run", "inputs", "steps", "trigger", "item", "index", "loop", "secrets", "true", "false",
-    "none", "True", "False", "None", "and", "or", "not", "in", "is", "if", "elif", "else", "for",
-    "set", "with", "raw", "recursive", "self", "super", "caller", "namespace", "range", "dict",
-})  # fmt: skip
+RESERVED = frozenset(
+    {
+        "run",
+        "inputs",
+        "steps",
+        "trigger",
+        "item",
+        "index",
+        "loop",
+        "secrets",
+        "true",
+        "false",
+        "none",
+        "True",
+        "False",
+        "None",
+        "and",
+        "or",
+        "not",
+        "in",
+        "is",
+        "if",
+        "elif",
+        "else",
+        "for",
+        "set",
+        "with",
+        "raw",
+        "recursive",
+        "self",
+        "super",
+        "caller",
+        "namespace",
+        "range",
+        "dict",
+    }
+)
 # These stand for the item at hand, so for_each itself sets them.
 _OF_ITEMS = frozenset({"item", "index"})
 

@@ -36,20 +36,53 @@ _MAX_QUOTED = 240
 _SYNTAX = ("{{", "{%", "{#")
 _RAW_MARKS = frozenset({"raw_begin", "raw_end"})
 # What the parser can read; the grammar refuses some of them with a sentence of their own.
-_TAGS = frozenset({
-    "if", "elif", "else", "endif", "for", "endfor", "set", "endset", "with", "endwith", "print",
-    "macro", "endmacro", "call", "endcall", "filter", "endfilter", "block", "endblock", "include",
-    "import", "from", "extends", "autoescape", "endautoescape",
-})  # fmt: skip
+_TAGS = frozenset(
+    {
+        "if",
+        "elif",
+        "else",
+        "endif",
+        "for",
+        "endfor",
+        "set",
+        "endset",
+        "with",
+        "endwith",
+        "print",
+        "macro",
+        "endmacro",
+        "call",
+        "endcall",
+        "filter",
+        "endfilter",
+        "block",
+        "endblock",
+        "include",
+        "import",
+        "from",
+        "extends",
+        "autoescape",
+        "endautoescape",
+    }
+)
 _ESCAPE = re.compile(
     r"\\(?:(?P<octal>[0-7]{1,3})|x(?P<hex>[0-9a-fA-F]{2})|u(?P<short>[0-9a-fA-F]{4})"
     r"|U(?P<long>[0-9a-fA-F]{8})|N\{(?P<name>[^}]{1,80})\}|(?P<one>[\\'\"abfnrtv\n])"
     r"|(?P<bad>[xuUN]))"
 )
 _ONE = {
-    "\\": "\\", "'": "'", '"': '"', "a": "\a", "b": "\b", "f": "\f", "n": "\n",
-    "r": "\r", "t": "\t", "v": "\v", "\n": "",
-}  # fmt: skip
+    "\\": "\\",
+    "'": "'",
+    '"': '"',
+    "a": "\a",
+    "b": "\b",
+    "f": "\f",
+    "n": "\n",
+    "r": "\r",
+    "t": "\t",
+    "v": "\v",
+    "\n": "",
+}
 
 Tree = TypeVar("Tree")
 

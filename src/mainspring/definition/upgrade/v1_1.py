@@ -79,8 +79,10 @@ def _mode(action: Any, config: Mapping[str, Any], owner_waits: bool) -> Any:
         tools = config.get("tools")
         entries = [(tool_name(one), one) for one in (tools if isinstance(tools, list) else ())]
         # A model chooses the method that its tool does not fix.
-        if any(name == _FETCH and fixed_params(one).get("method") not in _READS
-               for name, one in entries):  # fmt: skip
+        if any(
+            name == _FETCH and fixed_params(one).get("method") not in _READS
+            for name, one in entries
+        ):
             modes[_FETCH] = "automatic"
         if owner_waits and any(name and fits(name, _TO_OWNER) for name, _ in entries):
             modes[_TO_OWNER] = "ask"

@@ -49,8 +49,14 @@ from mainspring.definition.validate.steps import check_steps, condition, templat
 from mainspring.definition.validate.triggers import Place, check_triggers
 
 __all__ = [
-    "Hold", "Report", "condition", "holds_in", "read_definition", "template_schema", "validate",
-]  # fmt: skip
+    "Hold",
+    "Report",
+    "condition",
+    "holds_in",
+    "read_definition",
+    "template_schema",
+    "validate",
+]
 
 
 def validate(

@@ -76,9 +76,12 @@ def _deciding(config: Mapping[str, Any]) -> Iterable[Any]:
 
 
 def _check_names(
-    modes: Mapping[str, Any], writes: Mapping[str, Capability], vocabulary: Vocabulary, at: str,
+    modes: Mapping[str, Any],
+    writes: Mapping[str, Capability],
+    vocabulary: Vocabulary,
+    at: str,
     sheet: Sheet,
-) -> None:  # fmt: skip
+) -> None:
     for name in modes:
         known = vocabulary.capabilities.get(name)
         if name in writes:
@@ -93,9 +96,12 @@ def _check_names(
 
 
 def _check_automatic(
-    step: StepOutline, writes: Mapping[str, Capability], granted: Iterable[Grant], at: str,
+    step: StepOutline,
+    writes: Mapping[str, Capability],
+    granted: Iterable[Grant],
+    at: str,
     sheet: Sheet,
-) -> None:  # fmt: skip
+) -> None:
     chosen = StepApproval(step.approval, bounds_of(step.action or "", step.config or {}, granted))
     for name, capability in writes.items():
         if chosen.mode(name) != AUTOMATIC:

@@ -78,10 +78,11 @@ def check_holding(outline: Outline, limits: Limits, sheet: Sheet) -> None:
         given = [
             name
             for name, value in (
-                ("on_hold", step.on_hold), ("hold_expires_after", step.hold_expires_after)
+                ("on_hold", step.on_hold),
+                ("hold_expires_after", step.hold_expires_after),
             )
             if value is not None
-        ]  # fmt: skip
+        ]
         if not given or (step.known is None and step.capability is None):
             continue
         if not can_hold(step):

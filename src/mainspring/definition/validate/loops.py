@@ -20,8 +20,11 @@ from mainspring.definition.filters.operators import OPERATORS
 RUN_EVENTS: Final = "automation.run."
 # What can be said of an id that does not exist yet: no author can have written it.
 _OF_AN_UNBORN_ID: Final[Mapping[str, bool]] = {
-    "equals": False, "in": False, "not_equals": True, "not_in": True,
-}  # fmt: skip
+    "equals": False,
+    "in": False,
+    "not_equals": True,
+    "not_in": True,
+}
 
 
 @dataclass(frozen=True, slots=True)

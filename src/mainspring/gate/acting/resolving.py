@@ -34,10 +34,18 @@ Arguments = Mapping[str, Any]
 # by itself, such as a busy provider, is not among them, because then the caller can try again.
 _TO_RULES: Final = frozenset(
     {
-        NO_MODEL, DECLINED, "unknown_price", "unknown_model", "model_refused", "model_key_refused",
-        "model_account_empty", "model_address", "model_request_too_large", "no_key",
+        NO_MODEL,
+        DECLINED,
+        "unknown_price",
+        "unknown_model",
+        "model_refused",
+        "model_key_refused",
+        "model_account_empty",
+        "model_address",
+        "model_request_too_large",
+        "no_key",
     }
-)  # fmt: skip
+)
 _FROM_PAGE: Final = "/attach_from_page"
 
 
@@ -131,8 +139,9 @@ def _without(given: Arguments) -> dict[str, Any]:
 
 def _joined(own: Sequence[Arguments], files: Sequence[ItemFile]) -> list[dict[str, Any]]:
     if len(own) + len(files) > MOST_FILES:
-        raise _refused(f"At most {MOST_FILES} files leave together; there are "
-                       f"{len(own) + len(files)}.")  # fmt: skip
+        raise _refused(
+            f"At most {MOST_FILES} files leave together; there are {len(own) + len(files)}."
+        )
     for one in files:
         if len(one.content) > FILE_BYTES:
             raise _refused(f"The file {one.filename[:100]} is larger than 10 MB.")

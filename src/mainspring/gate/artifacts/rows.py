@@ -83,11 +83,22 @@ _LOCK = "SELECT pg_advisory_xact_lock(hashtextextended('artifact/' || $1::text, 
 async def keep(tx: Transaction, artifact: Artifact) -> None:
     """Writes the row; its bytes are there already."""
     await tx.execute(
-        _KEEP, artifact.workspace_id, artifact.id, artifact.run_id, artifact.automation_id,
-        artifact.step, artifact.name, artifact.kind, artifact.retention, artifact.visibility,
-        artifact.media_type, artifact.size, artifact.sha256, artifact.created_at,
+        _KEEP,
+        artifact.workspace_id,
+        artifact.id,
+        artifact.run_id,
+        artifact.automation_id,
+        artifact.step,
+        artifact.name,
+        artifact.kind,
+        artifact.retention,
+        artifact.visibility,
+        artifact.media_type,
+        artifact.size,
+        artifact.sha256,
+        artifact.created_at,
         artifact.expires_at,
-    )  # fmt: skip
+    )
 
 
 async def lock(tx: Transaction, artifact_id: UUID) -> None:
@@ -110,10 +121,15 @@ async def home_of(tx: Transaction, artifact_id: UUID) -> UUID | None:
 
 
 async def list_artifacts(
-    tx: Transaction, workspace_id: UUID, *, run_id: UUID | None = None,
-    automation_id: UUID | None = None, kind: str | None = None, before: UUID | None = None,
+    tx: Transaction,
+    workspace_id: UUID,
+    *,
+    run_id: UUID | None = None,
+    automation_id: UUID | None = None,
+    kind: str | None = None,
+    before: UUID | None = None,
     most: int = 50,
-) -> Sequence[Artifact]:  # fmt: skip
+) -> Sequence[Artifact]:
     """The latest runs' artifacts first; ``before`` is the last id of the page before."""
     rows = await tx.fetch(_LIST, workspace_id, run_id, automation_id, kind, before, most)
     return [artifact_of(row) for row in rows]

@@ -147,9 +147,15 @@ class S3Store:
         origin, asked = self._place.origin, dict(query or {})
         whole = f"/{self._place.bucket}/{path}" if path else f"/{self._place.bucket}"
         headers = signed_headers(
-            self._credentials, method, origin.authority, whole,
-            query=asked, headers={}, body=body, now=self._clock.now(),
-        )  # fmt: skip
+            self._credentials,
+            method,
+            origin.authority,
+            whole,
+            query=asked,
+            headers={},
+            body=body,
+            now=self._clock.now(),
+        )
         request = HttpRequest(
             method=method,
             url=f"{origin.scheme}://{origin.authority}{whole}",

@@ -32,9 +32,12 @@ if TYPE_CHECKING:
 
 _MAKER = "SELECT created_by FROM automations WHERE workspace_id = $1 AND id = $2"
 _OWN: Final = Annotations(
-    effect=Effect.KEEP, seconds=5.0, audience=Audience.PEOPLE, permission=Permission.SECRET,
+    effect=Effect.KEEP,
+    seconds=5.0,
+    audience=Audience.PEOPLE,
+    permission=Permission.SECRET,
     subject=lambda given, _: given.get("integration"),
-)  # fmt: skip
+)
 
 _FIRST_SIGN_IN: Final = "Sign in first; say what to follow once it is connected."
 
@@ -48,7 +51,9 @@ def integration_capabilities(reception: Reception) -> tuple[Capability, ...]:
             "List the integrations",
             "What is available for the caller and what is connected. Call it before you suggest a "
             "fetch or an act, so that nothing is proposed that is not linked.",
-            schemas.LIST, schemas.LISTED, counter.list_all,
+            schemas.LIST,
+            schemas.LISTED,
+            counter.list_all,
             Annotations(transactional=True, seconds=0.1, permission=Permission.READ),
         ),
         capability_of(
@@ -58,16 +63,23 @@ def integration_capabilities(reception: Reception) -> tuple[Capability, ...]:
             "Where people sign in instead, the address to open is answered; fields are for "
             "afterwards, and say what to follow there. With share, an admin without a connection "
             "of their own connects that of the workspace again, and holds it from then on.",
-            schemas.CONNECT, schemas.CONNECTED, counter.connect,
-            replace(_OWN, hidden_arguments=frozenset({"fields"}),
-                    hidden_results=frozenset({"sign_in_url"})),
+            schemas.CONNECT,
+            schemas.CONNECTED,
+            counter.connect,
+            replace(
+                _OWN,
+                hidden_arguments=frozenset({"fields"}),
+                hidden_results=frozenset({"sign_in_url"}),
+            ),
         ),
         capability_of(
             "begin_integration_sign_in",
             "Sign in to connect an account",
             "Answers the address to open. Whoever comes back from there in the same browser, "
             "within ten minutes, is connected.",
-            schemas.ONE, schemas.SIGN_IN, counter.sign_in,
+            schemas.ONE,
+            schemas.SIGN_IN,
+            counter.sign_in,
             replace(_OWN, hidden_results=frozenset({"sign_in_url"})),
         ),
         capability_of(
@@ -75,7 +87,10 @@ def integration_capabilities(reception: Reception) -> tuple[Capability, ...]:
             "Test a connection of yours",
             "The other side is asked who you are there. One that is let in again is ready again. "
             "Without a connection of your own it tests that of the workspace, for admins.",
-            schemas.ONE, schemas.TESTED, counter.test, _OWN,
+            schemas.ONE,
+            schemas.TESTED,
+            counter.test,
+            _OWN,
         ),
         *_sharing(counter),
         capability_of(
@@ -84,9 +99,12 @@ def integration_capabilities(reception: Reception) -> tuple[Capability, ...]:
             "What let it in is forgotten, and the provider is asked to forget it too unless "
             "another connection uses the same agreement there. Automations that use it are blocked "
             "until it is connected again.",
-            schemas.ONE, schemas.DISCONNECTED, counter.disconnect, _OWN,
+            schemas.ONE,
+            schemas.DISCONNECTED,
+            counter.disconnect,
+            _OWN,
         ),
-    )  # fmt: skip
+    )
 
 
 def _sharing(counter: _Counter) -> tuple[Capability, ...]:
@@ -97,7 +115,9 @@ def _sharing(counter: _Counter) -> tuple[Capability, ...]:
             "Automations of every member may then use this account, as far as their grants go, "
             "unless the member has connected one of their own. It stays when you leave. Only a "
             "person shares an account.",
-            schemas.ONE, schemas.SHARED, counter.share,
+            schemas.ONE,
+            schemas.SHARED,
+            counter.share,
             replace(_OWN, permission=Permission.CONNECT),
         ),
         capability_of(
@@ -105,9 +125,12 @@ def _sharing(counter: _Counter) -> tuple[Capability, ...]:
             "Withdraw the connection of the workspace",
             "Only the member who connected it uses it from then on. That member may withdraw it, "
             "and admins.",
-            schemas.ONE, schemas.SHARED, counter.withdraw, _OWN,
+            schemas.ONE,
+            schemas.SHARED,
+            counter.withdraw,
+            _OWN,
         ),
-    )  # fmt: skip
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,15 +34,22 @@ if TYPE_CHECKING:
     from mainspring.workspace.vault import Vault
 
 _SETS: Final = Annotations(
-    effect=Effect.KEEP, transactional=True, seconds=0.1, audience=Audience.PEOPLE,
-    permission=Permission.CONNECT, hidden_arguments=frozenset({"client_secret"}),
+    effect=Effect.KEEP,
+    transactional=True,
+    seconds=0.1,
+    audience=Audience.PEOPLE,
+    permission=Permission.CONNECT,
+    hidden_arguments=frozenset({"client_secret"}),
     subject=lambda given, _: given.get("provider"),
-)  # fmt: skip
+)
 _REMOVES: Final = replace(_SETS, hidden_arguments=frozenset())
 _FOR_ALL: Final = Annotations(
-    effect=Effect.KEEP, audience=Audience.ADMINISTRATORS, permission=Permission.ACCOUNT,
-    hidden_arguments=frozenset({"client_secret"}), subject=lambda given, _: given.get("provider"),
-)  # fmt: skip
+    effect=Effect.KEEP,
+    audience=Audience.ADMINISTRATORS,
+    permission=Permission.ACCOUNT,
+    hidden_arguments=frozenset({"client_secret"}),
+    subject=lambda given, _: given.get("provider"),
+)
 
 
 def oauth_client_capabilities(
@@ -56,7 +63,9 @@ def oauth_client_capabilities(
             "List the clients of providers",
             "Every provider that people can sign in at, as whom, and the address that has to be "
             "registered there.",
-            schemas.NOTHING, schemas.CLIENTS, office.list_all,
+            schemas.NOTHING,
+            schemas.CLIENTS,
+            office.list_all,
             Annotations(seconds=0.1, audience=Audience.PEOPLE, permission=Permission.CONNECT),
         ),
         capability_of(
@@ -64,28 +73,39 @@ def oauth_client_capabilities(
             "Set the client of a provider",
             "Members of the workspace sign in with it from then on. The secret goes into the "
             "vault. Another client id ends what was connected with the one before.",
-            schemas.SET_CLIENT, schemas.CLIENT_SET, office.set, _SETS,
+            schemas.SET_CLIENT,
+            schemas.CLIENT_SET,
+            office.set,
+            _SETS,
         ),
         capability_of(
             "remove_oauth_client",
             "Remove the client of a provider",
             "Its secret is forgotten. What was connected with it cannot be renewed any more.",
-            schemas.ONE_CLIENT, schemas.CLIENT_REMOVED, office.remove, _REMOVES,
+            schemas.ONE_CLIENT,
+            schemas.CLIENT_REMOVED,
+            office.remove,
+            _REMOVES,
         ),
         capability_of(
             "admin_set_oauth_client",
             "Set the client of a provider for every workspace",
             "Members of every workspace that has no client of its own sign in with it.",
-            schemas.SET_CLIENT, schemas.CLIENT_SET, office.set_for_all, _FOR_ALL,
+            schemas.SET_CLIENT,
+            schemas.CLIENT_SET,
+            office.set_for_all,
+            _FOR_ALL,
         ),
         capability_of(
             "admin_remove_oauth_client",
             "Remove the client of a provider of every workspace",
             "Its secret is forgotten. What was connected with it cannot be renewed any more.",
-            schemas.ONE_CLIENT, schemas.CLIENT_REMOVED, office.remove_for_all,
+            schemas.ONE_CLIENT,
+            schemas.CLIENT_REMOVED,
+            office.remove_for_all,
             replace(_FOR_ALL, hidden_arguments=frozenset()),
         ),
-    )  # fmt: skip
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,9 +136,14 @@ class _Office:
     async def set(self, ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
         self._check(given["provider"])
         made = await clients.put_client(
-            ctx.tx, there(self.vault), ctx.actor.workspace_id, given["provider"],
-            given["client_id"], given.get("client_secret"), ctx.actor.id,
-        )  # fmt: skip
+            ctx.tx,
+            there(self.vault),
+            ctx.actor.workspace_id,
+            given["provider"],
+            given["client_id"],
+            given.get("client_secret"),
+            ctx.actor.id,
+        )
         return self._told(made)
 
     async def remove(self, ctx: CallContext, given: Mapping[str, Any]) -> Any:
@@ -129,13 +154,21 @@ class _Office:
         self._check(given["provider"])
         async with there(self.database).transaction() as tx:
             made = await clients.put_client(
-                tx, there(self.vault), None, given["provider"], given["client_id"],
-                given.get("client_secret"), ctx.actor.id,
-            )  # fmt: skip
+                tx,
+                there(self.vault),
+                None,
+                given["provider"],
+                given["client_id"],
+                given.get("client_secret"),
+                ctx.actor.id,
+            )
             await tell_installation(
-                tx, ctx.actor, "admin_set_oauth_client", made.provider,
+                tx,
+                ctx.actor,
+                "admin_set_oauth_client",
+                made.provider,
                 {"client_id": made.client_id},
-            )  # fmt: skip
+            )
         return self._told(made)
 
     async def remove_for_all(self, ctx: CallContext, given: Mapping[str, Any]) -> Any:

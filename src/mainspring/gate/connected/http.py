@@ -45,9 +45,16 @@ class ConnectedHttp:
     """Carries the requests of one call over one connection."""
 
     def __init__(
-        self, integration: Integration, row: AccountRow, tokens: Tokens, egress: Egress,
-        hosts: frozenset[str], *, own: Reveal, learn: Learn,
-    ) -> None:  # fmt: skip
+        self,
+        integration: Integration,
+        row: AccountRow,
+        tokens: Tokens,
+        egress: Egress,
+        hosts: frozenset[str],
+        *,
+        own: Reveal,
+        learn: Learn,
+    ) -> None:
         self.integration = integration
         self.row = row
         self._tokens = tokens

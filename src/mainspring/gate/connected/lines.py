@@ -48,9 +48,13 @@ class Lines:
     """Connections of all members, as calls use them."""
 
     def __init__(
-        self, shelf: Sequence[Integration], database: Database, egress: Egress,
-        tokens: AccountTokens, known_to: KnownTo,
-    ) -> None:  # fmt: skip
+        self,
+        shelf: Sequence[Integration],
+        database: Database,
+        egress: Egress,
+        tokens: AccountTokens,
+        known_to: KnownTo,
+    ) -> None:
         self.shelf: Mapping[str, Integration] = {
             **{source_of(one.manifest): one for one in shelf},
             **{one.id: one for one in shelf},
@@ -95,9 +99,16 @@ class Lines:
         return None
 
     async def open(
-        self, workspace_id: UUID, owner_id: UUID, route: Route, *, own: Reveal, learn: Learn,
-        called_by_owner: bool, shared: bool = True,
-    ) -> ConnectedHttp | None:  # fmt: skip
+        self,
+        workspace_id: UUID,
+        owner_id: UUID,
+        route: Route,
+        *,
+        own: Reveal,
+        learn: Learn,
+        called_by_owner: bool,
+        shared: bool = True,
+    ) -> ConnectedHttp | None:
         """The connection that a route leads over; None where it goes without one.
 
         Unless ``shared``, only one that the member holds themselves.
@@ -117,18 +128,28 @@ class Lines:
         return self.over(integration, row, route.hosts, own=own, learn=learn)
 
     def over(
-        self, integration: Integration, row: AccountRow, hosts: frozenset[str], *, own: Reveal,
-        learn: Learn, tokens: Tokens | None = None,
-    ) -> ConnectedHttp:  # fmt: skip
+        self,
+        integration: Integration,
+        row: AccountRow,
+        hosts: frozenset[str],
+        *,
+        own: Reveal,
+        learn: Learn,
+        tokens: Tokens | None = None,
+    ) -> ConnectedHttp:
         """The way out over one connection, whatever state it is in."""
         return ConnectedHttp(
             integration, row, tokens or self.tokens, self.egress, hosts, own=own, learn=learn
         )
 
     async def mark(
-        self, row: AccountRow, problem: Problem | None, *, reconnect: bool = False,
+        self,
+        row: AccountRow,
+        problem: Problem | None,
+        *,
+        reconnect: bool = False,
         mended: bool = False,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Health is told as well as it can be; failing to write it fails nothing else."""
         if isinstance(problem, Fault) or (problem is not None and is_lost_connection(problem)):
             return

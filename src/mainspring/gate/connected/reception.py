@@ -67,9 +67,13 @@ class Reception:
     """Members' accounts as they connect and end them."""
 
     def __init__(
-        self, shelf: Sequence[Integration], *, operated: Collection[str] = (),
-        changed: Changed = nobody_told, words: Words | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        shelf: Sequence[Integration],
+        *,
+        operated: Collection[str] = (),
+        changed: Changed = nobody_told,
+        words: Words | None = None,
+    ) -> None:
         self.shelf = tuple(shelf)
         self._operated = frozenset(operated)
         self._changed = changed
@@ -80,9 +84,14 @@ class Reception:
         self._sign_ins: SignIns | None = None
 
     def open(
-        self, database: Database, vault: Vault, egress: Egress, clock: Clock, address: str,
+        self,
+        database: Database,
+        vault: Vault,
+        egress: Egress,
+        clock: Clock,
+        address: str,
         allow: Iterable[str],
-    ) -> Lines:  # fmt: skip
+    ) -> Lines:
         """Everything stands: from here on the capabilities work. Answers the ways for calls."""
         authority = Authority(egress, allow)
         tokens = AccountTokens(database, vault, authority, clock)
@@ -131,9 +140,14 @@ class Reception:
         )
 
     async def connect(
-        self, actor: Actor, integration: Integration, given: Mapping[str, Any], label: str, *,
+        self,
+        actor: Actor,
+        integration: Integration,
+        given: Mapping[str, Any],
+        label: str,
+        *,
         share: bool = False,
-    ) -> AccountRow:  # fmt: skip
+    ) -> AccountRow:
         """A connection by fields: tried first, and kept only if it works.
 
         ``share``: the connection of the workspace is connected again, where others hold it.
@@ -174,10 +188,15 @@ class Reception:
         owner = None if made.shared_at is not None else made.owner_id
         try:
             await check_may_replace(
-                tx, actor, made.workspace_id, owner, self._words, writes_over(integration.id),
+                tx,
+                actor,
+                made.workspace_id,
+                owner,
+                self._words,
+                writes_over(integration.id),
                 f"The connection to {integration.name}",
                 page=f"/integrations/{source_of(integration.manifest)}",
-            )  # fmt: skip
+            )
         except PersonNeeded as problem:
             problem.locate(self.parts.address)
             raise
@@ -314,9 +333,13 @@ class Reception:
     async def _tried(self, actor: Actor, integration: Integration, given: Given) -> str:
         row = _not_yet(actor, integration, given, self.parts.clock)
         way = self.parts.lines.over(
-            integration, row, frozenset(integration.manifest["hosts"]), own=no_own_secrets,
-            learn=learn_nothing, tokens=AtHand(given.secrets),
-        )  # fmt: skip
+            integration,
+            row,
+            frozenset(integration.manifest["hosts"]),
+            own=no_own_secrets,
+            learn=learn_nothing,
+            tokens=AtHand(given.secrets),
+        )
         try:
             return await account_over(way, actor, self.parts.clock)
         except ReconnectNeeded as problem:
@@ -346,7 +369,24 @@ class Reception:
 def _not_yet(actor: Actor, integration: Integration, given: Given, clock: Clock) -> AccountRow:
     """A connection that stands in no table."""
     return AccountRow(
-        actor.workspace_id, new_id(), actor.id, integration.id, integration.name, "", "token",
-        given.settings, frozenset(), None, None, None, None, "ready", None, None, None, None, 0,
+        actor.workspace_id,
+        new_id(),
+        actor.id,
+        integration.id,
+        integration.name,
+        "",
+        "token",
+        given.settings,
+        frozenset(),
+        None,
+        None,
+        None,
+        None,
+        "ready",
+        None,
+        None,
+        None,
+        None,
+        0,
         clock.now(),
-    )  # fmt: skip
+    )

@@ -16,10 +16,12 @@ _ID: Final = {"type": "string", "format": "uuid"}
 _SOME_ID: Final = "0190f3a0-0000-7000-8000-00000000000c"
 _WHEN: Final = "2026-01-01T00:00:00+00:00"
 _NAME: Final = {
-    "type": "string", "pattern": "^[a-z][a-z0-9_]{0,63}$", "maxLength": 64,
+    "type": "string",
+    "pattern": "^[a-z][a-z0-9_]{0,63}$",
+    "maxLength": 64,
     "description": "The source key, such as gmail.",
     "x-mainspring-says": "This must be the name of an integration, such as gmail.",
-}  # fmt: skip
+}
 _PROVIDER: Final = {
     **_NAME,
     "description": "Who signs people in, such as google.",
@@ -32,11 +34,15 @@ _WRONG: Final = {
 }
 _FIELD: Final = plain_object(
     {
-        "name": _TEXT, "label": _TEXT, "help": _NULL_TEXT, "secret": _BOOL, "required": _BOOL,
+        "name": _TEXT,
+        "label": _TEXT,
+        "help": _NULL_TEXT,
+        "secret": _BOOL,
+        "required": _BOOL,
         "type": {"enum": ["string", "integer", "boolean"]},
         "default": {"type": ["string", "integer", "number", "boolean", "null"]},
     }
-)  # fmt: skip
+)
 _HEALTH: Final = {
     **plain_object(
         {
@@ -93,43 +99,77 @@ _INTEGRATION: Final = plain_object(
     }
 )
 _GMAIL: Final[dict[str, Any]] = {
-    "name": "gmail", "label": "Gmail", "oauth_provider": "google",
-    "supports": {"fetch": True, "act": True, "adapter": False}, "polls": True,
+    "name": "gmail",
+    "label": "Gmail",
+    "oauth_provider": "google",
+    "supports": {"fetch": True, "act": True, "adapter": False},
+    "polls": True,
     "connected": True,
-    "description": "Mail of a Google account.", "state": "ready", "account": "ada@example.com",
-    "tier": "gold", "auth": "oauth", "how": "Sign in with Google.", "fields": [],
+    "description": "Mail of a Google account.",
+    "state": "ready",
+    "account": "ada@example.com",
+    "tier": "gold",
+    "auth": "oauth",
+    "how": "Sign in with Google.",
+    "fields": [],
     "connect_url": "/integrations/gmail",
     "connection": {
-        "id": _SOME_ID, "label": "Gmail", "health": "ok", "failures_in_row": 0,
-        "last_ok_at": _WHEN, "last_failed_at": None, "last_error": None,
-        "scopes": ["https://mail.google.com/"], "settings": {}, "access_ends_at": _WHEN,
-        "connected_at": _WHEN, "automation_id": None, "owner": "member", "held_by": _SOME_ID,
+        "id": _SOME_ID,
+        "label": "Gmail",
+        "health": "ok",
+        "failures_in_row": 0,
+        "last_ok_at": _WHEN,
+        "last_failed_at": None,
+        "last_error": None,
+        "scopes": ["https://mail.google.com/"],
+        "settings": {},
+        "access_ends_at": _WHEN,
+        "connected_at": _WHEN,
+        "automation_id": None,
+        "owner": "member",
+        "held_by": _SOME_ID,
     },
-}  # fmt: skip
+}
 _LINEAR: Final[dict[str, Any]] = {
-    "name": "linear", "label": "Linear", "oauth_provider": None,
-    "supports": {"fetch": True, "act": True, "adapter": True}, "polls": True,
+    "name": "linear",
+    "label": "Linear",
+    "oauth_provider": None,
+    "supports": {"fetch": True, "act": True, "adapter": True},
+    "polls": True,
     "connected": False,
-    "description": "Issues of a Linear workspace.", "state": "not_connected", "account": None,
-    "tier": "silver", "auth": "token", "how": "An API key of your own.",
+    "description": "Issues of a Linear workspace.",
+    "state": "not_connected",
+    "account": None,
+    "tier": "silver",
+    "auth": "token",
+    "how": "An API key of your own.",
     "fields": [
-        {"name": "token", "label": "API key", "help": None, "secret": True, "required": True,
-         "type": "string", "default": None},
+        {
+            "name": "token",
+            "label": "API key",
+            "help": None,
+            "secret": True,
+            "required": True,
+            "type": "string",
+            "default": None,
+        },
     ],
-    "connect_url": "/integrations/linear", "connection": None,
-}  # fmt: skip
+    "connect_url": "/integrations/linear",
+    "connection": None,
+}
 
 LIST: Final = object_schema(
     {
         "include_unconnected": {
-            "type": "boolean", "default": True,
+            "type": "boolean",
+            "default": True,
             "description": "False: only those that are connected.",
         }
     },
     [],
     [{}, {"include_unconnected": False}],
     [({"include_unconnected": "yes"}, "true or false"), ({"connected": True}, "no such argument")],
-)  # fmt: skip
+)
 LISTED: Final = object_schema(
     {"integrations": {"type": "array", "items": _INTEGRATION}},
     ["integrations"],
@@ -140,17 +180,22 @@ CONNECT: Final = object_schema(
     {
         "integration": _NAME,
         "fields": {
-            "type": "object", "maxProperties": 12, "writeOnly": True,
+            "type": "object",
+            "maxProperties": 12,
+            "writeOnly": True,
             "description": "What it asks for, by name; list_integrations tells which. Secret ones "
             "go into the vault. Of an account that was signed in for, what it is to follow.",
             "additionalProperties": {"type": ["string", "integer", "boolean"]},
         },
         "label": {
-            "type": "string", "minLength": 1, "maxLength": 80,
+            "type": "string",
+            "minLength": 1,
+            "maxLength": 80,
             "description": "What you call it; left out: the integration's name.",
         },
         "share": {
-            "type": "boolean", "default": False,
+            "type": "boolean",
+            "default": False,
             "description": "Share it with the workspace, as share_integration_connection does.",
         },
     },
@@ -165,7 +210,7 @@ CONNECT: Final = object_schema(
         ({"integration": "linear", "fields": "lin_api_0123456789"}, "fields have names"),
         ({"integration": "linear", "token": "x"}, "what lets it in stands in fields"),
     ],
-)  # fmt: skip
+)
 CONNECTED: Final = object_schema(
     {
         "integration": _INTEGRATION,
@@ -229,31 +274,40 @@ _CLIENT: Final = plain_object(
     }
 )
 _A_CLIENT: Final[dict[str, Any]] = {
-    "provider": "google", "scope": "workspace",
-    "client_id": "1234.apps.googleusercontent.com", "has_secret": True, "created_at": _WHEN,
+    "provider": "google",
+    "scope": "workspace",
+    "client_id": "1234.apps.googleusercontent.com",
+    "has_secret": True,
+    "created_at": _WHEN,
     "updated_at": _WHEN,
-}  # fmt: skip
+}
 _BACK: Final = "http://127.0.0.1:8787/api/v1/integrations/callback/google"
 SET_CLIENT: Final = object_schema(
     {
         "provider": _PROVIDER,
         "client_id": {"type": "string", "minLength": 1, "maxLength": 500},
         "client_secret": {
-            "type": "string", "minLength": 1, "maxLength": 8_192, "writeOnly": True,
+            "type": "string",
+            "minLength": 1,
+            "maxLength": 8_192,
+            "writeOnly": True,
             "description": "Left out: none, or the one that is there for this client id.",
         },
     },
     ["provider", "client_id"],
     [
-        {"provider": "google", "client_id": "1234.apps.googleusercontent.com",
-         "client_secret": "GOCSPX-0123456789"},
+        {
+            "provider": "google",
+            "client_id": "1234.apps.googleusercontent.com",
+            "client_secret": "GOCSPX-0123456789",
+        },
     ],
     [
         ({"provider": "google"}, "a client has an id"),
         ({"provider": "google", "client_id": ""}, "an id is not empty"),
         ({"client_id": "1234"}, "of which provider?"),
     ],
-)  # fmt: skip
+)
 CLIENT_SET: Final = object_schema(
     {
         "client": _CLIENT,
@@ -286,13 +340,17 @@ CLIENTS: Final = object_schema(
         {
             "clients": [_A_CLIENT],
             "providers": [
-                {"provider": "google", "integrations": ["gmail"], "redirect_url": _BACK,
-                 "has_client": True}
+                {
+                    "provider": "google",
+                    "integrations": ["gmail"],
+                    "redirect_url": _BACK,
+                    "has_client": True,
+                }
             ],
         }
     ],
     [({"clients": []}, "the providers are listed too")],
-)  # fmt: skip
+)
 ONE_CLIENT: Final = object_schema(
     {"provider": _PROVIDER},
     ["provider"],

@@ -188,10 +188,13 @@ class SignIns:
         if granted.refresh is not None:
             held[REFRESH] = granted.refresh
         way = self._parts.lines.over(
-            integration, replace(row, scopes=granted.scopes or frozenset()),
-            frozenset(integration.manifest["hosts"]), own=no_own_secrets, learn=learn_nothing,
+            integration,
+            replace(row, scopes=granted.scopes or frozenset()),
+            frozenset(integration.manifest["hosts"]),
+            own=no_own_secrets,
+            learn=learn_nothing,
             tokens=AtHand(held),
-        )  # fmt: skip
+        )
         try:
             return await account_over(way, actor, self._parts.clock)
         except ReconnectNeeded as problem:
@@ -216,9 +219,14 @@ def _address(
         more["code_challenge"] = create_s256_code_challenge(verifier)
         more["code_challenge_method"] = "S256"
     made: str = prepare_grant_uri(
-        auth["authorize_url"], client.client_id, "code", redirect_uri=redirect_uri,
-        scope=str(auth.get("scope_separator", " ")).join(auth["scopes"]), state=state, **more,
-    )  # fmt: skip
+        auth["authorize_url"],
+        client.client_id,
+        "code",
+        redirect_uri=redirect_uri,
+        scope=str(auth.get("scope_separator", " ")).join(auth["scopes"]),
+        state=state,
+        **more,
+    )
     return made
 
 

@@ -18,8 +18,13 @@ StandingState = Literal[
     "ready", "reconnect", "not_connected", "not_needed", "operator", "secret_missing"
 ]
 STATES: Final = (
-    "ready", "reconnect", "not_connected", "not_needed", "operator", "secret_missing",
-)  # fmt: skip
+    "ready",
+    "reconnect",
+    "not_connected",
+    "not_needed",
+    "operator",
+    "secret_missing",
+)
 _USABLE: Final = frozenset({"ready", "not_needed"})
 
 

@@ -73,9 +73,18 @@ def context_over(way: ConnectedHttp, actor: Actor, clock: Clock) -> GateContext:
         return Connected(way, way.account)
 
     return GateContext(
-        actor, None, clock, f"connection/{way.row.id}", way, _NoMail(), nobody, "", no_model,
-        account=way.account, connect=itself,
-    )  # fmt: skip
+        actor,
+        None,
+        clock,
+        f"connection/{way.row.id}",
+        way,
+        _NoMail(),
+        nobody,
+        "",
+        no_model,
+        account=way.account,
+        connect=itself,
+    )
 
 
 async def no_own_secrets(names: frozenset[str]) -> Mapping[str, str]:

@@ -78,9 +78,13 @@ class Visit:
         whose = self._ask.drawer
         owner = route.owner_id or whose.owner_id
         opened = await self._lines.open(
-            whose.workspace_id, owner, route, own=self._reveal, learn=self._ask.known.learn,
+            whose.workspace_id,
+            owner,
+            route,
+            own=self._reveal,
+            learn=self._ask.known.learn,
             called_by_owner=self._ask.run is None and owner == self._ask.actor.id,
-        )  # fmt: skip
+        )
         if opened is None:
             return Connected(self._bound(route.hosts, self._lines.egress), None)
         self._connected.append(opened)

@@ -47,9 +47,13 @@ _AUTHORS = """
 async def authors_of(tx: Transaction, row: Mapping[str, Any]) -> frozenset[UUID]:
     """Everybody who has had a hand in what a draft says."""
     found = await tx.fetch(
-        _AUTHORS, row["workspace_id"], row["automation_id"], row["version"], row["id"],
+        _AUTHORS,
+        row["workspace_id"],
+        row["automation_id"],
+        row["version"],
+        row["id"],
         row["revision"],
-    )  # fmt: skip
+    )
     own = () if row["run_id"] is not None else (row["actor_id"],)
     return frozenset(who for who in (*own, *(one["who"] for one in found)) if who is not None)
 
@@ -129,9 +133,12 @@ async def agree(tx: Transaction, actor: Actor, row: Mapping[str, Any]) -> bool:
 
 
 async def agreed(
-    tx: Transaction, row: Mapping[str, Any], policy: ApprovalPolicy, actor: Actor,
+    tx: Transaction,
+    row: Mapping[str, Any],
+    policy: ApprovalPolicy,
+    actor: Actor,
     authors: Collection[UUID],
-) -> int:  # fmt: skip
+) -> int:
     """How many people have agreed to the wording as it is now, and still may.
 
     Whoever asks at this moment has been judged already, by the role that they came with.

@@ -78,9 +78,11 @@ def check_seen(row: Mapping[str, Any], wish: Wish) -> None:
 
 
 def patched(
-    arguments: Mapping[str, Any], places: Sequence[Place], edits: Mapping[str, Any],
+    arguments: Mapping[str, Any],
+    places: Sequence[Place],
+    edits: Mapping[str, Any],
     envelope: Envelope,
-) -> tuple[dict[str, Any], list[Place]]:  # fmt: skip
+) -> tuple[dict[str, Any], list[Place]]:
     """The arguments with some fields changed, and where secrets stand in them then.
 
     A field that is given as null is taken away.
@@ -146,12 +148,19 @@ async def reword(
     """Gives a draft another wording and keeps both; the row as it is then."""
     space, draft_id = row["workspace_id"], row["id"]
     await _keep(
-        tx, space, draft_id, row["revision"], (row["actor_kind"], row["actor_id"]),
+        tx,
+        space,
+        draft_id,
+        row["revision"],
+        (row["actor_kind"], row["actor_id"]),
         Wording(
-            row["arguments"], row["secrets"], row["arguments_hash"], row["preview"],
+            row["arguments"],
+            row["secrets"],
+            row["arguments_hash"],
+            row["preview"],
             row["bound_hash"],
         ),
-    )  # fmt: skip
+    )
     revision = row["revision"] + 1
     await _keep(tx, space, draft_id, revision, (actor.kind, actor.id), wording)
     values = {
@@ -166,10 +175,22 @@ async def reword(
 
 
 async def _keep(
-    tx: Transaction, space: UUID, draft_id: UUID, revision: int, by: tuple[str, UUID | None],
+    tx: Transaction,
+    space: UUID,
+    draft_id: UUID,
+    revision: int,
+    by: tuple[str, UUID | None],
     wording: Wording,
-) -> None:  # fmt: skip
+) -> None:
     await tx.execute(
-        _KEEP, space, draft_id, revision, wording.arguments, list(wording.places),
-        wording.arguments_hash, wording.preview, wording.bound_hash, *by,
-    )  # fmt: skip
+        _KEEP,
+        space,
+        draft_id,
+        revision,
+        wording.arguments,
+        list(wording.places),
+        wording.arguments_hash,
+        wording.preview,
+        wording.bound_hash,
+        *by,
+    )

@@ -52,8 +52,11 @@ def ingestion_capabilities(
             schemas.POLLED,
             _poll(reachable, limits, database),
             annotations=Annotations(
-                effect=Effect.KEEP, seconds=30.0, connected={"source": "fetch"},
-                judge=lambda given: _poll_findings(reachable, given), stub=_polled_nothing,
+                effect=Effect.KEEP,
+                seconds=30.0,
+                connected={"source": "fetch"},
+                judge=lambda given: _poll_findings(reachable, given),
+                stub=_polled_nothing,
             ),
         ),
         Capability(
@@ -66,7 +69,7 @@ def ingestion_capabilities(
             _list(reachable),
             annotations=Annotations(effect=Effect.READ, transactional=True, seconds=0.1),
         ),
-    )  # fmt: skip
+    )
 
 
 def _fetching(reachable: Reachables, limits: Limits, database: Database | None) -> Capability:
@@ -81,10 +84,13 @@ def _fetching(reachable: Reachables, limits: Limits, database: Database | None) 
         schemas.FETCHED,
         _fetch(reachable, limits, database),
         annotations=Annotations(
-            effect=Effect.KEEP, seconds=30.0, connected={"source": "fetch"},
-            judge=lambda given: _fetch_findings(reachable, given), stub=_fetched_nothing,
+            effect=Effect.KEEP,
+            seconds=30.0,
+            connected={"source": "fetch"},
+            judge=lambda given: _fetch_findings(reachable, given),
+            stub=_fetched_nothing,
         ),
-    )  # fmt: skip
+    )
 
 
 def _fetch_findings(reachable: Reachables, given: Arguments) -> Sequence[Finding]:
@@ -248,8 +254,13 @@ def _fetched_nothing(given: Arguments) -> dict[str, Any]:
 
 
 def _polled_nothing(given: Arguments) -> dict[str, Any]:
-    return {"source": given["source"], "ingested_count": 0, "page_slugs": [], "more": False,
-            "note": "A dry run reads nothing."}  # fmt: skip
+    return {
+        "source": given["source"],
+        "ingested_count": 0,
+        "page_slugs": [],
+        "more": False,
+        "note": "A dry run reads nothing.",
+    }
 
 
 def _list(reachable: Reachables) -> CapabilityHandler:

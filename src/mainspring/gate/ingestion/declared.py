@@ -114,6 +114,10 @@ def _told(given: Arguments, found: Harvest) -> dict[str, Any]:
 def _nothing(given: Arguments) -> dict[str, Any]:
     """What a dry run answers: it reads nothing, because what is read is kept."""
     return {
-        "source": given["source"], "op": given["op"], "ingested_count": 0, "page_slugs": [],
-        "more": False, "note": "A dry run reads nothing.",
-    }  # fmt: skip
+        "source": given["source"],
+        "op": given["op"],
+        "ingested_count": 0,
+        "page_slugs": [],
+        "more": False,
+        "note": "A dry run reads nothing.",
+    }

@@ -64,9 +64,13 @@ def _without(url: str, query: Mapping[str, Any]) -> str:
 
 
 def following(
-    paging: Mapping[str, Any] | None, place: Place, response: HttpResponse, answer: Answer,
-    found: int, limits: Limits,
-) -> Place:  # fmt: skip
+    paging: Mapping[str, Any] | None,
+    place: Place,
+    response: HttpResponse,
+    answer: Answer,
+    found: int,
+    limits: Limits,
+) -> Place:
     """Where the next page is; None after the last one."""
     kind = (paging or {}).get("kind")
     if paging is None or kind is None:

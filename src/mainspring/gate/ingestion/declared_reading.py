@@ -205,10 +205,15 @@ class DeclaredReading:
         if now.place is None and now.tags and self.given.get("conditional"):
             headers |= now.tags
         return HttpRequest(
-            method, asked.url or self.given["url"], headers, query, body,
+            method,
+            asked.url or self.given["url"],
+            headers,
+            query,
+            body,
             timeout_seconds=float(min(30, self.limits.http_seconds)),
-            max_bytes=self.limits.http_response_bytes, follow_redirects=method == "GET",
-        )  # fmt: skip
+            max_bytes=self.limits.http_response_bytes,
+            follow_redirects=method == "GET",
+        )
 
     def _tags_of(self, response: HttpResponse) -> dict[str, str] | None:
         """What an answer is known by, as the headers that ask for a newer one."""

@@ -23,13 +23,17 @@ _WORD: Final[Schema] = {"type": "string", "minLength": 1, "maxLength": 100}
 _PATH: Final[Schema] = {"type": "string", "minLength": 1, "maxLength": 1_000}
 _TEXT: Final[Schema] = {"type": "string", "maxLength": 20_000}
 OP: Final[Schema] = {
-    "type": "string", "maxLength": 40, "pattern": "^[a-z][a-z0-9_]*$",
+    "type": "string",
+    "maxLength": 40,
+    "pattern": "^[a-z][a-z0-9_]*$",
     "x-mainspring-says": "An op is small letters, digits and underscores, such as snapshot.",
-}  # fmt: skip
+}
 SOURCE: Final[Schema] = {
-    "type": "string", "maxLength": 64, "pattern": "^[a-z0-9][a-z0-9-]*$",
+    "type": "string",
+    "maxLength": 64,
+    "pattern": "^[a-z0-9][a-z0-9-]*$",
     "x-mainspring-says": "A slug is small letters, digits and dashes, such as coinmarketcap-top10.",
-}  # fmt: skip
+}
 METHOD: Final[Schema] = {
     "enum": list(METHODS),
     "x-mainspring-says": "A declarative integration reads: its method is GET, or POST with a "
@@ -54,17 +58,21 @@ MAPPING: Final[Schema] = plain_object(
         "source_ref_prefix": {"type": "string", "minLength": 1, "maxLength": 60},
         "source_ref": {
             "description": "By what an item is known: the same never makes a second page.",
-            "type": "string", "minLength": 1, "maxLength": 500,
+            "type": "string",
+            "minLength": 1,
+            "maxLength": 500,
         },
         "title": {"type": "string", "minLength": 1, "maxLength": 1_000},
         "frontmatter": {
             "description": "Every value comes out as text.",
-            "type": "object", "maxProperties": 100, "additionalProperties": _TEXT,
+            "type": "object",
+            "maxProperties": 100,
+            "additionalProperties": _TEXT,
         },
         "body": _TEXT,
     },
     ["iterate", "page_type", "source_ref_prefix", "source_ref", "title"],
-)  # fmt: skip
+)
 _PAGES: Final[Schema] = {"type": "integer", "minimum": 1, "maximum": MOST_PAGES}
 _COUNTING: Final = ("next", "param", "start", "size_param", "size")
 PAGING: Final[Schema] = {

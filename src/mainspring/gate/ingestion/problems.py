@@ -33,9 +33,12 @@ _LIST = """
 
 
 async def record_problems(
-    tx: Transaction, workspace_id: UUID, integration: str, connection_id: UUID | None,
+    tx: Transaction,
+    workspace_id: UUID,
+    integration: str,
+    connection_id: UUID | None,
     broken: Sequence[Broken],
-) -> None:  # fmt: skip
+) -> None:
     """Keeps each with its problem; one that is known is counted again."""
     if broken:
         refs = [one.source_ref for one in broken]

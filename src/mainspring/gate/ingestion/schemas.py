@@ -99,7 +99,12 @@ FETCHED: Final[Schema] = {
     "$schema": _DIALECT,
     "type": "object",
     "required": [
-        "source", "request", "brain_id", "ingested_count", "page_slugs", "translation_log",
+        "source",
+        "request",
+        "brain_id",
+        "ingested_count",
+        "page_slugs",
+        "translation_log",
     ],
     "properties": {
         "source": {"type": "string"},
@@ -137,7 +142,7 @@ FETCHED: Final[Schema] = {
             "translation_log": ['The request was read as {"query": "from:noah ethera"}.'],
         }
     ],
-}  # fmt: skip
+}
 
 
 def poll_input(reachable: Reachables) -> Schema:

@@ -49,9 +49,14 @@ class Ingested:
 
 
 async def ingest_items(
-    tx: Transaction, found: Iterable[Item | Broken], origin: Origin, by: Writer, limits: Limits,
-    *, tells_bare: bool = False,
-) -> Ingested:  # fmt: skip
+    tx: Transaction,
+    found: Iterable[Item | Broken],
+    origin: Origin,
+    by: Writer,
+    limits: Limits,
+    *,
+    tells_bare: bool = False,
+) -> Ingested:
     """Keeps every item as its page and tells of those that are new, once.
 
     The same again writes nothing. One that cannot be read or kept is recorded with its problem.

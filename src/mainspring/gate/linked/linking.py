@@ -57,9 +57,14 @@ def create_link(kinds: Linkables) -> CapabilityHandler:
         board = await open_board(ctx, given, hold=True)
         ref = one.adapter.normal(given["ref"])
         link = await add_link(
-            ctx, board.id, one.adapter.kind, ref, given["display_name"],
-            given.get("integration_provider"), whose,
-        )  # fmt: skip
+            ctx,
+            board.id,
+            one.adapter.kind,
+            ref,
+            given["display_name"],
+            given.get("integration_provider"),
+            whose,
+        )
         return link.as_dict()
 
     return create

@@ -45,8 +45,19 @@ _FAREWELL_SECONDS: Final = 1.0
 _USUAL_PORT: Final = {"tls": 993, "starttls": 143}
 _TERMS: Final = frozenset({"from", "to", "cc", "subject", "body", "text"})
 _MONTHS: Final = (
-    "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
-)  # fmt: skip
+    "Jan",
+    "Feb",
+    "Mar",
+    "Apr",
+    "May",
+    "Jun",
+    "Jul",
+    "Aug",
+    "Sep",
+    "Oct",
+    "Nov",
+    "Dec",
+)
 _UIDVALIDITY: Final = re.compile(rb"\[UIDVALIDITY ([0-9]{1,10})\]", re.IGNORECASE)
 _UIDNEXT: Final = re.compile(rb"\[UIDNEXT ([0-9]{1,10})\]", re.IGNORECASE)
 _SEARCHED: Final = re.compile(rb"\* SEARCH((?: [0-9]{1,10})*) *", re.IGNORECASE)
@@ -86,8 +97,9 @@ def place_of(settings: Mapping[str, Any]) -> Place:
     try:
         host = canonical_host(str(settings.get("host") or ""))[0]
     except Invalid:
-        raise _unfit("host", "This must be the name of a server, such as imap.example.com.") \
-            from None  # fmt: skip
+        raise _unfit(
+            "host", "This must be the name of a server, such as imap.example.com."
+        ) from None
     user, folder = str(settings.get("user") or ""), str(settings.get("folder") or "INBOX")
     if not user.strip():
         raise _unfit("user", "A mailbox has a user, most often the address.")
@@ -152,8 +164,9 @@ class ImapMailbox:
             asked = ("UID", "FETCH", str(uid), f"(UID RFC822.SIZE BODY.PEEK[]<0.{most}>)")
             replies = await _in_time(self._talk.command(*asked, most=most), self._seconds)
         except Refused:
-            raise Upstream("The mail server does not give this mail.", code="mailbox_mail") \
-                from None  # fmt: skip
+            raise Upstream(
+                "The mail server does not give this mail.", code="mailbox_mail"
+            ) from None
         for one in replies:
             found = _mail(one, uid)
             if found is not None:

@@ -49,10 +49,20 @@ LONGEST_FILENAME = 200
 _UNFIT = frozenset({"Cc", "Cs", "Zl", "Zp"})
 _OF_THE_MAIL = frozenset(
     {
-        "bcc", "cc", "date", "from", "message-id", "mime-version", "received", "reply-to",
-        "return-path", "sender", "subject", "to",
+        "bcc",
+        "cc",
+        "date",
+        "from",
+        "message-id",
+        "mime-version",
+        "received",
+        "reply-to",
+        "return-path",
+        "sender",
+        "subject",
+        "to",
     }
-)  # fmt: skip
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,9 +261,10 @@ def _header_findings(headers: Mapping[str, str]) -> Iterator[Finding]:
 def _file_findings(files: tuple[Attachment, ...]) -> Iterator[Finding]:
     if len(files) > MAIL_FILES:
         yield Finding(
-            "/attachments", f"There are {len(files)} files; at most {MAIL_FILES} leave together.",
+            "/attachments",
+            f"There are {len(files)} files; at most {MAIL_FILES} leave together.",
             "mail_files",
-        )  # fmt: skip
+        )
     for place, one in enumerate(files):
         name = one.filename
         if not name.strip() or len(name) > LONGEST_FILENAME or _unfit(name) or "/" in name:

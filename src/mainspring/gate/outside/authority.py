@@ -31,13 +31,25 @@ _TOKEN: Final = re.compile(r"[\x21-\x7e]{1,8192}")
 # the server is repeated.
 _KNOWN_ERRORS: Final = frozenset(
     {
-        "access_denied", "consent_required", "interaction_required", "invalid_client",
-        "invalid_client_metadata", "invalid_grant", "invalid_redirect_uri", "invalid_request",
-        "invalid_scope", "invalid_target", "login_required", "redirect_uri_mismatch",
-        "server_error", "temporarily_unavailable", "unauthorized_client",
-        "unsupported_grant_type", "unsupported_response_type",
+        "access_denied",
+        "consent_required",
+        "interaction_required",
+        "invalid_client",
+        "invalid_client_metadata",
+        "invalid_grant",
+        "invalid_redirect_uri",
+        "invalid_request",
+        "invalid_scope",
+        "invalid_target",
+        "login_required",
+        "redirect_uri_mismatch",
+        "server_error",
+        "temporarily_unavailable",
+        "unauthorized_client",
+        "unsupported_grant_type",
+        "unsupported_response_type",
     }
-)  # fmt: skip
+)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -142,10 +154,16 @@ class Authority:
         way = self._egress.bound(frozenset({target.pair}), reveal)
         return await way.send(
             HttpRequest(
-                method, url, headers, {}, body,
-                timeout_seconds=SECONDS, max_bytes=_MOST_BYTES, follow_redirects=False,
+                method,
+                url,
+                headers,
+                {},
+                body,
+                timeout_seconds=SECONDS,
+                max_bytes=_MOST_BYTES,
+                follow_redirects=False,
             )
-        )  # fmt: skip
+        )
 
 
 def known_error(word: object) -> str:

@@ -89,9 +89,9 @@ async def find_place(authority: Authority, server_url: str) -> TokenPlace:
             suggestion="Connect it with a token instead.",
             retryable=False,
         )
-    return _judged(authority, known, named, own, get_client_metadata_scopes(
-        wanted, resource, known, _GRANTS
-    ))  # fmt: skip
+    return _judged(
+        authority, known, named, own, get_client_metadata_scopes(wanted, resource, known, _GRANTS)
+    )
 
 
 def _judged(

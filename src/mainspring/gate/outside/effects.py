@@ -75,9 +75,21 @@ _ALSO_THINGS: Final = _words(
 _DOING: Final = _DELETING | _VISIBLE | _WRITING
 # A name in one piece, such as deleteuser, is read by what is in it.
 _INSIDE: Final = (
-    "create", "delete", "destroy", "execute", "insert", "notify", "post", "publish", "purge",
-    "remove", "send", "update", "upload", "write",
-)  # fmt: skip
+    "create",
+    "delete",
+    "destroy",
+    "execute",
+    "insert",
+    "notify",
+    "post",
+    "publish",
+    "purge",
+    "remove",
+    "send",
+    "update",
+    "upload",
+    "write",
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -139,9 +139,13 @@ class Harvester:
             log.warning("That tools were not seen could not be kept: %s", for_log(error))
 
     async def _keep(
-        self, tx: Transaction, workspace_id: UUID, connection_id: UUID, looked: Sequence[Looked],
+        self,
+        tx: Transaction,
+        workspace_id: UUID,
+        connection_id: UUID,
+        looked: Sequence[Looked],
         agreeing: UUID | None,
-    ) -> Settled:  # fmt: skip
+    ) -> Settled:
         held = await tool_rows.hold_connection(tx, workspace_id, connection_id)
         is_first = held.last_harvested_at is None
         # What was granted under this alias was granted for another server.
@@ -179,9 +183,12 @@ async def check_room(tx: Transaction, workspace_id: UUID, limits: Limits) -> Non
 
 
 async def _tell(
-    tx: Transaction, workspace_id: UUID, alias: str, news: Mapping[str, Sequence[str]],
+    tx: Transaction,
+    workspace_id: UUID,
+    alias: str,
+    news: Mapping[str, Sequence[str]],
     heirs: Sequence[str],
-) -> None:  # fmt: skip
+) -> None:
     """One message about all that has come up, and whom it touches."""
     ids = [f"{alias}.{name}" for names in news.values() for name in names]
     used = await tool_rows.users_of(tx, workspace_id, ids)

@@ -76,9 +76,15 @@ class SignIns:
         return _address(place, client, state, verifier, redirect_uri)
 
     async def finish(
-        self, actor: Actor, connection_id: UUID, state: str, code: str | None, *,
-        iss: str | None, error: str | None,
-    ) -> Connection:  # fmt: skip
+        self,
+        actor: Actor,
+        connection_id: UUID,
+        state: str,
+        code: str | None,
+        *,
+        iss: str | None,
+        error: str | None,
+    ) -> Connection:
         """Tokens for what the member came back with, and the connection with them."""
         # Used up whatever comes of it, so not undone by a problem.
         async with self._database.acquire() as tx:

@@ -57,9 +57,13 @@ class Offered:
     def from_dict(cls, kept: Mapping[str, Any]) -> Offered:
         """Reads back what ``as_dict`` made."""
         return cls(
-            kept["name"], kept["title"], kept["description"], kept["input_schema"],
-            kept["output_schema"], kept["hints"],
-        )  # fmt: skip
+            kept["name"],
+            kept["title"],
+            kept["description"],
+            kept["input_schema"],
+            kept["output_schema"],
+            kept["hints"],
+        )
 
 
 def pin(offered: Offered) -> bytes:

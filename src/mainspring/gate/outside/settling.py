@@ -117,9 +117,17 @@ def _refused(row: ToolRow) -> bool:
 def _new(connection_id: UUID, looked: Looked, first: Consent | None) -> ToolRow:
     one = looked.offered
     row = ToolRow(
-        new_id(), connection_id, one.name, "new", one.title, one.description, one.input_schema,
-        one.output_schema, one.hints, looked.hash,
-    )  # fmt: skip
+        new_id(),
+        connection_id,
+        one.name,
+        "new",
+        one.title,
+        one.description,
+        one.input_schema,
+        one.output_schema,
+        one.hints,
+        looked.hash,
+    )
     if looked.reason is not None:
         return with_effects(replace(row, state="refused", reason=looked.reason))
     return with_effects(row) if first is None else agreed(row, first)

@@ -55,9 +55,13 @@ def health(found: Connection) -> str:
 
 
 def tool_shown(
-    row: ToolRow, alias: str, used: Mapping[str, Sequence[str]], *, whole: bool,
+    row: ToolRow,
+    alias: str,
+    used: Mapping[str, Sequence[str]],
+    *,
+    whole: bool,
     compared: bool = True,
-) -> dict[str, Any]:  # fmt: skip
+) -> dict[str, Any]:
     """A tool as its server describes it now, and what of that is new if it is ``compared``."""
     offered = pinned_of(row) if row.offered is None else Offered.from_dict(row.offered)
     judged, said = judge(row.name, offered.hints, said_still(row)), ""

@@ -44,10 +44,23 @@ _KEYS: Final = frozenset(
 # Words that mean something else where a tool is named.
 _RESERVED: Final = frozenset(
     {
-        "admin", "agent", "board", "constructor", "event", "inputs", "mainspring", "mcp",
-        "prototype", "run", "secrets", "steps", "system", "then", "trigger",
+        "admin",
+        "agent",
+        "board",
+        "constructor",
+        "event",
+        "inputs",
+        "mainspring",
+        "mcp",
+        "prototype",
+        "run",
+        "secrets",
+        "steps",
+        "system",
+        "then",
+        "trigger",
     }
-)  # fmt: skip
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,14 +85,27 @@ class Switchboard:
         self._parts: Parts | None = None
 
     def open(
-        self, database: Database, vault: Vault, outside: Outside, clock: Clock, limits: Limits,
-        address: str, natives: Vocabulary,
-    ) -> None:  # fmt: skip
+        self,
+        database: Database,
+        vault: Vault,
+        outside: Outside,
+        clock: Clock,
+        limits: Limits,
+        address: str,
+        natives: Vocabulary,
+    ) -> None:
         """Everything stands: from here on the capabilities work."""
         self._parts = Parts(
-            database, vault, outside, clock, limits, address, natives,
-            Harvester(database, outside, clock, limits), Tools(database, outside, limits),
-        )  # fmt: skip
+            database,
+            vault,
+            outside,
+            clock,
+            limits,
+            address,
+            natives,
+            Harvester(database, outside, clock, limits),
+            Tools(database, outside, limits),
+        )
 
     @property
     def is_open(self) -> bool:
@@ -149,9 +175,15 @@ class Switchboard:
         return self.parts.address.rstrip("/") + CALLBACK.format(connection_id=connection_id)
 
     async def finish_sign_in(
-        self, actor: Actor, connection_id: UUID, *, state: str, code: str | None,
-        iss: str | None, error: str | None,
-    ) -> tuple[Connection, Problem | None]:  # fmt: skip
+        self,
+        actor: Actor,
+        connection_id: UUID,
+        *,
+        state: str,
+        code: str | None,
+        iss: str | None,
+        error: str | None,
+    ) -> tuple[Connection, Problem | None]:
         """Takes in whoever comes back from signing in, and looks at the tools.
 
         A look that fails does not undo the signing in; why it failed is told.
@@ -227,10 +259,11 @@ def checked_url(url: str) -> str:
     if scheme not in ("http", "https"):
         detail = "A server of tools is reached over https. Files, sockets and programs are not."
         raise _wrong_url(
-            detail, "not_http",
+            detail,
+            "not_http",
             "Programs are connected on the machine itself, by its operator: "
             "mainspring connections add-stdio.",
-        )  # fmt: skip
+        )
     try:
         found = parse_url(url).url
     except Invalid as problem:

@@ -44,9 +44,13 @@ class Decision:
 
 
 async def decide(
-    database: Database, gate: Gate, prompt: rows.Prompt, place: Mapping[str, Any], role: str,
+    database: Database,
+    gate: Gate,
+    prompt: rows.Prompt,
+    place: Mapping[str, Any],
+    role: str,
     press: Press,
-) -> Decision:  # fmt: skip
+) -> Decision:
     """Answers for the member who pressed a button."""
     actor = Actor(prompt.workspace_id, "member", prompt.member_id, role=Role(role))
     async with database.acquire() as connection:

@@ -64,9 +64,15 @@ class InteractionReceiver:
     """Verifies requests of a provider and decides what they ask for."""
 
     def __init__(
-        self, database: Database, gate: Gate, vault: Vault, lines: Lines | None,
-        chats: Chats | None, clock: Clock, limits: Limits,
-    ) -> None:  # fmt: skip
+        self,
+        database: Database,
+        gate: Gate,
+        vault: Vault,
+        lines: Lines | None,
+        chats: Chats | None,
+        clock: Clock,
+        limits: Limits,
+    ) -> None:
         self._database = database
         self._gate = gate
         self._vault = vault

@@ -41,13 +41,19 @@ def link_capability() -> Capability:
         "Answers an address; open it where you are signed in to Telegram and press Start. From "
         "then on the bot knows you, nudges you there, and asks you when something waits. The "
         "code in it works once, for ten minutes.",
-        _INPUT, _OUTPUT, _linked,
+        _INPUT,
+        _OUTPUT,
+        _linked,
         Annotations(
-            effect=Effect.KEEP, transactional=True, seconds=0.1, audience=Audience.PEOPLE,
-            permission=Permission.SECRET, hidden_results=frozenset({"url", "code"}),
+            effect=Effect.KEEP,
+            transactional=True,
+            seconds=0.1,
+            audience=Audience.PEOPLE,
+            permission=Permission.SECRET,
+            hidden_results=frozenset({"url", "code"}),
             subject=lambda given, _: _TELEGRAM,
         ),
-    )  # fmt: skip
+    )
 
 
 async def _linked(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:

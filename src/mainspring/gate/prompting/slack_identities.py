@@ -118,9 +118,11 @@ def slack_link_capabilities(address: str) -> tuple[Capability, ...]:
         code, until = new_code(ctx.clock.now())
         await ctx.tx.execute(_BEGIN, ctx.actor.workspace_id, ctx.actor.id, hashed(code), until)
         return {
-            "command": f"{COMMAND} link {code}", "code": code,
-            "expires_at": until.isoformat(), "linked": now["linked"],
-        }  # fmt: skip
+            "command": f"{COMMAND} link {code}",
+            "code": code,
+            "expires_at": until.isoformat(),
+            "linked": now["linked"],
+        }
 
     async def ended(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
         del given
@@ -133,7 +135,9 @@ def slack_link_capabilities(address: str) -> tuple[Capability, ...]:
             "Show your link with Slack",
             "Whether your Slack account is linked, and what is missing for it: the connection, the "
             "signing secret of the Slack app, and the address that its requests go to.",
-            _NOTHING, _SHOWN, shown,
+            _NOTHING,
+            _SHOWN,
+            shown,
             Annotations(
                 effect=Effect.READ, transactional=True, seconds=0.1, audience=Audience.PEOPLE
             ),
@@ -144,10 +148,16 @@ def slack_link_capabilities(address: str) -> tuple[Capability, ...]:
             "Answers a command; enter it in Slack, where you are signed in. From then on what "
             "waits for your decision is shown to you there, with buttons. The code in it works "
             "once, for ten minutes.",
-            _NOTHING, _CODE, begun,
+            _NOTHING,
+            _CODE,
+            begun,
             Annotations(
-                effect=Effect.KEEP, transactional=True, seconds=0.1, audience=Audience.PEOPLE,
-                permission=Permission.DECIDE, hidden_results=frozenset({"command", "code"}),
+                effect=Effect.KEEP,
+                transactional=True,
+                seconds=0.1,
+                audience=Audience.PEOPLE,
+                permission=Permission.DECIDE,
+                hidden_results=frozenset({"command", "code"}),
                 subject=lambda given, _: SLACK,
             ),
         ),
@@ -155,13 +165,19 @@ def slack_link_capabilities(address: str) -> tuple[Capability, ...]:
             "unlink_slack",
             "Unlink your Slack account",
             "Nothing is shown there any more, and the buttons of earlier messages decide nothing.",
-            _NOTHING, _ENDED, ended,
+            _NOTHING,
+            _ENDED,
+            ended,
             Annotations(
-                effect=Effect.KEEP, transactional=True, seconds=0.1, audience=Audience.PEOPLE,
-                permission=Permission.ACCOUNT, subject=lambda given, _: SLACK,
+                effect=Effect.KEEP,
+                transactional=True,
+                seconds=0.1,
+                audience=Audience.PEOPLE,
+                permission=Permission.ACCOUNT,
+                subject=lambda given, _: SLACK,
             ),
         ),
-    )  # fmt: skip
+    )
 
 
 async def _shown(ctx: CallContext, request_url: str) -> dict[str, Any]:
@@ -207,7 +223,8 @@ _SHOWN: Final = object_schema(
         "linked_at": {"type": ["string", "null"], "format": "date-time"},
         "connected": {"type": "boolean", "description": "Whether you can use a Slack connection."},
         "signing_secret": {
-            "type": "boolean", "description": "Whether the workspace has the app's signing secret."
+            "type": "boolean",
+            "description": "Whether the workspace has the app's signing secret.",
         },
         "request_url": {
             "type": "string",
@@ -217,12 +234,17 @@ _SHOWN: Final = object_schema(
     ["linked", "team_id", "user_id", "linked_at", "connected", "signing_secret", "request_url"],
     [
         {
-            "linked": True, "team_id": "T0ACME", "user_id": "U0ADA", "linked_at": _SOME_TIME,
-            "connected": True, "signing_secret": True, "request_url": _SOME_URL,
+            "linked": True,
+            "team_id": "T0ACME",
+            "user_id": "U0ADA",
+            "linked_at": _SOME_TIME,
+            "connected": True,
+            "signing_secret": True,
+            "request_url": _SOME_URL,
         }
     ],
     [({"linked": True}, "the account is always named")],
-)  # fmt: skip
+)
 _CODE: Final = object_schema(
     {
         "command": {"type": "string", "description": "What to enter in Slack."},
@@ -234,12 +256,16 @@ _CODE: Final = object_schema(
     [
         {
             "command": f"{COMMAND} link abcdefghijklmnopqrstuvwx",
-            "code": "abcdefghijklmnopqrstuvwx", "expires_at": _SOME_TIME, "linked": False,
+            "code": "abcdefghijklmnopqrstuvwx",
+            "expires_at": _SOME_TIME,
+            "linked": False,
         }
     ],
     [({"code": "abcdefghijklmnopqrstuvwx"}, "until when is always said")],
-)  # fmt: skip
+)
 _ENDED: Final = object_schema(
-    {"unlinked": {"type": "boolean"}}, ["unlinked"],
-    [{"unlinked": True}, {"unlinked": False}], [({}, "whether there was a link")],
-)  # fmt: skip
+    {"unlinked": {"type": "boolean"}},
+    ["unlinked"],
+    [{"unlinked": True}, {"unlinked": False}],
+    [({}, "whether there was a link")],
+)

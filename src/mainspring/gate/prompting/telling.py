@@ -72,9 +72,14 @@ class Chats:
         prompter, integration = self.prompter(target), self._lines.named(target)
         route = Route(target, frozenset(integration.manifest["hosts"]), owner_id=member_id)
         way = await self._lines.open(
-            workspace_id, member_id, route, own=no_own_secrets, learn=learn_nothing,
-            called_by_owner=True, shared=target == SLACK,
-        )  # fmt: skip
+            workspace_id,
+            member_id,
+            route,
+            own=no_own_secrets,
+            learn=learn_nothing,
+            called_by_owner=True,
+            shared=target == SLACK,
+        )
         if way is None:
             raise Missing(f"{integration.name} is not connected.", code="not_connected")
         actor = Actor(workspace_id, "member", member_id)
@@ -164,9 +169,11 @@ class Telling:
         if to is None:
             raise Missing("This member has no address for mail.", code="owner_mail_missing")
         mail = Mail(
-            to=(to,), subject="Something waits for your yes or no", text=text,
+            to=(to,),
+            subject="Something waits for your yes or no",
+            text=text,
             headers={"Auto-Submitted": "auto-generated"},
-        )  # fmt: skip
+        )
         await self._mailer.send(mail, key=str(prompt.id))
         return {"to": to}
 

@@ -171,6 +171,10 @@ class ProviderModels:
 def endpoint_of(connection: ModelConnection, model: str) -> wire.Endpoint:
     """A connection as the wire needs it."""
     return wire.Endpoint(
-        connection.kind, connection.base_url, connection.name, model, connection.has_key,
+        connection.kind,
+        connection.base_url,
+        connection.name,
+        model,
+        connection.has_key,
         hidden=connection.workspace_id is None,
-    )  # fmt: skip
+    )

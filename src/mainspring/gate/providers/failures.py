@@ -122,11 +122,12 @@ def _refused(
     name = endpoint.name
     if status in {401, 403}:
         return _upstream(
-            f"{name} does not accept the key of this connection." if endpoint.has_key
+            f"{name} does not accept the key of this connection."
+            if endpoint.has_key
             else f"{name} wants a key, and this connection has none.",
             "model_key_refused",
             f"Give the model connection {name} a key that its provider accepts.",
-        )  # fmt: skip
+        )
     said = str(told.get("message", ""))
     if status == 402 or _out_of_money(status, told, said):
         return _upstream(

@@ -48,10 +48,15 @@ async def try_out(connection: ModelConnection, http: CallHttp, *, hidden: bool) 
     try:
         answer = await http.send(
             HttpRequest(
-                "GET", url, headers, {}, timeout_seconds=_SECONDS, max_bytes=_MOST_BYTES,
+                "GET",
+                url,
+                headers,
+                {},
+                timeout_seconds=_SECONDS,
+                max_bytes=_MOST_BYTES,
                 follow_redirects=False,
             )
-        )  # fmt: skip
+        )
     except Problem as problem:
         told = without_host(problem, connection.name) if hidden else problem
         return Tried(False, told.detail)

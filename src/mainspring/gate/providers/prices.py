@@ -22,8 +22,11 @@ Source = Literal["operator", "list"]
 _LISTED: Final = frozenset({"anthropic", "openai", "groq"})
 # The names of the list: read, written, read again, put aside for being read again.
 _READ, _WRITTEN, _AGAIN, _ASIDE = (
-    "input_mtok", "output_mtok", "cache_read_mtok", "cache_write_mtok"
-)  # fmt: skip
+    "input_mtok",
+    "output_mtok",
+    "cache_read_mtok",
+    "cache_write_mtok",
+)
 _LONGEST_NAME: Final = 200
 
 

@@ -75,9 +75,13 @@ def _anthropic(found: Mapping[str, Any]) -> Answer | None:
     if plain is None or written is None or cached is None or stored is None:
         return None
     return Answer(
-        _model(found), plain + cached + stored, written, cached, stored,
+        _model(found),
+        plain + cached + stored,
+        written,
+        cached,
+        stored,
         _FINISHES.get(finish, finish[:_NAME]),
-    )  # fmt: skip
+    )
 
 
 def _openai(found: Mapping[str, Any]) -> Answer | None:
@@ -95,9 +99,14 @@ def _openai(found: Mapping[str, Any]) -> Answer | None:
     total = _count(usage, "total_tokens", missing=0) or 0
     declined = _declined(choice)
     return Answer(
-        _model(found), read, max(written, total - read), min(cached or 0, read), 0,
-        "refusal" if declined else _FINISHES.get(finish, finish[:_NAME]), declined,
-    )  # fmt: skip
+        _model(found),
+        read,
+        max(written, total - read),
+        min(cached or 0, read),
+        0,
+        "refusal" if declined else _FINISHES.get(finish, finish[:_NAME]),
+        declined,
+    )
 
 
 def _declined(choice: Mapping[str, Any]) -> str:

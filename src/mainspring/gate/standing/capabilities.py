@@ -30,13 +30,21 @@ _STATES: Final = ["proposed", "active", "declined", "withdrawn"]
 _MOST: Final = 100
 _USUAL: Final = 50
 _DECIDING: Final = Annotations(
-    effect=Effect.KEEP, transactional=True, seconds=0.1, audience=Audience.PEOPLE,
-    permission=Permission.EDIT, subject=lambda given, _: given.get("rule_id"),
-)  # fmt: skip
+    effect=Effect.KEEP,
+    transactional=True,
+    seconds=0.1,
+    audience=Audience.PEOPLE,
+    permission=Permission.EDIT,
+    subject=lambda given, _: given.get("rule_id"),
+)
 _ENDING: Final = Annotations(
-    effect=Effect.KEEP, transactional=True, seconds=0.1, audience=Audience.PEOPLE,
-    permission=Permission.DECIDE, subject=lambda given, _: given.get("rule_id"),
-)  # fmt: skip
+    effect=Effect.KEEP,
+    transactional=True,
+    seconds=0.1,
+    audience=Audience.PEOPLE,
+    permission=Permission.DECIDE,
+    subject=lambda given, _: given.get("rule_id"),
+)
 _RULE: Final[dict[str, Any]] = {
     "type": "object",
     "additionalProperties": False,
@@ -85,7 +93,9 @@ def standing_capabilities(address: str = "") -> tuple[Capability, ...]:
             "List standing rules",
             "What was proposed after many unchanged approvals, what somebody accepted, and how "
             "often it was used.",
-            _LIST_INPUT, _LIST_OUTPUT, _listed,
+            _LIST_INPUT,
+            _LIST_OUTPUT,
+            _listed,
             Annotations(
                 effect=Effect.READ, transactional=True, seconds=0.1, audience=Audience.PEOPLE
             ),
@@ -95,23 +105,32 @@ def standing_capabilities(address: str = "") -> tuple[Capability, ...]:
             "Accept or decline a standing rule",
             "Accepted, drafts of exactly this shape leave without being asked about, until one "
             "like it is changed or rejected, or the rule is withdrawn. For people alone.",
-            _DECIDE_INPUT, _RULE_OUTPUT, decided, _DECIDING,
+            _DECIDE_INPUT,
+            _RULE_OUTPUT,
+            decided,
+            _DECIDING,
         ),
         capability_of(
             "withdraw_standing_rule",
             "Withdraw a standing rule",
             "From here on every draft waits for a person again.",
-            _END_INPUT, _RULE_OUTPUT, _ended, _ENDING,
+            _END_INPUT,
+            _RULE_OUTPUT,
+            _ended,
+            _ENDING,
         ),
-    )  # fmt: skip
+    )
 
 
 async def _listed(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
     about = given.get("automation_id")
     rows = await list_rules(
-        ctx.tx, ctx.actor.workspace_id, status=given.get("status"),
-        automation_id=None if about is None else UUID(about), most=given.get("limit", _USUAL),
-    )  # fmt: skip
+        ctx.tx,
+        ctx.actor.workspace_id,
+        status=given.get("status"),
+        automation_id=None if about is None else UUID(about),
+        most=given.get("limit", _USUAL),
+    )
     return {"rules": [_shown(row) for row in rows]}
 
 

@@ -138,13 +138,15 @@ async def learn(tx: Transaction, row: Mapping[str, Any], capability: Capability)
     if made is None:
         return None
     await leave_message(
-        tx, key[0], title=f"Confirmed {ENOUGH} times unchanged: send it automatically?",
+        tx,
+        key[0],
+        title=f"Confirmed {ENOUGH} times unchanged: send it automatically?",
         message=f"{ENOUGH} drafts of {capability.id} were confirmed, one after another, and none "
         f"was changed; each had exactly {quoted(pattern)}. Somebody may let such drafts go without "
         f"asking: `mainspring rules accept {made['id']}`, or in the inbox. Until then each one "
         "waits as before.",
         automation_id=key[1],
-    )  # fmt: skip
+    )
     rule_id: UUID = made["id"]
     return rule_id
 
@@ -186,9 +188,13 @@ async def lets_go(
 
 
 async def list_rules(
-    tx: Transaction, workspace_id: UUID, *, status: str | None, automation_id: UUID | None,
+    tx: Transaction,
+    workspace_id: UUID,
+    *,
+    status: str | None,
+    automation_id: UUID | None,
     most: int,
-) -> list[dict[str, Any]]:  # fmt: skip
+) -> list[dict[str, Any]]:
     """The newest first."""
     rows = await tx.fetch(_LIST, workspace_id, status, automation_id, most)
     return [dict(row) for row in rows]

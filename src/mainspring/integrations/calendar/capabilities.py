@@ -23,8 +23,14 @@ if TYPE_CHECKING:
     from mainspring.contracts.context import CallContext
 
 EDITABLE: Final = (
-    "summary", "description", "location", "start", "end", "attendees", "send_updates",
-)  # fmt: skip
+    "summary",
+    "description",
+    "location",
+    "start",
+    "end",
+    "attendees",
+    "send_updates",
+)
 _EVENTS_SCOPE: Final = "https://www.googleapis.com/auth/calendar.events"
 _TEXTS: Final = ("summary", "description", "location", "recurrence")
 _CHANGES: Final = frozenset({*EDITABLE, "recurrence"}) - {"send_updates"}
@@ -55,13 +61,20 @@ def create_event(calendar: Calendar) -> Capability:
         "A person sees it before it is made."
     )
     return _write(
-        calendar, "calendar.create_event", words, (CREATE_INPUT, CREATED), create,
+        calendar,
+        "calendar.create_event",
+        words,
+        (CREATE_INPUT, CREATED),
+        create,
         Write(
-            preview=create_preview, editable=EDITABLE, wording=("summary", "description"),
-            destination=("calendar_id", "attendees"), family="event",
+            preview=create_preview,
+            editable=EDITABLE,
+            wording=("summary", "description"),
+            destination=("calendar_id", "attendees"),
+            family="event",
         ),
         create_findings,
-    )  # fmt: skip
+    )
 
 
 def update_event(calendar: Calendar) -> Capability:
@@ -89,13 +102,19 @@ def update_event(calendar: Calendar) -> Capability:
         "A person sees the change before it is made."
     )
     return _write(
-        calendar, "calendar.update_event", words, (UPDATE_INPUT, MODIFIED), update,
+        calendar,
+        "calendar.update_event",
+        words,
+        (UPDATE_INPUT, MODIFIED),
+        update,
         Write(
-            preview=update_preview, editable=EDITABLE,
-            destination=("calendar_id", "event_id", "attendees"), family="event",
+            preview=update_preview,
+            editable=EDITABLE,
+            destination=("calendar_id", "event_id", "attendees"),
+            family="event",
         ),
         update_findings,
-    )  # fmt: skip
+    )
 
 
 def delete_event(calendar: Calendar) -> Capability:
@@ -111,19 +130,30 @@ def delete_event(calendar: Calendar) -> Capability:
         "Deletes an event of the connected Google account. A person agrees before it is gone."
     )
     return _write(
-        calendar, "calendar.delete_event", words, (DELETE_INPUT, MODIFIED), delete,
+        calendar,
+        "calendar.delete_event",
+        words,
+        (DELETE_INPUT, MODIFIED),
+        delete,
         Write(
-            preview=delete_preview, editable=("send_updates",),
-            destination=("calendar_id", "event_id"), family="event",
+            preview=delete_preview,
+            editable=("send_updates",),
+            destination=("calendar_id", "event_id"),
+            family="event",
         ),
         None,
-    )  # fmt: skip
+    )
 
 
 def _write(
-    calendar: Calendar, name: str, words: str, schemas: tuple[Mapping[str, Any], Mapping[str, Any]],
-    handler: Any, write: Write, judge: Any,
-) -> Capability:  # fmt: skip
+    calendar: Calendar,
+    name: str,
+    words: str,
+    schemas: tuple[Mapping[str, Any], Mapping[str, Any]],
+    handler: Any,
+    write: Write,
+    judge: Any,
+) -> Capability:
     return Capability(
         id=name,
         description=words,
@@ -221,9 +251,12 @@ def _check(findings: list[Finding]) -> None:
     if findings:
         first = findings[0]
         raise Invalid(
-            first.detail, code=first.code, findings=findings, suggestion=first.suggestion,
+            first.detail,
+            code=first.code,
+            findings=findings,
+            suggestion=first.suggestion,
             unsent=True,
-        )  # fmt: skip
+        )
 
 
 def _made(moment: Mapping[str, str | None]) -> dict[str, str]:

@@ -38,12 +38,17 @@ _MOST_CALENDARS: Final = 2_000
 _WORDS: Final = Words(
     busy=frozenset(
         {
-            "rateLimitExceeded", "userRateLimitExceeded", "dailyLimitExceeded", "quotaExceeded",
-            "calendarUsageLimitsExceeded", "RATE_LIMIT_EXCEEDED", "RESOURCE_EXHAUSTED",
+            "rateLimitExceeded",
+            "userRateLimitExceeded",
+            "dailyLimitExceeded",
+            "quotaExceeded",
+            "calendarUsageLimitsExceeded",
+            "RATE_LIMIT_EXCEEDED",
+            "RESOURCE_EXHAUSTED",
         }
     ),
     reconnect=frozenset({"insufficientPermissions", "ACCESS_TOKEN_SCOPE_INSUFFICIENT"}),
-)  # fmt: skip
+)
 
 
 @dataclass(frozen=True, slots=True)

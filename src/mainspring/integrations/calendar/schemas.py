@@ -16,12 +16,18 @@ _ADDRESS: Final[dict[str, Any]] = {
 }
 _WHEN: Final[dict[str, Any]] = {"type": "string", "minLength": 10, "maxLength": 40}
 _FIELDS: Final[dict[str, Any]] = {
-    "summary": {"type": "string", "description": "What it is called.", "minLength": 1,
-                "maxLength": 1_000},
+    "summary": {
+        "type": "string",
+        "description": "What it is called.",
+        "minLength": 1,
+        "maxLength": 1_000,
+    },
     "description": {"type": "string", "maxLength": 8_000},
     "location": {"type": "string", "maxLength": 1_000},
-    "start": {**_WHEN, "description": "A day, such as 2026-06-01, or a moment, such as "
-              "2026-06-01T09:00:00+02:00."},
+    "start": {
+        **_WHEN,
+        "description": "A day, such as 2026-06-01, or a moment, such as 2026-06-01T09:00:00+02:00.",
+    },
     "end": {**_WHEN, "description": "A moment, or for whole days the day after the last one."},
     "time_zone": {
         "type": "string",
@@ -59,7 +65,7 @@ _FIELDS: Final[dict[str, Any]] = {
         "x-mainspring-says": "This must be the id of a calendar.",
         "default": "primary",
     },
-}  # fmt: skip
+}
 _EVENT_ID: Final[dict[str, Any]] = {
     "type": "string",
     "description": "The event, by its event_id.",

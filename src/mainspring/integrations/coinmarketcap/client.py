@@ -32,15 +32,27 @@ _NO_KEY: Final = frozenset({1005, 1007})
 _MINUTE: Final = 1008
 # By CoinMarketCap's code: whether the limit passes within a minute, what it is, and what to do.
 _LIMITS: Final[Mapping[int, tuple[bool, str, str | None]]] = {
-    _MINUTE: (True, "CoinMarketCap asks for a pause: the limit of requests a minute is used up.",
-              None),
-    1009: (False, "The CoinMarketCap key has used up its requests of the day.",
-           f"Wait until tomorrow, or choose a larger plan. {_PLAN}"),
-    1010: (False, "The CoinMarketCap key has used up its credits of the month.",
-           f"Wait until they are renewed, or choose a larger plan. {_PLAN}"),
-    1011: (False, "CoinMarketCap gets too many requests from the address of this installation.",
-           "Wait a while; other programs at the same address count too."),
-}  # fmt: skip
+    _MINUTE: (
+        True,
+        "CoinMarketCap asks for a pause: the limit of requests a minute is used up.",
+        None,
+    ),
+    1009: (
+        False,
+        "The CoinMarketCap key has used up its requests of the day.",
+        f"Wait until tomorrow, or choose a larger plan. {_PLAN}",
+    ),
+    1010: (
+        False,
+        "The CoinMarketCap key has used up its credits of the month.",
+        f"Wait until they are renewed, or choose a larger plan. {_PLAN}",
+    ),
+    1011: (
+        False,
+        "CoinMarketCap gets too many requests from the address of this installation.",
+        "Wait a while; other programs at the same address count too.",
+    ),
+}
 
 
 class CoinMarketCap:
@@ -118,10 +130,13 @@ def _told(problem: Problem, body: bytes) -> Problem:
     if not isinstance(said, str) or not said.strip():
         return problem
     return type(problem)(
-        f"{problem.detail} It says: {one_line(said)}", code=problem.code,
-        retryable=problem.retryable, retry_after=problem.retry_after,
-        suggestion=problem.suggestion, unsent=problem.unsent,
-    )  # fmt: skip
+        f"{problem.detail} It says: {one_line(said)}",
+        code=problem.code,
+        retryable=problem.retryable,
+        retry_after=problem.retry_after,
+        suggestion=problem.suggestion,
+        unsent=problem.unsent,
+    )
 
 
 def _code(body: bytes) -> int:

@@ -43,10 +43,13 @@ _REFUSALS: Final[Mapping[int, tuple[type[Problem], str, str | None]]] = {
     10008: (Missing, "There is no such message in the channel.", None),
     40001: (Denied, "Discord does not let this bot do that.", _INVITE),
     50001: (Denied, "The bot may not see this channel.", _INVITE),
-    50013: (Denied, "The bot may see this channel and not write in it.",
-            "Give its role the permission Send Messages."),
+    50013: (
+        Denied,
+        "The bot may see this channel and not write in it.",
+        "Give its role the permission Send Messages.",
+    ),
     50008: (Denied, "Nobody can write in a channel of this kind.", "Choose a text channel."),
-}  # fmt: skip
+}
 
 
 def is_id(value: Any) -> bool:

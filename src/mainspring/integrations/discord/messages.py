@@ -50,8 +50,11 @@ def item_of(channel: str, message: Any, told_after: str) -> Item | Broken:
     said, author = _content(message), _author(message)
     posted = moment_of(own).isoformat()
     frontmatter: dict[str, Any] = {
-        "channel_id": channel, "message_id": own, "author": author, "date": posted,
-    }  # fmt: skip
+        "channel_id": channel,
+        "message_id": own,
+        "author": author,
+        "date": posted,
+    }
     files = list(_files(message))
     if files:
         frontmatter["files"] = files
@@ -61,9 +64,12 @@ def item_of(channel: str, message: Any, told_after: str) -> Item | Broken:
     body = "\n\n".join([*([said] if said else []), *(f"[file: {name}]" for name in files)])
     tells = int(own) > int(told_after)
     payload = {
-        "channel_id": channel, "message_id": own, "author": author, "text": said[:4_000],
+        "channel_id": channel,
+        "message_id": own,
+        "author": author,
+        "text": said[:4_000],
         "posted_at": posted,
-    }  # fmt: skip
+    }
     return Item(
         source_ref=f"discord:{channel}:{own}",
         type="discord_message",

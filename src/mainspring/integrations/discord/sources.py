@@ -134,11 +134,13 @@ def from_request(request: str, at: datetime) -> Mapping[str, Any]:
             code="discord_channel_needed",
             findings=[
                 Finding(
-                    "/request", detail, "discord_channel_needed",
+                    "/request",
+                    detail,
+                    "discord_channel_needed",
                     "Write the channel's id, such as 1100000000000000001.",
                 )
             ],
-        )  # fmt: skip
+        )
     return {"channel_id": found[0]}
 
 

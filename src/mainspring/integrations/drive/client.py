@@ -25,12 +25,16 @@ _FILE: Final = (
 _WORDS: Final = Words(
     busy=frozenset(
         {
-            "rateLimitExceeded", "userRateLimitExceeded", "dailyLimitExceeded",
-            "sharingRateLimitExceeded", "RATE_LIMIT_EXCEEDED", "RESOURCE_EXHAUSTED",
+            "rateLimitExceeded",
+            "userRateLimitExceeded",
+            "dailyLimitExceeded",
+            "sharingRateLimitExceeded",
+            "RATE_LIMIT_EXCEEDED",
+            "RESOURCE_EXHAUSTED",
         }
     ),
     reconnect=frozenset({"insufficientPermissions", "ACCESS_TOKEN_SCOPE_INSUFFICIENT"}),
-)  # fmt: skip
+)
 INCOMPLETE: Final = "Google Drive could not search everywhere."
 # A search that goes on without an end is not followed for ever.
 _MOST_PAGES: Final = 20

@@ -184,7 +184,7 @@ _INPUT: dict[str, Any] = {
             "cc": ["team@example.com"],
             "subject": "Report for {{ inputs.week }}",
             "text": "{{ steps.report.text }}",
-            "html": "<p>The report is <a href=\"{{ steps.report.url }}\">here</a>.</p>",
+            "html": '<p>The report is <a href="{{ steps.report.url }}">here</a>.</p>',
             "reply_to": "office@example.com",
         },
         {
@@ -220,17 +220,25 @@ _INPUT: dict[str, Any] = {
             "reason": "the body is called text",
         },
         {
-            "value": {"to": ["ada@example.com"], "from": "b@example.com", "subject": "x",
-                      "text": "y"},
+            "value": {
+                "to": ["ada@example.com"],
+                "from": "b@example.com",
+                "subject": "x",
+                "text": "y",
+            },
             "reason": "the operator says who mail is from",
         },
         {
-            "value": {"to": ["ada@example.com"], "subject": "x", "text": "y",
-                      "attachments": [{"filename": "../a.txt", "content_base64": "YQ=="}]},
+            "value": {
+                "to": ["ada@example.com"],
+                "subject": "x",
+                "text": "y",
+                "attachments": [{"filename": "../a.txt", "content_base64": "YQ=="}],
+            },
             "reason": "a file has a name and no path",
         },
     ],
-}  # fmt: skip
+}
 
 _OUTPUT: dict[str, Any] = {
     "$schema": "https://json-schema.org/draft/2020-12/schema",

@@ -32,9 +32,12 @@ def item_of(
     cut = len(raw.data) < raw.size
     body = mail.text + ("\n\n[The mail goes on; only its beginning was read.]" if cut else "")
     payload: dict[str, Any] = {
-        "message_id": mail.message_id, "from": mail.sender, "to": list(mail.to[:_LISTED]),
-        "subject": mail.subject[:1_000], "text": mail.text[:4_000],
-    }  # fmt: skip
+        "message_id": mail.message_id,
+        "from": mail.sender,
+        "to": list(mail.to[:_LISTED]),
+        "subject": mail.subject[:1_000],
+        "text": mail.text[:4_000],
+    }
     if received is not None:
         payload["sent_at"] = received
     return Item(
@@ -54,9 +57,9 @@ def source_ref(mail: MailRead) -> str:
     A sender chooses the Message-ID, also one that somebody has used before. So what the mail says
     is in its name too: a forged one becomes a page of its own and changes no other.
     """
-    said = "\x00".join(
-        (mail.sender, mail.subject, str(mail.date), *mail.to, mail.text)
-    ).encode("utf-8", "replace")  # fmt: skip
+    said = "\x00".join((mail.sender, mail.subject, str(mail.date), *mail.to, mail.text)).encode(
+        "utf-8", "replace"
+    )
     mark = hashlib.blake2b(said, digest_size=12).hexdigest()
     return f"email:{mail.message_id}:{mark}" if mail.message_id else f"email:{mark}"
 

@@ -149,8 +149,9 @@ async def _poll(
         now, left = uids[:PORTION], uids[PORTION:]
         items = await _mails(box, now, news)
         going_on: dict[str, Any] = {
-            "uidvalidity": box.uidvalidity, "uid": max([after, *now]),
-        }  # fmt: skip
+            "uidvalidity": box.uidvalidity,
+            "uid": max([after, *now]),
+        }
     going_on["seen_at"] = ctx.clock.now().isoformat()
     if going_on["uid"] < news.old:
         going_on |= news.as_cursor()

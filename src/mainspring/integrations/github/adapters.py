@@ -105,22 +105,46 @@ _COMMIT_PARAMS: Final[dict[str, Any]] = {
     "limit": {**_LIMIT, "default": USUAL_COMMITS},
 }
 _NUMBERED: Final[dict[str, str]] = {
-    "id": "number", "number": "number", "title": "text", "state": "text", "author": "text",
-    "labels": "json", "assignees": "json", "created_at": "datetime", "updated_at": "datetime",
-    "closed_at": "datetime", "url": "url",
-}  # fmt: skip
+    "id": "number",
+    "number": "number",
+    "title": "text",
+    "state": "text",
+    "author": "text",
+    "labels": "json",
+    "assignees": "json",
+    "created_at": "datetime",
+    "updated_at": "datetime",
+    "closed_at": "datetime",
+    "url": "url",
+}
 _PR_COLUMNS: Final = {
-    **_NUMBERED, "draft": "boolean", "head": "text", "base": "text", "merged_at": "datetime"
-}  # fmt: skip
+    **_NUMBERED,
+    "draft": "boolean",
+    "head": "text",
+    "base": "text",
+    "merged_at": "datetime",
+}
 _ISSUE_COLUMNS: Final = {**_NUMBERED, "comments": "number", "milestone": "text"}
 _RELEASE_COLUMNS: Final[dict[str, str]] = {
-    "id": "number", "tag": "text", "name": "text", "draft": "boolean", "prerelease": "boolean",
-    "author": "text", "created_at": "datetime", "published_at": "datetime", "url": "url",
-}  # fmt: skip
+    "id": "number",
+    "tag": "text",
+    "name": "text",
+    "draft": "boolean",
+    "prerelease": "boolean",
+    "author": "text",
+    "created_at": "datetime",
+    "published_at": "datetime",
+    "url": "url",
+}
 _COMMIT_COLUMNS: Final[dict[str, str]] = {
-    "id": "text", "sha": "text", "message": "text", "author": "text", "author_login": "text",
-    "committed_at": "datetime", "url": "url",
-}  # fmt: skip
+    "id": "text",
+    "sha": "text",
+    "message": "text",
+    "author": "text",
+    "author_login": "text",
+    "committed_at": "datetime",
+    "url": "url",
+}
 
 
 # Each operation: its name, what it brings, its parameters and columns, where it is read and how
@@ -128,32 +152,65 @@ _COMMIT_COLUMNS: Final[dict[str, str]] = {
 # asked for, and how many come where no limit is set (none said: all).
 _OPERATIONS: Final[tuple[_Told, ...]] = (
     _Told(
-        "list_open_prs", "The open pull requests.", _PR_PARAMS, _PR_COLUMNS, "pulls", pr_row, 15,
+        "list_open_prs",
+        "The open pull requests.",
+        _PR_PARAMS,
+        _PR_COLUMNS,
+        "pulls",
+        pr_row,
+        15,
         {"state": "open"},
     ),
     _Told(
-        "list_prs", "All pull requests, or those of one state.", {"state": _STATE, **_PR_PARAMS},
-        _PR_COLUMNS, "pulls", pr_row, 15, {"state": "all"},
-    ),
-    _Told(
-        "list_open_issues", "The open issues, without pull requests.", _ISSUE_PARAMS,
-        _ISSUE_COLUMNS, "issues", issue_row, 50, {"state": "open"},
-    ),
-    _Told(
-        "list_issues", "All issues, or those of one state, without pull requests.",
-        {"state": _STATE, **_ISSUE_PARAMS}, _ISSUE_COLUMNS, "issues", issue_row, 50,
+        "list_prs",
+        "All pull requests, or those of one state.",
+        {"state": _STATE, **_PR_PARAMS},
+        _PR_COLUMNS,
+        "pulls",
+        pr_row,
+        15,
         {"state": "all"},
     ),
     _Told(
-        "list_releases", "The releases.", {"limit": _LIMIT}, _RELEASE_COLUMNS, "releases",
-        release_row, 15,
+        "list_open_issues",
+        "The open issues, without pull requests.",
+        _ISSUE_PARAMS,
+        _ISSUE_COLUMNS,
+        "issues",
+        issue_row,
+        50,
+        {"state": "open"},
+    ),
+    _Told(
+        "list_issues",
+        "All issues, or those of one state, without pull requests.",
+        {"state": _STATE, **_ISSUE_PARAMS},
+        _ISSUE_COLUMNS,
+        "issues",
+        issue_row,
+        50,
+        {"state": "all"},
+    ),
+    _Told(
+        "list_releases",
+        "The releases.",
+        {"limit": _LIMIT},
+        _RELEASE_COLUMNS,
+        "releases",
+        release_row,
+        15,
     ),
     _Told(
         "list_commits",
         f"The newest commits of a branch: {USUAL_COMMITS}, or as many as limit says.",
-        _COMMIT_PARAMS, _COMMIT_COLUMNS, "commits", commit_row, 50, usual=USUAL_COMMITS,
+        _COMMIT_PARAMS,
+        _COMMIT_COLUMNS,
+        "commits",
+        commit_row,
+        50,
+        usual=USUAL_COMMITS,
     ),
-)  # fmt: skip
+)
 
 
 def repository_rows(github: GitHub) -> Adapter:
@@ -175,9 +232,13 @@ def _operation(github: GitHub, told: _Told) -> Operation:
         owner, repo = normal_ref(ref).values()
         most = int(params.get("limit", told.usual or MOST_ROWS))
         found, more = await github.listed(
-            ctx, in_repository(owner, repo, told.part), {**told.fixed, **_query(params)},
-            told.size, most, Asked(f"{owner}/{repo}"),
-        )  # fmt: skip
+            ctx,
+            in_repository(owner, repo, told.part),
+            {**told.fixed, **_query(params)},
+            told.size,
+            most,
+            Asked(f"{owner}/{repo}"),
+        )
         if more and "limit" not in params and not told.usual:
             raise _too_many(f"{owner}/{repo}")
         return rows_of(found, told.row)

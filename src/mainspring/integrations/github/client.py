@@ -73,9 +73,14 @@ class GitHub:
         return await self._fitting(ctx, url, asked, etag)
 
     async def listed(
-        self, ctx: CallContext, path: str, query: Mapping[str, str], size: int, most: int,
+        self,
+        ctx: CallContext,
+        path: str,
+        query: Mapping[str, str],
+        size: int,
+        most: int,
         asked: Asked,
-    ) -> tuple[list[Any], bool]:  # fmt: skip
+    ) -> tuple[list[Any], bool]:
         """A list to its end, or to the most that is wanted; and whether there was more."""
         found: list[Any] = []
         query = {**query, "per_page": str(min(size, most))}

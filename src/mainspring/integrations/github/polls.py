@@ -54,9 +54,13 @@ def watched_issues(github: GitHub) -> Poll:
         # The mark belongs to exactly this question.
         etag = place.get("etag") if isinstance(place.get("etag"), str) else None
         query = {
-            "state": "all", "sort": "updated", "direction": "asc", "since": _written(since),
-            "per_page": str(size), "page": str(page),
-        }  # fmt: skip
+            "state": "all",
+            "sort": "updated",
+            "direction": "asc",
+            "since": _written(since),
+            "per_page": str(size),
+            "page": str(page),
+        }
         path = in_repository(owner, repo, "issues")
         answer = await github.get(ctx, path, query, Asked(f"{owner}/{repo}"), etag)
         if answer.unchanged:
@@ -97,9 +101,12 @@ def watched_releases(github: GitHub) -> Poll:
         etag = place.get("etag") if isinstance(place.get("etag"), str) else None
         name = f"{owner}/{repo}"
         answer = await github.get(
-            ctx, in_repository(owner, repo, "releases"), {"per_page": str(_RELEASES)}, Asked(name),
+            ctx,
+            in_repository(owner, repo, "releases"),
+            {"per_page": str(_RELEASES)},
+            Asked(name),
             etag,
-        )  # fmt: skip
+        )
         if answer.unchanged:
             return Look([], place)
         entries = answer.value

@@ -95,8 +95,12 @@ def searched(github: GitHub) -> Source:
 async def _searched(github: GitHub, ctx: CallContext, query: str, page: int, size: int) -> Answer:
     """One page of one search."""
     asked = {
-        "q": query, "sort": "updated", "order": "desc", "per_page": str(size), "page": str(page),
-    }  # fmt: skip
+        "q": query,
+        "sort": "updated",
+        "order": "desc",
+        "per_page": str(size),
+        "page": str(page),
+    }
     what = Asked("what is looked for", {"q": "query"})
     answer = await github.get(ctx, "/search/issues", asked, what)
     found = answer.value.get("items") if isinstance(answer.value, dict) else None

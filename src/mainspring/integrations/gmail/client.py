@@ -39,12 +39,16 @@ _ATTACHMENT_BYTES: Final = 14_500_000
 _WORDS: Final = Words(
     busy=frozenset(
         {
-            "rateLimitExceeded", "userRateLimitExceeded", "dailyLimitExceeded", "quotaExceeded",
-            "RATE_LIMIT_EXCEEDED", "RESOURCE_EXHAUSTED",
+            "rateLimitExceeded",
+            "userRateLimitExceeded",
+            "dailyLimitExceeded",
+            "quotaExceeded",
+            "RATE_LIMIT_EXCEEDED",
+            "RESOURCE_EXHAUSTED",
         }
     ),
     reconnect=frozenset({"insufficientPermissions", "ACCESS_TOKEN_SCOPE_INSUFFICIENT"}),
-)  # fmt: skip
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -167,6 +167,10 @@ def _ids(header: str) -> list[str]:
     return [
         one
         for one in words
-        if one.startswith("<") and one.endswith(">") and "@" in one and len(one) <= 250
-        and one.isascii() and one.isprintable()
-    ]  # fmt: skip
+        if one.startswith("<")
+        and one.endswith(">")
+        and "@" in one
+        and len(one) <= 250
+        and one.isascii()
+        and one.isprintable()
+    ]

@@ -15,9 +15,14 @@ from typing import Any, Final
 MOST_STEPS: Final = 400_000
 _DAY: Final = 86_400.0
 _UNITS: Final = {
-    "YEARLY": 365 * _DAY, "MONTHLY": 28 * _DAY, "WEEKLY": 7 * _DAY, "DAILY": _DAY,
-    "HOURLY": 3_600.0, "MINUTELY": 60.0, "SECONDLY": 1.0,
-}  # fmt: skip
+    "YEARLY": 365 * _DAY,
+    "MONTHLY": 28 * _DAY,
+    "WEEKLY": 7 * _DAY,
+    "DAILY": _DAY,
+    "HOURLY": 3_600.0,
+    "MINUTELY": 60.0,
+    "SECONDLY": 1.0,
+}
 # On how many days of a period a rule may come true that chooses among them.
 _DAYS: Final = {"YEARLY": 366, "MONTHLY": 31, "WEEKLY": 7}
 _CHOOSES: Final = ("BYDAY", "BYMONTHDAY", "BYYEARDAY", "BYWEEKNO", "BYMONTH", "BYEASTER")

@@ -22,10 +22,26 @@ from mainspring.integrations.ics.bounds import rules_of
 _FOLD: Final = re.compile(r"\r?\n[ \t]")
 _NEWLINE: Final = re.compile(r"\r?\n")
 # The properties that a row is made of; calendars have many others, such as attendees.
-_READ: Final = frozenset({
-    "UID", "SUMMARY", "DTSTART", "DTEND", "DURATION", "RECURRENCE-ID", "RRULE", "EXRULE", "RDATE",
-    "EXDATE", "SEQUENCE", "LOCATION", "DESCRIPTION", "STATUS", "ORGANIZER", "URL",
-})  # fmt: skip
+_READ: Final = frozenset(
+    {
+        "UID",
+        "SUMMARY",
+        "DTSTART",
+        "DTEND",
+        "DURATION",
+        "RECURRENCE-ID",
+        "RRULE",
+        "EXRULE",
+        "RDATE",
+        "EXDATE",
+        "SEQUENCE",
+        "LOCATION",
+        "DESCRIPTION",
+        "STATUS",
+        "ORGANIZER",
+        "URL",
+    }
+)
 # A component of more bytes is watched while it is parsed.
 _LONG: Final = 20_000
 # Calendars nest three components at most: an alarm in an event, or a rule in a time zone.
@@ -33,8 +49,11 @@ _DEEPEST: Final = 8
 _EVENT: Final = "VEVENT"
 _ZONE: Final = "VTIMEZONE"
 _ONCE: Final[Mapping[str, type]] = {
-    "DTSTART": date, "DTEND": date, "RECURRENCE-ID": date, "DURATION": timedelta
-}  # fmt: skip
+    "DTSTART": date,
+    "DTEND": date,
+    "RECURRENCE-ID": date,
+    "DURATION": timedelta,
+}
 _LISTS: Final = ("RDATE", "EXDATE")
 
 

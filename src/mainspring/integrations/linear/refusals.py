@@ -30,17 +30,24 @@ _RECONNECT: Final = frozenset({"AUTHENTICATION_ERROR", "UNAUTHENTICATED"})
 _DENIED: Final = frozenset({"FORBIDDEN", "FEATURE_NOT_ACCESSIBLE", "USAGE_LIMIT_EXCEEDED"})
 _WRONG: Final = frozenset(
     {
-        "INPUT_ERROR", "BAD_USER_INPUT", "INVALID_INPUT", "USER_ERROR", "GRAPHQL_ERROR",
+        "INPUT_ERROR",
+        "BAD_USER_INPUT",
+        "INVALID_INPUT",
+        "USER_ERROR",
+        "GRAPHQL_ERROR",
         "GRAPHQL_VALIDATION_FAILED",
     }
-)  # fmt: skip
+)
 # Failures of Linear's own, which it also tells with status 200 or 400.
 _LATER: Final = frozenset(
     {
-        "BOOTSTRAP_ERROR", "INTERNAL_ERROR", "INTERNAL_SERVER_ERROR", "LOCK_TIMEOUT",
+        "BOOTSTRAP_ERROR",
+        "INTERNAL_ERROR",
+        "INTERNAL_SERVER_ERROR",
+        "LOCK_TIMEOUT",
         "NETWORK_ERROR",
     }
-)  # fmt: skip
+)
 
 
 def data_of(response: HttpResponse, now: datetime) -> dict[str, Any]:
@@ -98,11 +105,13 @@ def _problem(error: Any, response: HttpResponse, now: datetime) -> Problem:
     if names & _RECONNECT or response.status == 401:
         return ReconnectNeeded("Linear does not accept this access any more.", code="linear_access")
     if names & _DENIED or response.status == 403:
-        return Denied(_sentence("Linear does not allow this", said), code="linear_forbidden",
-                      unsent=True)  # fmt: skip
+        return Denied(
+            _sentence("Linear does not allow this", said), code="linear_forbidden", unsent=True
+        )
     if names & _WRONG or more.get("userError") is True:
-        return Invalid(_sentence("Linear does not accept this", said), code="linear_invalid",
-                       unsent=True)  # fmt: skip
+        return Invalid(
+            _sentence("Linear does not accept this", said), code="linear_invalid", unsent=True
+        )
     # Its own failures are told in the same place as ours.
     internal = "internal server error" in said.lower()
     later = response.status >= 500 or bool(names & _LATER) or internal

@@ -91,14 +91,19 @@ def board_rows(monday: Monday) -> Adapter:
                 "monday.list_items",
                 "The items of the board. Beside the columns told here, each column of the board "
                 "is one.",
-                _ITEM_PARAMS, items, OWN,
+                _ITEM_PARAMS,
+                items,
+                OWN,
             ),
             Operation(
-                "monday.list_boards", "The boards that the connected account sees.",
-                _BOARD_PARAMS, boards, BOARD,
+                "monday.list_boards",
+                "The boards that the connected account sees.",
+                _BOARD_PARAMS,
+                boards,
+                BOARD,
             ),
         ),
-    )  # fmt: skip
+    )
 
 
 def normal_ref(ref: Mapping[str, Any]) -> dict[str, str]:

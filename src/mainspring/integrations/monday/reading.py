@@ -14,13 +14,24 @@ from mainspring.contracts.errors import Upstream
 _LONGEST: Final = 80
 _BETWEEN: Final = re.compile(r"[\W_]+")
 OWN: Final[dict[str, str]] = {
-    "id": "text", "name": "text", "group": "text", "state": "text", "created_at": "datetime",
-    "updated_at": "datetime", "url": "url",
-}  # fmt: skip
+    "id": "text",
+    "name": "text",
+    "group": "text",
+    "state": "text",
+    "created_at": "datetime",
+    "updated_at": "datetime",
+    "url": "url",
+}
 BOARD: Final[dict[str, str]] = {
-    "id": "text", "name": "text", "state": "text", "kind": "text", "workspace_id": "text",
-    "items_count": "number", "updated_at": "datetime", "url": "url",
-}  # fmt: skip
+    "id": "text",
+    "name": "text",
+    "state": "text",
+    "kind": "text",
+    "workspace_id": "text",
+    "items_count": "number",
+    "updated_at": "datetime",
+    "url": "url",
+}
 Row = dict[str, Any]
 
 

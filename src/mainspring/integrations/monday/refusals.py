@@ -33,9 +33,15 @@ _USUAL_PAUSE: Final = 60.0
 _RESET: Final = re.compile(r"reset in ([0-9]{1,6}) seconds?")
 _NOT_A_LETTER: Final = re.compile(r"[^a-z]")
 _BUSY: Final = (
-    "complexity", "ratelimit", "concurrency", "dailylimit", "minutelimit", "iplimit",
-    "fieldlimit", "fieldminutelimit",
-)  # fmt: skip
+    "complexity",
+    "ratelimit",
+    "concurrency",
+    "dailylimit",
+    "minutelimit",
+    "iplimit",
+    "fieldlimit",
+    "fieldminutelimit",
+)
 _RECONNECT: Final = frozenset({"notauthenticated", "unauthenticated", "invalidtoken"})
 _DENIED: Final = ("unauthorized", "forbidden", "missingrequiredpermissions", "accessdenied")
 _MISSING: Final = ("notfound", "invalidboardid", "invaliditemid")

@@ -149,8 +149,12 @@ _INPUT: dict[str, Any] = {
             "reason": "a channel has no spaces",
         },
         {
-            "value": {"channel": "C0123", "text": "x", "thread_ts": "yesterday",
-                      "token": "{{ secrets.slack }}"},
+            "value": {
+                "channel": "C0123",
+                "text": "x",
+                "thread_ts": "yesterday",
+                "token": "{{ secrets.slack }}",
+            },
             "reason": "a thread is named by the ts of its first message",
         },
         {
@@ -158,7 +162,7 @@ _INPUT: dict[str, Any] = {
             "reason": "the message is called text",
         },
     ],
-}  # fmt: skip
+}
 
 _OUTPUT: dict[str, Any] = {
     "$schema": "https://json-schema.org/draft/2020-12/schema",

@@ -41,11 +41,18 @@ _WHOLE_SECONDS = re.compile(r"[0-9]{1,9}")
 _KEEP_ONE = "Keep a valid bot token with `mainspring secrets set`, with the scope chat:write."
 _TRY_AGAIN = frozenset(
     {
-        "accesslimited", "fatal_error", "internal_error", "message_limit_exceeded",
-        "org_login_required", "rate_limited", "ratelimited", "request_timeout",
-        "service_unavailable", "team_added_to_org",
+        "accesslimited",
+        "fatal_error",
+        "internal_error",
+        "message_limit_exceeded",
+        "org_login_required",
+        "rate_limited",
+        "ratelimited",
+        "request_timeout",
+        "service_unavailable",
+        "team_added_to_org",
     }
-)  # fmt: skip
+)
 # The codes of a pause that Slack asks for.
 PAUSES: Final = frozenset({"slack_rate_limited", "slack_ratelimited"})
 # Slack broke off in the middle, and says that some of it may have been done.
@@ -53,10 +60,17 @@ _IN_DOUBT = frozenset({"fatal_error", "internal_error", "request_timeout", "serv
 # A person has to connect again: nobody is let in with this token, or not to this.
 _RECONNECT = frozenset(
     {
-        "account_inactive", "invalid_auth", "missing_scope", "no_permission", "not_authed",
-        "not_allowed_token_type", "team_access_not_granted", "token_expired", "token_revoked",
+        "account_inactive",
+        "invalid_auth",
+        "missing_scope",
+        "no_permission",
+        "not_authed",
+        "not_allowed_token_type",
+        "team_access_not_granted",
+        "token_expired",
+        "token_revoked",
     }
-)  # fmt: skip
+)
 # Of these another token may be good: one that was renewed, here or by another worker.
 _RENEW = frozenset({"invalid_auth", "token_expired", "token_revoked"})
 # A refusal is short; no page of messages is read twice to look for one.
@@ -140,10 +154,16 @@ class Slack:
         """The id of a channel by its name; ``Missing`` when the bot sees none of that name."""
         following: str | None = ""
         for _ in range(_CHANNEL_PAGES):
-            answer = await self._read(http, "conversations.list", {
-                "types": "public_channel,private_channel", "exclude_archived": "true",
-                "limit": str(_CHANNELS_A_PAGE), **({"cursor": following} if following else {}),
-            })  # fmt: skip
+            answer = await self._read(
+                http,
+                "conversations.list",
+                {
+                    "types": "public_channel,private_channel",
+                    "exclude_archived": "true",
+                    "limit": str(_CHANNELS_A_PAGE),
+                    **({"cursor": following} if following else {}),
+                },
+            )
             for one in _objects(answer, "channels"):
                 if one.get("name") == name and isinstance(one.get("id"), str):
                     return str(one["id"])

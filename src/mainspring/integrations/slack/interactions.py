@@ -88,10 +88,12 @@ def _pressed(text: str) -> Interaction | None:
     reply_to = payload.get("response_url")
     blocks = _part(payload, "message").get("blocks")
     return Interaction(
-        team, who, data=value if isinstance(value, str) else None,
+        team,
+        who,
+        data=value if isinstance(value, str) else None,
         reply_to=reply_to if isinstance(reply_to, str) else "",
         shown=_sections(blocks if isinstance(blocks, list) else ()),
-    )  # fmt: skip
+    )
 
 
 def _sections(blocks: Sequence[Any]) -> tuple[Mapping[str, Any], ...]:
@@ -113,16 +115,22 @@ def slack_prompter(slack: Slack) -> Prompter:
             raise Clash("No Slack account is linked with this member.", code="slack_not_linked")
         blocks = [_section(message.text), _actions(message)]
         channel, ts = await slack.post_message(
-            ctx.http, CONNECTED,
+            ctx.http,
+            CONNECTED,
             {"channel": message.recipient, "text": _WAITS, "blocks": blocks},
-        )  # fmt: skip
+        )
         return {"channel": channel, "ts": ts}
 
     async def close(ctx: CallContext, place: Mapping[str, Any], text: str) -> None:
         await slack.update_message(
-            ctx.http, {"channel": place["channel"], "ts": place["ts"], "text": escaped(text),
-                       "blocks": [_section(text)]},
-        )  # fmt: skip
+            ctx.http,
+            {
+                "channel": place["channel"],
+                "ts": place["ts"],
+                "text": escaped(text),
+                "blocks": [_section(text)],
+            },
+        )
 
     return Prompter(send, close, fits)
 
@@ -149,15 +157,21 @@ def slack_interactions(slack: Slack) -> Interactions:
 async def _post(http: Http, url: str, said: Mapping[str, Any]) -> None:
     response = await http.send(
         HttpRequest(
-            method="POST", url=url, headers={"Content-Type": "application/json; charset=utf-8"},
-            query={}, body=orjson.dumps(said), timeout_seconds=_SECONDS, follow_redirects=False,
+            method="POST",
+            url=url,
+            headers={"Content-Type": "application/json; charset=utf-8"},
+            query={},
+            body=orjson.dumps(said),
+            timeout_seconds=_SECONDS,
+            follow_redirects=False,
         )
-    )  # fmt: skip
+    )
     if response.status != 200:
         raise Upstream(
             f"Slack did not take the answer to a button: status {response.status}.",
-            code="slack_reply", retryable=False,
-        )  # fmt: skip
+            code="slack_reply",
+            retryable=False,
+        )
 
 
 def _note(text: str) -> Mapping[str, Any]:
@@ -184,8 +198,11 @@ def _actions(message: PromptMessage) -> dict[str, Any]:
 def _button(number: int, button: Button) -> dict[str, Any]:
     label = {"type": "plain_text", "text": escaped(button.label), "emoji": False}
     made: dict[str, Any] = {
-        "type": "button", "action_id": f"answer_{number}", "text": label, "value": button.data
-    }  # fmt: skip
+        "type": "button",
+        "action_id": f"answer_{number}",
+        "text": label,
+        "value": button.data,
+    }
     return made | ({"style": "primary"} if number == 0 else {})
 
 

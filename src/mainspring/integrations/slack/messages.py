@@ -27,10 +27,18 @@ _FILES: Final = 20
 # A message of these kinds tells of the channel itself, and nobody wrote it.
 _OF_THE_CHANNEL: Final = frozenset(
     {
-        "channel_archive", "channel_join", "channel_leave", "channel_name", "channel_purpose",
-        "channel_topic", "channel_unarchive", "group_join", "group_leave", "tombstone",
+        "channel_archive",
+        "channel_join",
+        "channel_leave",
+        "channel_name",
+        "channel_purpose",
+        "channel_topic",
+        "channel_unarchive",
+        "group_join",
+        "group_leave",
+        "tombstone",
     }
-)  # fmt: skip
+)
 
 
 def is_ts(value: Any) -> bool:

@@ -42,9 +42,13 @@ class Place:
 
     def as_cursor(self) -> dict[str, Any]:
         return {
-            "marks": dict(self.marks), "ids": dict(self.ids), "name": self.name,
-            "page": self.page, "high": self.high, "done": self.done,
-        }  # fmt: skip
+            "marks": dict(self.marks),
+            "ids": dict(self.ids),
+            "name": self.name,
+            "page": self.page,
+            "high": self.high,
+            "done": self.done,
+        }
 
 
 def place_of(cursor: Mapping[str, Any] | None) -> Place:
@@ -64,8 +68,11 @@ def place_of(cursor: Mapping[str, Any] | None) -> Place:
 def channels_of(settings: Mapping[str, Any]) -> list[str]:
     """The channels that a connection follows, as they were written: ids or names."""
     told = settings.get("channels")
-    text = " ".join(map(str, told)) if isinstance(told, Sequence) and not isinstance(told, str) \
-        else str(told or "")  # fmt: skip
+    text = (
+        " ".join(map(str, told))
+        if isinstance(told, Sequence) and not isinstance(told, str)
+        else str(told or "")
+    )
     return list(dict.fromkeys(_NAME.findall(text)))[:MOST_CHANNELS]
 
 

@@ -105,11 +105,13 @@ def from_request(request: str, at: datetime) -> Mapping[str, Any]:
             code="slack_channel_needed",
             findings=[
                 Finding(
-                    "/request", detail, "slack_channel_needed",
+                    "/request",
+                    detail,
+                    "slack_channel_needed",
                     "Write it with its sign, such as: #general since yesterday.",
                 )
             ],
-        )  # fmt: skip
+        )
     asked: dict[str, Any] = {"channel": named[0] if named else known[0] if known else ""}
     since = _said_since(request, at)
     if since is not None:

@@ -45,22 +45,51 @@ _KEEP_CHAT = (
 )
 # What a refusal means, by its status and what its description begins with, and what to do.
 _REFUSALS: Final[tuple[tuple[int, str, str, str, str | None], ...]] = (
-    (400, "Bad Request: chat not found", "telegram_chat_not_found",
-     "Telegram knows no such chat, or the bot may not write in it.", _KEEP_CHAT),
-    (400, "Bad Request: chat_id is empty", "telegram_chat_not_found",
-     "Telegram was given no chat.", _KEEP_CHAT),
-    (400, "Bad Request: message is too long", "telegram_too_long",
-     "The message is too long for Telegram.", "Shorten it, or send a link."),
-    (400, "Bad Request: message text is empty", "telegram_empty",
-     "The message is empty for Telegram.", None),
-    (400, "Bad Request: group chat was upgraded", "telegram_chat_moved",
-     "The group has become a supergroup and has another id.", _KEEP_CHAT),
+    (
+        400,
+        "Bad Request: chat not found",
+        "telegram_chat_not_found",
+        "Telegram knows no such chat, or the bot may not write in it.",
+        _KEEP_CHAT,
+    ),
+    (
+        400,
+        "Bad Request: chat_id is empty",
+        "telegram_chat_not_found",
+        "Telegram was given no chat.",
+        _KEEP_CHAT,
+    ),
+    (
+        400,
+        "Bad Request: message is too long",
+        "telegram_too_long",
+        "The message is too long for Telegram.",
+        "Shorten it, or send a link.",
+    ),
+    (
+        400,
+        "Bad Request: message text is empty",
+        "telegram_empty",
+        "The message is empty for Telegram.",
+        None,
+    ),
+    (
+        400,
+        "Bad Request: group chat was upgraded",
+        "telegram_chat_moved",
+        "The group has become a supergroup and has another id.",
+        _KEEP_CHAT,
+    ),
     (401, "", "telegram_unauthorized", "Telegram does not accept the bot's token.", _KEEP_TOKEN),
-    (403, "", "telegram_forbidden",
-     "The bot may not write to the owner: it was blocked, or was never written to.",
-     "Open the chat with the bot in Telegram, unblock it and press Start."),
+    (
+        403,
+        "",
+        "telegram_forbidden",
+        "The bot may not write to the owner: it was blocked, or was never written to.",
+        "Open the chat with the bot in Telegram, unblock it and press Start.",
+    ),
     (404, "", "telegram_unauthorized", "Telegram knows no bot with this token.", _KEEP_TOKEN),
-)  # fmt: skip
+)
 
 
 class Telegram:

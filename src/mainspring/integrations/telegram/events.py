@@ -22,16 +22,28 @@ def _event(name: str, description: str, /, **fields: str) -> EventType:
 
 
 MESSAGE_RECEIVED: Final = _event(
-    "message_received", "The owner wrote to their bot.",
-    text="string", message_id="integer", date="string", page_slug="string",
-)  # fmt: skip
+    "message_received",
+    "The owner wrote to their bot.",
+    text="string",
+    message_id="integer",
+    date="string",
+    page_slug="string",
+)
 STARTED: Final = _event(
-    "started", "Somebody pressed Start with the code of a link.",
-    code="string", chat_id="integer", user_id="integer", name="string",
-)  # fmt: skip
+    "started",
+    "Somebody pressed Start with the code of a link.",
+    code="string",
+    chat_id="integer",
+    user_id="integer",
+    name="string",
+)
 BUTTON_PRESSED: Final = _event(
-    "button_pressed", "Somebody pressed a button under a message of the bot.",
-    data="string", chat_id="integer", user_id="integer", message_id="integer",
+    "button_pressed",
+    "Somebody pressed a button under a message of the bot.",
+    data="string",
+    chat_id="integer",
+    user_id="integer",
+    message_id="integer",
     callback_id="string",
-)  # fmt: skip
+)
 EVENTS: Final = (MESSAGE_RECEIVED, STARTED, BUTTON_PRESSED)

@@ -44,9 +44,11 @@ def updates_poll(telegram: Telegram) -> Poll:
         return read
 
     return Poll(
-        "updates", "What its owner writes to the bot, and the buttons they press.", read,
+        "updates",
+        "What its owner writes to the bot, and the buttons they press.",
+        read,
         every="* * * * *",
-    )  # fmt: skip
+    )
 
 
 def portion(found: Any, settings: Mapping[str, Any], offset: int) -> Portion:

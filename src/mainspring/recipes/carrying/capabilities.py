@@ -117,10 +117,13 @@ def _export(house: Around) -> Capability:
         ),
         handler=_exporting(house),
         annotations=Annotations(
-            effect=Effect.READ, transactional=True, seconds=1.0, audience=Audience.PEOPLE,
+            effect=Effect.READ,
+            transactional=True,
+            seconds=1.0,
+            audience=Audience.PEOPLE,
             permission=Permission.EDIT,
         ),
-    )  # fmt: skip
+    )
 
 
 def _import(house: Around) -> Capability:
@@ -176,10 +179,14 @@ def _import(house: Around) -> Capability:
         ),
         handler=_importing(house),
         annotations=Annotations(
-            effect=Effect.KEEP, transactional=True, seconds=3.0, audience=Audience.PEOPLE,
-            permission=Permission.EDIT, arguments_bytes=house.limits.import_bytes,
+            effect=Effect.KEEP,
+            transactional=True,
+            seconds=3.0,
+            audience=Audience.PEOPLE,
+            permission=Permission.EDIT,
+            arguments_bytes=house.limits.import_bytes,
         ),
-    )  # fmt: skip
+    )
 
 
 def _exporting(house: Around) -> CapabilityHandler:

@@ -204,6 +204,8 @@ def _shown(name: str) -> str:
 
 def _refused(path: str, detail: str, code: str, suggestion: str | None = None) -> Invalid:
     return Invalid(
-        f"{path}: {detail}", code=code, suggestion=suggestion,
+        f"{path}: {detail}",
+        code=code,
+        suggestion=suggestion,
         findings=[Finding(path, detail, code, suggestion)],
-    )  # fmt: skip
+    )

@@ -71,9 +71,11 @@ class Taking:
         things = tuple(thing.with_inside(_marked(thing, ids)) for _, thing in ordered)
         documents = [dict(one.content) for one in found["automation"]]
         return Carried(
-            things, await self._settings(), await self._recipes(ids),
+            things,
+            await self._settings(),
+            await self._recipes(ids),
             _needs(documents, words, self._limits),
-        )  # fmt: skip
+        )
 
     async def _automations(self) -> list[Thing]:
         rows = await self._ctx.tx.fetch(_AUTOMATIONS, self._space)

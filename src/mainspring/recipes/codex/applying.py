@@ -98,9 +98,7 @@ class Work:
             space = self.ctx.actor.workspace_id
             raise await at_settings(self.desk.words, space, package, filling, problem) from None
         await self._keep(stage, stage.recipe, wishes, made)
-        self.told_of[stage.slug] = {
-            **made_told(made, entity_kind), **_provenance(stage.recipe)
-        }  # fmt: skip
+        self.told_of[stage.slug] = {**made_told(made, entity_kind), **_provenance(stage.recipe)}
 
     def filling(self, package: Package, wishes: Mapping[str, Any]) -> Filling:
         """What the references of one recipe stand for here."""
@@ -121,9 +119,12 @@ class Work:
         base = {"members": {one.slug: one.version for one in members}}
         await self._add(stage, recipe, wishes, (stage.id, name, base))
         self.told_of[stage.slug] = {
-            "kind": "bundle", "id": str(stage.id), "name": name, **_provenance(recipe),
+            "kind": "bundle",
+            "id": str(stage.id),
+            "name": name,
+            **_provenance(recipe),
             "members": [self.told_of.get(one.slug, one.told()) for one in members],
-        }  # fmt: skip
+        }
 
     async def _keep(
         self, stage: Stage, recipe: Recipe, wishes: Mapping[str, Any], made: Made
@@ -131,17 +132,34 @@ class Work:
         await self._add(stage, recipe, wishes, (made.id, made.name, made.content))
 
     async def _add(
-        self, stage: Stage, recipe: Recipe, wishes: Mapping[str, Any],
+        self,
+        stage: Stage,
+        recipe: Recipe,
+        wishes: Mapping[str, Any],
         made: tuple[UUID, str, Mapping[str, Any]],
-    ) -> None:  # fmt: skip
+    ) -> None:
         entity_id, name, base = made
         owner = {"id": self.owner.id, "email": self.owner.email}
         install = Install(
-            stage.id, recipe.id, recipe.slug, recipe.version, recipe.package.digest, recipe.kind,
-            entity_kind_of(recipe.kind), entity_id, name, self._brought_by(stage),
-            {**wishes, "owner": owner}, base, self.dependencies(recipe.package), (),
-            self.ctx.actor.id, self.ctx.clock.now(), None, None,
-        )  # fmt: skip
+            stage.id,
+            recipe.id,
+            recipe.slug,
+            recipe.version,
+            recipe.package.digest,
+            recipe.kind,
+            entity_kind_of(recipe.kind),
+            entity_id,
+            name,
+            self._brought_by(stage),
+            {**wishes, "owner": owner},
+            base,
+            self.dependencies(recipe.package),
+            (),
+            self.ctx.actor.id,
+            self.ctx.clock.now(),
+            None,
+            None,
+        )
         await add_install(self.ctx.tx, self.ctx.actor.workspace_id, install)
         self.standing[stage.slug] = install
 

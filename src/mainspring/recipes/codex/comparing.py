@@ -86,9 +86,13 @@ def _of_objects(
 
 
 def _of_lists(
-    before: Mapping[str, Any], after: Mapping[str, Any], new: Mapping[str, Any], at: str, *,
+    before: Mapping[str, Any],
+    after: Mapping[str, Any],
+    new: Mapping[str, Any],
+    at: str,
+    *,
     agreeing: bool,
-) -> Iterator[Change]:  # fmt: skip
+) -> Iterator[Change]:
     found = list(_of_objects(before, after, new, at, agreeing=agreeing))
     yield from found
     agreed = agreeing and bool(new) and _one_order(after, new)

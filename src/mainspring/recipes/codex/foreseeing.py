@@ -106,13 +106,17 @@ async def foresee(
         await check_filled(desk, ctx, recipe.package, filling, "/settings")
     new = await desk.normal(ctx, install.entity_kind, content, install.entity_id)
     return Outlook(
-        install, recipe, current, plan, wishes,
+        install,
+        recipe,
+        current,
+        plan,
+        wishes,
         by_recipe=changes(install.base, _renamed(install, new)),
         conflicts=_theirs(install, current.content, new),
         orphaned=orphans(install, new),
         asks_for=await _asks(desk, ctx, install, recipe, content),
         definition=content.get("definition") if _is_whole(install, recipe, plan) else None,
-    )  # fmt: skip
+    )
 
 
 def _is_whole(install: Install, recipe: Recipe, plan: Plan) -> bool:
@@ -149,9 +153,11 @@ def _wishes(
     values, wrong = settings_of(package, {**kept, **settings}, "/settings")
     if wrong and not lenient:
         raise Invalid(
-            f"It cannot be upgraded like this: {wrong[0].detail}", code=wrong[0].code,
-            findings=wrong, suggestion=wrong[0].suggestion,
-        )  # fmt: skip
+            f"It cannot be upgraded like this: {wrong[0].detail}",
+            code=wrong[0].code,
+            findings=wrong,
+            suggestion=wrong[0].suggestion,
+        )
     if lenient:
         values = {**{one.name: one.example for one in package.settings}, **values}
     return {**install.overrides, "settings": values}

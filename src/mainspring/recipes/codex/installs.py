@@ -118,17 +118,38 @@ async def hold_codex(tx: Transaction, workspace_id: UUID) -> None:
 
 async def add_install(tx: Transaction, workspace_id: UUID, made: Install) -> None:
     await tx.execute(
-        _ADD, workspace_id, made.id, made.recipe_id, made.slug, made.version, made.digest,
-        made.kind, made.entity_kind, made.entity_id, made.name, made.bundle_id,
-        dict(made.overrides), dict(made.base), dict(made.dependencies), made.installed_by,
-    )  # fmt: skip
+        _ADD,
+        workspace_id,
+        made.id,
+        made.recipe_id,
+        made.slug,
+        made.version,
+        made.digest,
+        made.kind,
+        made.entity_kind,
+        made.entity_id,
+        made.name,
+        made.bundle_id,
+        dict(made.overrides),
+        dict(made.base),
+        dict(made.dependencies),
+        made.installed_by,
+    )
 
 
 async def mark_upgraded(tx: Transaction, workspace_id: UUID, made: Install) -> None:
     await tx.execute(
-        _UPGRADED, workspace_id, made.id, made.version, made.digest, made.name, dict(made.base),
-        dict(made.dependencies), list(made.orphaned), dict(made.overrides),
-    )  # fmt: skip
+        _UPGRADED,
+        workspace_id,
+        made.id,
+        made.version,
+        made.digest,
+        made.name,
+        dict(made.base),
+        dict(made.dependencies),
+        list(made.orphaned),
+        dict(made.overrides),
+    )
 
 
 async def mark_gone(tx: Transaction, workspace_id: UUID, install: UUID, at: datetime) -> None:
@@ -152,9 +173,11 @@ async def of_entity(tx: Transaction, workspace_id: UUID, entity_id: UUID) -> Ins
     if row is None:
         detail = "This was not installed from a recipe here."
         raise Missing(
-            detail, code="no_install", suggestion="list_installs shows what is installed.",
+            detail,
+            code="no_install",
+            suggestion="list_installs shows what is installed.",
             findings=[Finding("/entity_id", detail, "no_install")],
-        )  # fmt: skip
+        )
     return _read(row)
 
 
@@ -201,9 +224,10 @@ def check_kind(install: Install, entity_kind: str) -> None:
     if install.entity_kind != entity_kind:
         detail = f"{install.name!r} is of the kind {install.entity_kind}, not {entity_kind}."
         raise Clash(
-            detail, code="other_kind",
+            detail,
+            code="other_kind",
             findings=[Finding("/entity_kind", detail, "other_kind", install.entity_kind)],
-        )  # fmt: skip
+        )
 
 
 def _read(row: Any) -> Install:

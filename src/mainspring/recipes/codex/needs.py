@@ -109,20 +109,28 @@ def members_of(package: Package) -> tuple[Need, ...]:
     entries: Sequence[Mapping[str, Any]] = package.template["members"]
     return tuple(
         Need(
-            one["slug"], Semver.parse(one.get("min_version", _NO_VERSION)),
-            one.get("reason", ""), member=True,
+            one["slug"],
+            Semver.parse(one.get("min_version", _NO_VERSION)),
+            one.get("reason", ""),
+            member=True,
         )
         for one in entries
-    )  # fmt: skip
+    )
 
 
 class Planner:
     """Walks from one recipe to all that it needs; the codex of the workspace is held."""
 
     def __init__(
-        self, shelf: Shelf, tx: Transaction, workspace_id: UUID, now: datetime, *,
-        known: Mapping[str, Install] | None = None, own_boards: bool = False,
-    ) -> None:  # fmt: skip
+        self,
+        shelf: Shelf,
+        tx: Transaction,
+        workspace_id: UUID,
+        now: datetime,
+        *,
+        known: Mapping[str, Install] | None = None,
+        own_boards: bool = False,
+    ) -> None:
         self._shelf = shelf
         self._tx = tx
         self._space = workspace_id
@@ -160,9 +168,13 @@ class Planner:
                 self._check_enough(need, settled, recipe)
 
     async def _meet(
-        self, need: Need, found: Recipe | None, recipe: Recipe, path: tuple[str, ...],
+        self,
+        need: Need,
+        found: Recipe | None,
+        recipe: Recipe,
+        path: tuple[str, ...],
         own: Mapping[str, str],
-    ) -> None:  # fmt: skip
+    ) -> None:
         there = await self._there(need, found, own)
         if there is not None:
             if there.semver < need.lowest:
@@ -170,10 +182,14 @@ class Planner:
                 return
             self.plan.add(
                 Stage(
-                    need.slug, there.id, found, there, there.uninstalled_at is not None,
+                    need.slug,
+                    there.id,
+                    found,
+                    there,
+                    there.uninstalled_at is not None,
                     recipe.slug,
                 )
-            )  # fmt: skip
+            )
             return
         if found is None:
             says = f"{recipe.slug!r} needs {need.slug!r}, and there is no such recipe."
@@ -256,17 +272,20 @@ def _too_deep(path: Sequence[str]) -> Clash:
     shown = " → ".join(path[:4])
     detail = f"More than {_DEEPEST} recipes in a row need one another: {shown} → …"
     return Clash(
-        detail, code="dependency_chain_long",
+        detail,
+        code="dependency_chain_long",
         findings=[Finding("/slug", detail, "dependency_chain_long")],
         suggestion="Install one from the middle of the row first, or ask its publisher for a "
         "bundle.",
-    )  # fmt: skip
+    )
 
 
 def _cycle(chain: Sequence[str]) -> Clash:
     shown = " → ".join(chain)
     detail = f"These recipes need each other in a circle: {shown}."
     return Clash(
-        detail, code="dependency_cycle", findings=[Finding("/slug", detail, "dependency_cycle")],
+        detail,
+        code="dependency_cycle",
+        findings=[Finding("/slug", detail, "dependency_cycle")],
         suggestion="Whoever publishes them has to take one of the dependencies out.",
-    )  # fmt: skip
+    )

@@ -70,9 +70,15 @@ def publish_handler(desk: Desk) -> CapabilityHandler:
         else:
             await tx.execute(_CHANGE, space, recipe_id, shared, key)
         await tx.execute(
-            _ADD_VERSION, space, recipe_id, str(package.version), package.version.rank,
-            dict(package.document), package.digest, ctx.actor.id,
-        )  # fmt: skip
+            _ADD_VERSION,
+            space,
+            recipe_id,
+            str(package.version),
+            package.version.rank,
+            dict(package.document),
+            package.digest,
+            ctx.actor.id,
+        )
         return {
             "id": str(recipe_id),
             "slug": package.slug,
@@ -121,9 +127,11 @@ async def _check_slug(desk: Desk, tx: Transaction, workspace_id: UUID, package: 
     if whose is not None:
         detail = f"{package.slug!r} is the slug of {whose}."
         raise Clash(
-            detail, code="slug_taken", suggestion="Choose another slug.",
+            detail,
+            code="slug_taken",
+            suggestion="Choose another slug.",
             findings=[Finding("/package/slug", detail, "slug_taken")],
-        )  # fmt: skip
+        )
 
 
 def _check_next(package: Package, row: Any) -> None:
@@ -131,9 +139,11 @@ def _check_next(package: Package, row: Any) -> None:
     if row["kind"] != package.kind:
         detail = f"{package.slug!r} makes a {row['kind']}, and a later version cannot change that."
         raise Clash(
-            detail, code="kind_changed", suggestion="Publish it under another slug.",
+            detail,
+            code="kind_changed",
+            suggestion="Publish it under another slug.",
             findings=[Finding("/package/kind", detail, "kind_changed")],
-        )  # fmt: skip
+        )
     newest = Semver.parse(row["version"])
     if package.version <= newest:
         detail = (
@@ -141,9 +151,11 @@ def _check_next(package: Package, row: Any) -> None:
             f"{package.version} is not newer."
         )
         raise Clash(
-            detail, code="version_not_newer", suggestion="Give it a higher version.",
+            detail,
+            code="version_not_newer",
+            suggestion="Give it a higher version.",
             findings=[Finding("/package/version", detail, "version_not_newer")],
-        )  # fmt: skip
+        )
     if row["public_key"] is not None and row["public_key"] != package.public_key:
         detail = (
             "The versions before were signed, and this one is not."
@@ -151,6 +163,8 @@ def _check_next(package: Package, row: Any) -> None:
             else "Another key has signed the versions before."
         )
         raise Denied(
-            detail, code="other_key", suggestion="Sign it with the key of the versions before.",
+            detail,
+            code="other_key",
+            suggestion="Sign it with the key of the versions before.",
             findings=[Finding("/package/signature", detail, "other_key")],
-        )  # fmt: skip
+        )

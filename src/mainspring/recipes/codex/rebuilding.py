@@ -42,18 +42,28 @@ async def rebuild(desk: Desk, ctx: CallContext, outlook: Outlook) -> dict[str, A
     await check_filled(desk, ctx, recipe.package, filling, "/settings")
     made = await desk.kind(install.entity_kind).rebuild(ctx, install.entity_id, content)
     after = replace(
-        install, version=recipe.version, digest=recipe.package.digest, name=made.name,
-        base=_base(install, made, content), dependencies=work.dependencies(recipe.package),
-        orphaned=outlook.orphaned, overrides=outlook.wishes,
-    )  # fmt: skip
+        install,
+        version=recipe.version,
+        digest=recipe.package.digest,
+        name=made.name,
+        base=_base(install, made, content),
+        dependencies=work.dependencies(recipe.package),
+        orphaned=outlook.orphaned,
+        overrides=outlook.wishes,
+    )
     await mark_upgraded(ctx.tx, ctx.actor.workspace_id, after)
     return _told(outlook, made, work)
 
 
 async def rebuild_bundle(
-    desk: Desk, ctx: CallContext, outlook: Outlook, members: Sequence[Outlook],
-    settings: Mapping[str, Any], *, force: bool,
-) -> dict[str, Any]:  # fmt: skip
+    desk: Desk,
+    ctx: CallContext,
+    outlook: Outlook,
+    members: Sequence[Outlook],
+    settings: Mapping[str, Any],
+    *,
+    force: bool,
+) -> dict[str, Any]:
     """A bundle: its members, those that are new in it, and the bundle itself."""
     install, recipe = outlook.install, outlook.recipe
     if recipe is None:
@@ -79,12 +89,16 @@ async def rebuild_bundle(
         "members": {one.slug: work.standing[one.slug].version for one in members_of(recipe.package)}
     }
     await mark_upgraded(
-        tx, space,
+        tx,
+        space,
         replace(
-            install, version=recipe.version, digest=recipe.package.digest, base=base,
+            install,
+            version=recipe.version,
+            digest=recipe.package.digest,
+            base=base,
             dependencies=work.dependencies(recipe.package),
         ),
-    )  # fmt: skip
+    )
     answer = _versions(install, recipe, install.name)
     answer |= {"members": told, **work.beside()}
     answer.pop("dependencies_used", None)

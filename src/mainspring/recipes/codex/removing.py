@@ -163,9 +163,11 @@ async def _asked(ctx: CallContext, given: Mapping[str, Any]) -> list[Install]:
     if not here:
         detail = f"Nothing of {given['slug'][:64]!r} is installed here."
         raise Missing(
-            detail, code="no_install", suggestion="list_installs shows what is installed.",
+            detail,
+            code="no_install",
+            suggestion="list_installs shows what is installed.",
             findings=[Finding("/slug", detail, "no_install")],
-        )  # fmt: skip
+        )
     return here
 
 

@@ -169,9 +169,14 @@ class Shelf:
         origin: Origin = "workspace" if row["own"] else "shared"
         versions = tuple(row["versions"])
         return Recipe(
-            row["id"], origin, package, versions, row["created_at"], row["updated_at"],
+            row["id"],
+            origin,
+            package,
+            versions,
+            row["created_at"],
+            row["updated_at"],
             row["workspace_id"],
-        )  # fmt: skip
+        )
 
     async def _unknown(
         self, tx: Transaction, workspace_id: UUID, given: Mapping[str, Any]
@@ -185,9 +190,11 @@ class Shelf:
             hint = None if close is None else f"Did you mean {close!r}?"
         hint = hint or "list_starter_recipes shows what there is."
         return Missing(
-            detail, code="no_recipe", suggestion=hint,
+            detail,
+            code="no_recipe",
+            suggestion=hint,
             findings=[Finding(at, detail, "no_recipe", hint)],
-        )  # fmt: skip
+        )
 
 
 def _newest(row: Any) -> tuple[UUID, str]:
@@ -208,9 +215,10 @@ def check_one_of(given: Mapping[str, Any], *names: str) -> None:
         both = " and ".join(names)
         detail = f"Give one of {both}, not both." if there else f"Which one? Give one of {both}."
         raise Invalid(
-            detail, code="one_of",
+            detail,
+            code="one_of",
             findings=[Finding(f"/{name}", detail, "one_of") for name in there or names[:1]],
-        )  # fmt: skip
+        )
 
 
 def _from_house(starter: Starter) -> Recipe:

@@ -116,17 +116,21 @@ def _check_known(outlooks: list[Outlook], settings: Mapping[str, Any]) -> None:
     known = {setting.name for package in packages for setting in package.settings}
     wrong = [
         Finding(
-            under("/settings", name), f"There is no setting {name[:64]!r}.", "unknown_setting",
+            under("/settings", name),
+            f"There is no setting {name[:64]!r}.",
+            "unknown_setting",
             did_you_mean(name, known),
         )
         for name in settings
         if name not in known
-    ]  # fmt: skip
+    ]
     if wrong:
         raise Invalid(
-            f"It cannot be upgraded like this: {wrong[0].detail}", code=wrong[0].code,
-            findings=wrong, suggestion=wrong[0].suggestion,
-        )  # fmt: skip
+            f"It cannot be upgraded like this: {wrong[0].detail}",
+            code=wrong[0].code,
+            findings=wrong,
+            suggestion=wrong[0].suggestion,
+        )
 
 
 def _check_untouched(outlooks: list[Outlook]) -> None:
@@ -136,11 +140,12 @@ def _check_untouched(outlooks: list[Outlook]) -> None:
         return
     findings = [
         Finding(
-            change.place, f"{install.name!r} was {change.way} here at {change.place}.",
+            change.place,
+            f"{install.name!r} was {change.way} here at {change.place}.",
             "user_change",
         )
         for install, change in touched
-    ]  # fmt: skip
+    ]
     places = ", ".join(change.place for _, change in touched[:5])
     more = f" and {len(touched) - 5} more" if len(touched) > 5 else ""
     raise Clash(

@@ -29,9 +29,11 @@ def is_bare(document: Any) -> bool:
 def definition_of(document: Mapping[str, Any]) -> Document:
     """The definition that a bare object means; ``Invalid`` with pointers into the object."""
     return compile_automation(
-        "integration", document,
-        name=str(document.get("name", "")), description=str(document.get("description", "")),
-    )  # fmt: skip
+        "integration",
+        document,
+        name=str(document.get("name", "")),
+        description=str(document.get("description", "")),
+    )
 
 
 def recipe_of(document: Mapping[str, Any]) -> Document:

@@ -9,10 +9,12 @@ from mainspring.gate.ingestion import declared_schema as parts
 
 _TEXT: Final = {"type": "string", "maxLength": 4_000}
 _SECRET: Final = {
-    "type": "string", "maxLength": 64, "pattern": "^[A-Z][A-Z0-9_]*$",
+    "type": "string",
+    "maxLength": 64,
+    "pattern": "^[A-Z][A-Z0-9_]*$",
     "x-mainspring-says": "A publisher secret's name is capitals, digits and underscores, with a "
     "capital first.",
-}  # fmt: skip
+}
 _AUTH: Final = {
     **plain_object(
         {

@@ -99,9 +99,14 @@ class AutomationKind:
         asked = await _additions(agreed, report)
         before = await schedules.waiting(tx, [(space, entity_id)])
         saved = await update(
-            tx, space, entity_id, report.accepted(), report.grants, ctx.actor.id,
+            tx,
+            space,
+            entity_id,
+            report.accepted(),
+            report.grants,
+            ctx.actor.id,
             traits=report.traits,
-        )  # fmt: skip
+        )
         if asked:
             await ask_consent(
                 tx, space, entity_id, saved.version, "upgrade", asked, ctx.actor, agreed=agreed
@@ -157,15 +162,25 @@ class AutomationKind:
         document = {**found["definition"], "name": name}
         report = await self._judge.judge(space, document, entity_id)
         await update(
-            ctx.tx, space, entity_id, report.accepted(), report.grants, ctx.actor.id,
-            archived=True, traits=report.traits,
-        )  # fmt: skip
+            ctx.tx,
+            space,
+            entity_id,
+            report.accepted(),
+            report.grants,
+            ctx.actor.id,
+            archived=True,
+            traits=report.traits,
+        )
         await cover(ctx.tx, space, entity_id)
 
     async def _made(
-        self, ctx: CallContext, entity_id: UUID, report: Report, asked: tuple[Addition, ...],
+        self,
+        ctx: CallContext,
+        entity_id: UUID,
+        report: Report,
+        asked: tuple[Addition, ...],
         saved: Saved,
-    ) -> Made:  # fmt: skip
+    ) -> Made:
         found = await read_automation(ctx.tx, ctx.actor.workspace_id, entity_id)
         told: dict[str, Any] = {
             "automation_id": str(entity_id),

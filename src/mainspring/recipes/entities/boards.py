@@ -157,9 +157,12 @@ class BoardKind:
             for one in await datasets_of(ctx, board)
         ]
         content: dict[str, Any] = {
-            "name": board.name, "description": board.description, "datasets": datasets,
-            "skills": [], "forms": [],
-        }  # fmt: skip
+            "name": board.name,
+            "description": board.description,
+            "datasets": datasets,
+            "skills": [],
+            "forms": [],
+        }
         for row in rows:
             if row["part"] == "dashboard":
                 content["dashboard"] = row["content"]["html"]

@@ -149,9 +149,13 @@ class WorkflowKind:
         return given
 
     async def _settled(
-        self, ctx: CallContext, workflow_id: UUID, given: Mapping[str, Any], origin: Origin,
+        self,
+        ctx: CallContext,
+        workflow_id: UUID,
+        given: Mapping[str, Any],
+        origin: Origin,
         known: frozenset[UUID],
-    ) -> Made:  # fmt: skip
+    ) -> Made:
         """What was made along with it waits for a person, and goes with the workflow then."""
         space = ctx.actor.workspace_id
         wanted = [UUID(one) for one in given["automation_ids"]]

@@ -23,8 +23,25 @@ from mainspring.recipes.package.schema import recipe_schema
 from mainspring.recipes.package.semver import Semver
 
 __all__ = [
-    "Dependency", "Filling", "Named", "Owner", "Package", "Requires", "Semver", "Setting",
-    "Wanted", "compiled_definition", "digest_of", "fill", "judge_filled", "judge_package",
-    "read_archive", "read_package", "read_place", "recipe_schema", "setting_finding",
-    "settings_to_blame", "shown_digest",
-]  # fmt: skip
+    "Dependency",
+    "Filling",
+    "Named",
+    "Owner",
+    "Package",
+    "Requires",
+    "Semver",
+    "Setting",
+    "Wanted",
+    "compiled_definition",
+    "digest_of",
+    "fill",
+    "judge_filled",
+    "judge_package",
+    "read_archive",
+    "read_package",
+    "read_place",
+    "recipe_schema",
+    "setting_finding",
+    "settings_to_blame",
+    "shown_digest",
+]

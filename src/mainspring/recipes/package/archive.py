@@ -35,9 +35,16 @@ _ENCRYPTED: Final = 0x1 | 0x40
 _METHODS: Final = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 # Everything that the reader of .zip files says of one that is broken.
 _DAMAGE: Final = (
-    zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError, OSError,
-    ValueError, OverflowError, struct.error,
-)  # fmt: skip
+    zipfile.BadZipFile,
+    zlib.error,
+    NotImplementedError,
+    RuntimeError,
+    EOFError,
+    OSError,
+    ValueError,
+    OverflowError,
+    struct.error,
+)
 
 
 class Archive:

@@ -22,8 +22,19 @@ _SEGMENT: Final = re.compile(r"[A-Za-z0-9_.@+()\[\] -]+")
 _DRIVE: Final = re.compile(r"[A-Za-z]:")
 _DEVICE: Final = re.compile(r"(?i)(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?")
 _ARCHIVES: Final = (
-    ".zip", ".tar", ".tgz", ".gz", ".bz2", ".xz", ".zst", ".7z", ".rar", ".jar", ".whl", ".br",
-)  # fmt: skip
+    ".zip",
+    ".tar",
+    ".tgz",
+    ".gz",
+    ".bz2",
+    ".xz",
+    ".zst",
+    ".7z",
+    ".rar",
+    ".jar",
+    ".whl",
+    ".br",
+)
 # What systems leave beside the files that people mean.
 _LITTER: Final = ("__MACOSX",)
 

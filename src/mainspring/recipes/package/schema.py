@@ -56,9 +56,17 @@ def recipe_schema() -> dict[str, Any]:
 
 
 _NEEDED: Final = (
-    "format", "format_version", "slug", "version", "kind", "name", "description", "publisher",
-    "category", "template",
-)  # fmt: skip
+    "format",
+    "format_version",
+    "slug",
+    "version",
+    "kind",
+    "name",
+    "description",
+    "publisher",
+    "category",
+    "template",
+)
 
 
 def _fields() -> Schema:

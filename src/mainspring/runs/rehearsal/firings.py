@@ -66,12 +66,16 @@ async def last_firings(
     rows = await tx.fetch(_LAST, workspace_id, automation_id, sorted(FINAL), most)
     return [
         Recorded(
-            row["id"], row["status"], row["reason"],
-            {} if row["payload"] is None else row["payload"], row["inputs"] or {}, row["slug"],
+            row["id"],
+            row["status"],
+            row["reason"],
+            {} if row["payload"] is None else row["payload"],
+            row["inputs"] or {},
+            row["slug"],
             row["triggers"] or (),
         )
         for row in reversed(rows)
-    ]  # fmt: skip
+    ]
 
 
 async def has_fired(tx: Transaction, workspace_id: UUID, automation_id: UUID) -> bool:
@@ -80,9 +84,16 @@ async def has_fired(tx: Transaction, workspace_id: UUID, automation_id: UUID) ->
 
 
 def request_of(
-    firing: Recorded, definition: Definition, limits: Limits, *, workspace_id: UUID,
-    automation_id: UUID, run_id: UUID, rehearsal_id: UUID, parent_id: UUID | None,
-) -> Request:  # fmt: skip
+    firing: Recorded,
+    definition: Definition,
+    limits: Limits,
+    *,
+    workspace_id: UUID,
+    automation_id: UUID,
+    run_id: UUID,
+    rehearsal_id: UUID,
+    parent_id: UUID | None,
+) -> Request:
     """The run that tries a firing; what is wrong with its payload is how that run ends."""
     problem: Problem | None = None
     inputs: Mapping[str, Any] = {}
@@ -92,10 +103,18 @@ def request_of(
     except Problem as wrong:
         problem = wrong
     return Request(
-        workspace_id, automation_id, inputs=inputs, static=static, payload=firing.payload,
-        problem=problem, mode="dry_run", run_id=run_id, rehearsal_id=rehearsal_id,
-        rehearses=firing.run_id, parent_id=parent_id,
-    )  # fmt: skip
+        workspace_id,
+        automation_id,
+        inputs=inputs,
+        static=static,
+        payload=firing.payload,
+        problem=problem,
+        mode="dry_run",
+        run_id=run_id,
+        rehearsal_id=rehearsal_id,
+        rehearses=firing.run_id,
+        parent_id=parent_id,
+    )
 
 
 def given_to(

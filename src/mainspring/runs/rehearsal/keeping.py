@@ -64,9 +64,10 @@ class Firing:
     def read(cls, kept: Mapping[str, Any]) -> Firing:
         run, against = kept["run_id"], kept["against"]
         return cls(
-            None if run is None else UUID(run), None if against is None else UUID(against),
+            None if run is None else UUID(run),
+            None if against is None else UUID(against),
             kept.get("note"),
-        )  # fmt: skip
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,15 +85,29 @@ class Rehearsal:
 
 
 async def keep_rehearsal(
-    tx: Transaction, workspace_id: UUID, rehearsal_id: UUID, automation_id: UUID, tried: Tried,
-    firings: Sequence[Firing], asked_by: UUID, *, live_reads: bool,
-) -> None:  # fmt: skip
+    tx: Transaction,
+    workspace_id: UUID,
+    rehearsal_id: UUID,
+    automation_id: UUID,
+    tried: Tried,
+    firings: Sequence[Firing],
+    asked_by: UUID,
+    *,
+    live_reads: bool,
+) -> None:
     """Keeps what is to be tried; one that is there already stays as it is."""
     await tx.execute(
-        _ADD, workspace_id, rehearsal_id, automation_id, tried.digest,
-        [dict(grant) for grant in tried.grants], live_reads, dict(tried.candidate),
-        [one.as_dict() for one in firings], asked_by,
-    )  # fmt: skip
+        _ADD,
+        workspace_id,
+        rehearsal_id,
+        automation_id,
+        tried.digest,
+        [dict(grant) for grant in tried.grants],
+        live_reads,
+        dict(tried.candidate),
+        [one.as_dict() for one in firings],
+        asked_by,
+    )
 
 
 async def drop_rehearsals(tx: Transaction, workspace_id: UUID, ids: Sequence[UUID]) -> None:
@@ -108,9 +123,15 @@ async def find_rehearsal(
     if row is None:
         return None
     return Rehearsal(
-        row["id"], row["automation_id"], row["name"], row["version"], row["live_reads"],
-        row["candidate"], tuple(map(Firing.read, row["firings"])), row["created_at"],
-    )  # fmt: skip
+        row["id"],
+        row["automation_id"],
+        row["name"],
+        row["version"],
+        row["live_reads"],
+        row["candidate"],
+        tuple(map(Firing.read, row["firings"])),
+        row["created_at"],
+    )
 
 
 async def read_rehearsal(tx: Transaction, workspace_id: UUID, rehearsal_id: UUID) -> Rehearsal:

@@ -113,13 +113,18 @@ def side(run_id: UUID | None, against: UUID | None, records: Records, words: Wor
     calls = records.calls.get(run_id, [])
     saved, live = _answers(run_id, against, records, words)
     return Side(
-        run_id, row["status"], row["at"], row["reason"], row["outcome"], _why(row),
+        run_id,
+        row["status"],
+        row["at"],
+        row["reason"],
+        row["outcome"],
+        _why(row),
         row["cost_usd"] + saved,
         Decimal(0) if row["rehearsal_id"] is None else row["cost_usd"],
         tuple(_deeds(row, calls, words)),
         sum(call["outcome"] == RECORDED for call in calls),
         tuple(live),
-    )  # fmt: skip
+    )
 
 
 def _why(row: Row) -> str | None:

@@ -126,9 +126,15 @@ class _Line:
                 continue
             for portion in _portions(runs):
                 self._app.send_task(
-                    TASK, args=(portion,), queue=name, producer=self._producer, retry=False,
-                    expires=EXPIRES_SECONDS, ignore_result=True, delivery_mode=1,
-                )  # fmt: skip
+                    TASK,
+                    args=(portion,),
+                    queue=name,
+                    producer=self._producer,
+                    retry=False,
+                    expires=EXPIRES_SECONDS,
+                    ignore_result=True,
+                    delivery_mode=1,
+                )
 
     def hang_up(self) -> None:
         connection, self._connection, self._producer = self._connection, None, None

@@ -82,9 +82,15 @@ def waiting_lines(rooms: Rooms, consent: Consent) -> list[str]:
 
 
 async def agree_to_version(
-    rooms: Rooms, screen: Screen, automation_id: UUID | None, definition: Definition,
-    grants: Sequence[Grant], traits: Traits, question: str, ask: Ask | None = None,
-) -> bool:  # fmt: skip
+    rooms: Rooms,
+    screen: Screen,
+    automation_id: UUID | None,
+    definition: Definition,
+    grants: Sequence[Grant],
+    traits: Traits,
+    question: str,
+    ask: Ask | None = None,
+) -> bool:
     """Whether a person agrees to what a version adds before it is stored; nothing new: yes."""
     space = rooms.workspace_id
     async with local(rooms).acquire() as connection:

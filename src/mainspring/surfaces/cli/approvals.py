@@ -41,9 +41,14 @@ async def show_approvals(desk: Desk, screen: Screen, *, most: int) -> int:
 
 
 async def answer_question(
-    desk: Desk, screen: Screen, text: str, *, approved: bool, answer: str | None,
+    desk: Desk,
+    screen: Screen,
+    text: str,
+    *,
+    approved: bool,
+    answer: str | None,
     ask: Ask | None = None,
-) -> int:  # fmt: skip
+) -> int:
     """Tells a waiting run what a person has answered at the terminal."""
     given: dict[str, Any] = {"decision": "approved" if approved else "declined"}
     if answer is not None:
@@ -58,9 +63,10 @@ async def answer_question(
         if one["form"] is not None and approved and answer is None:
             detail = "This question has a form: say what it asks for."
             raise Invalid(
-                detail, findings=[Finding("/answer", detail, "answer_missing")],
-                suggestion="Give --answer with JSON, such as '{\"day\": \"2026-12-01\"}'.",
-            )  # fmt: skip
+                detail,
+                findings=[Finding("/answer", detail, "answer_missing")],
+                suggestion='Give --answer with JSON, such as \'{"day": "2026-12-01"}\'.',
+            )
         if one["status"] == "pending":
             check_asked(where, screen, ask, _BY_PEOPLE)
             shown = [*_question(one, screen)]

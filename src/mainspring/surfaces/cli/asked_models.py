@@ -91,8 +91,12 @@ async def list_models(desk: Desk, screen: Screen) -> int:
     heads = ("Connection", "Kind", "For", "Address", "Key", "Takes")
     screen.say(columns(heads, rows, whole=("Connection", "Kind")))
     if found["models"]:
-        screen.say("", columns(("Model", "Reads $/M", "Writes $/M", ""), _models(found["models"]),
-                               whole=("Model",)))  # fmt: skip
+        screen.say(
+            "",
+            columns(
+                ("Model", "Reads $/M", "Writes $/M", ""), _models(found["models"]), whole=("Model",)
+            ),
+        )
     usual = found["usual_model"]
     screen.say("", f"When nobody names one: {usual or 'none; a step has to name its model.'}")
     return exits.DONE

@@ -123,9 +123,14 @@ def _new(
 
     desk = desk_of(ctx)
     wanted = Wanted(
-        " ".join(words or ()), None, timezone, making(by, model, max_usd), tuple(answer or ()),
-        save, output,
-    )  # fmt: skip
+        " ".join(words or ()),
+        None,
+        timezone,
+        making(by, model, max_usd),
+        tuple(answer or ()),
+        save,
+        output,
+    )
     return finish(new(desk, desk.screen(for_programs=for_programs), wanted))
 
 

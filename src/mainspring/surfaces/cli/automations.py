@@ -92,9 +92,15 @@ async def save_file(
         own = None if there is None else there["id"]
         report = await _judged(rooms, words, document, own)
         if has_person(rooms, screen, ask) and not await agree_to_version(
-            rooms, screen, own, report.accepted(), report.grants, report.traits,
-            "Save it, and agree to this?", ask,
-        ):  # fmt: skip
+            rooms,
+            screen,
+            own,
+            report.accepted(),
+            report.grants,
+            report.traits,
+            "Save it, and agree to this?",
+            ask,
+        ):
             screen.say("Nothing was agreed to, and nothing was saved.")
             return exits.FAILED
         saved, consent = await _stored(rooms, report, own)
@@ -141,19 +147,26 @@ async def _stored(rooms: Rooms, report: Report, there: UUID | None) -> tuple[Sav
             consent = await agree_or_ask(tx, space, saved.automation_id, owner, report.traits)
         else:
             saved, consent = await change_by(
-                tx, space, there, owner,
-                lambda: update(tx, space, there, *kept, traits=report.traits), report.traits,
-            )  # fmt: skip
+                tx,
+                space,
+                there,
+                owner,
+                lambda: update(tx, space, there, *kept, traits=report.traits),
+                report.traits,
+            )
         saved = saved if consent is None else replace(saved, state="paused")
         deed.subject, deed.detail = saved.automation_id, tell_saved(saved, definition.name)
         deed.idle = is_idle(saved)
         return saved, consent
 
     return await change(
-        local(rooms, deed), rooms.limits, rooms.workspace_id, work,
+        local(rooms, deed),
+        rooms.limits,
+        rooms.workspace_id,
+        work,
         automations=() if there is None else [there],
         names=[definition.name] if there is None else (),
-    )  # fmt: skip
+    )
 
 
 def _told(report: Report, saved: Saved) -> dict[str, Any]:
@@ -326,9 +339,12 @@ def with_address(row: Mapping[str, Any], rooms: Rooms) -> dict[str, Any]:
 
 
 def _lines(
-    whole: Mapping[str, Any], versions: list[dict[str, Any]], boards: Mapping[str, Watched],
-    words: Vocabulary, screen: Screen,
-) -> list[Text]:  # fmt: skip
+    whole: Mapping[str, Any],
+    versions: list[dict[str, Any]],
+    boards: Mapping[str, Watched],
+    words: Vocabulary,
+    screen: Screen,
+) -> list[Text]:
     from rich.text import Text
 
     definition = read_definition(whole["definition"])

@@ -145,9 +145,10 @@ async def unlink(desk: Desk, screen: Screen, link: str, *, recipe: bool) -> int:
 
 def _said(told: dict[str, Any]) -> str:
     parts = [
-        f"{told[word]} {word}" for word in ("appended", "updated", "restored", "deleted")
+        f"{told[word]} {word}"
+        for word in ("appended", "updated", "restored", "deleted")
         if told[word]
-    ]  # fmt: skip
+    ]
     changed = ", ".join(parts) or "nothing has changed"
     why = one_line(told["problems"][0]["detail"]) if told["problems"] else ""
     lost = f"; {told['left_out']} left out, the first: {why}" if told["left_out"] else ""

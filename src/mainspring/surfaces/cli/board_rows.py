@@ -49,9 +49,12 @@ def placed(problem: Problem, batch: Batch, done: str) -> Problem:
     """A problem of one batch with places that count from the first row of the file."""
     findings = [replace(one, pointer=_moved(one.pointer, batch.before)) for one in problem.findings]
     made = type(problem)(
-        problem.detail, code=problem.code, findings=findings, retry_after=problem.retry_after,
+        problem.detail,
+        code=problem.code,
+        findings=findings,
+        retry_after=problem.retry_after,
         suggestion=problem.suggestion,
-    )  # fmt: skip
+    )
     if batch.before:
         made.suggestion = f"{done} {problem.suggestion or ''}".strip()
     return made

@@ -142,8 +142,11 @@ async def append_rows(
             told["appended"] += made["appended"]
             told["skipped"] += made["skipped"]
             told["batches"] += 1
-    _say(screen, {"board_id": board_id, **told},
-         f"{count(told['appended'], 'row')} appended, {told['skipped']} skipped.")  # fmt: skip
+    _say(
+        screen,
+        {"board_id": board_id, **told},
+        f"{count(told['appended'], 'row')} appended, {told['skipped']} skipped.",
+    )
     return exits.DONE
 
 

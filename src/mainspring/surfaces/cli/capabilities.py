@@ -48,10 +48,14 @@ async def show_capabilities(
         return exits.DONE
     marked = ["For"] if everything else []
     rows = [
-        (one.id, one.annotations.effect.value, *([_audience(one)] if marked else []),
-         one_line(one.label, 80))
+        (
+            one.id,
+            one.annotations.effect.value,
+            *([_audience(one)] if marked else []),
+            one_line(one.label, 80),
+        )
         for one in (offer.capability for offer in offers)
-    ]  # fmt: skip
+    ]
     heads = ["Name", "Effect", *marked, "What it does"]
     screen.say(columns(heads, rows, whole=heads[:-1]))
     return exits.DONE

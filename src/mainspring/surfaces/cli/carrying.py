@@ -69,9 +69,14 @@ async def export_folder(desk: Desk, screen: Screen, folder: Path, *, rows: bool)
 
 
 async def bring_folder(
-    desk: Desk, screen: Screen, place: str, on_clash: OnClash, *, dry_run: bool,
+    desk: Desk,
+    screen: Screen,
+    place: str,
+    on_clash: OnClash,
+    *,
+    dry_run: bool,
     ask: Ask | None = None,
-) -> int:  # fmt: skip
+) -> int:
     """All that the folder holds or nothing of it; automations wait for consent."""
     limits = desk.limits()
     files = _files(place, limits)
@@ -100,10 +105,14 @@ def _say_brought(screen: Screen, told: dict[str, Any], *, dry_run: bool) -> None
         screen.say("The folder holds nothing to import.")
         return
     cells = (
-        (one["kind"], one_line(one["name"], 60), _became(one, dry_run=dry_run),
-         short_id(one["id"], screen) if one["id"] else "")
+        (
+            one["kind"],
+            one_line(one["name"], 60),
+            _became(one, dry_run=dry_run),
+            short_id(one["id"], screen) if one["id"] else "",
+        )
         for one in told["things"]
-    )  # fmt: skip
+    )
     screen.say(columns(("Kind", "Name", "", "Id"), cells, whole=("Id",)))
     _say_notes(screen, [_rows_line(one, dry_run=dry_run) for one in told["rows"]])
     _say_notes(screen, [f"{one['path']}: {one['why']}" for one in told["left"]])

@@ -37,9 +37,13 @@ async def automation_parts(rooms: Rooms) -> Check:
         space, document = row["workspace_id"], row["document"]
         words = await words_for(rooms.registry, space, document)
         found = await doubts_here(
-            document, read_grants(row["grants"]), words, rooms.gate.models, rooms.gate.preflight,
+            document,
+            read_grants(row["grants"]),
+            words,
+            rooms.gate.models,
+            rooms.gate.preflight,
             Whose(space, row["id"]),
-        )  # fmt: skip
+        )
         blocking = [one for one in blocking_findings(document, found) if one.code not in _ELSEWHERE]
         if blocking:
             told.append(f"{one_line(row['name'], 60)} ({blocking[0].detail})")

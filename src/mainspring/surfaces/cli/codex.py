@@ -40,15 +40,24 @@ async def list_recipes(desk: Desk, screen: Screen, given: Mapping[str, Any]) -> 
         screen.answer(found)
         return exits.DONE
     rows = [
-        (one["slug"], one["kind"], one["category"], view.standing(one),
-         one_line(one["name"], 40), one_line(one["description_excerpt"], 90))
+        (
+            one["slug"],
+            one["kind"],
+            one["category"],
+            view.standing(one),
+            one_line(one["name"], 40),
+            one_line(one["description_excerpt"], 90),
+        )
         for one in found["recipes"]
-    ]  # fmt: skip
+    ]
     if not rows:
         screen.say("Nothing on the codex is like that.")
         return exits.DONE
-    screen.say(columns(("Recipe", "Kind", "Category", "Here", "Name", "What it does"),
-                       rows, whole=("Recipe",)))  # fmt: skip
+    screen.say(
+        columns(
+            ("Recipe", "Kind", "Category", "Here", "Name", "What it does"), rows, whole=("Recipe",)
+        )
+    )
     screen.say(f"  {hint('codex', 'show', 'RECIPE')}")
     return exits.DONE
 
@@ -73,9 +82,13 @@ async def show_needs(desk: Desk, screen: Screen, slug: str) -> int:
 
 
 async def apply_recipe(
-    desk: Desk, screen: Screen, slug: str, name: str | None, settings: Sequence[str],
+    desk: Desk,
+    screen: Screen,
+    slug: str,
+    name: str | None,
+    settings: Sequence[str],
     ask: Ask | None = None,
-) -> int:  # fmt: skip
+) -> int:
     recipe = (await _call(desk, "get_starter_recipe", {"slug": slug}))["recipe"]
     overrides: dict[str, Any] = {} if name is None else {"name": name}
     said = _settings(recipe.get("settings", ()), settings)
@@ -104,10 +117,16 @@ async def list_installs(desk: Desk, screen: Screen) -> int:
         screen.answer(found)
         return exits.DONE
     rows = [
-        (one_line(one["name"], 60), one["kind"], one["source_recipe_slug"],
-         one["source_recipe_version"], view.newer(one), short_id(one["id"], screen))
+        (
+            one_line(one["name"], 60),
+            one["kind"],
+            one["source_recipe_slug"],
+            one["source_recipe_version"],
+            view.newer(one),
+            short_id(one["id"], screen),
+        )
         for one in found["installs"]
-    ]  # fmt: skip
+    ]
     if not rows:
         screen.say("Nothing is installed.", f"  {hint('codex')}")
         return exits.DONE
@@ -213,10 +232,15 @@ async def list_uninstalled(desk: Desk, screen: Screen) -> int:
         screen.answer(found)
         return exits.DONE
     rows = [
-        (one_line(one["name"], 60), one["kind"], one["source_recipe_slug"],
-         view.until(one["expires_at"], screen), short_id(one["id"], screen))
+        (
+            one_line(one["name"], 60),
+            one["kind"],
+            one["source_recipe_slug"],
+            view.until(one["expires_at"], screen),
+            short_id(one["id"], screen),
+        )
         for one in found["uninstalled"]
-    ]  # fmt: skip
+    ]
     if not rows:
         screen.say("There is nothing to recover.")
         return exits.DONE

@@ -66,8 +66,13 @@ async def listening(connection_id: UUID) -> AsyncIterator[ComingBack]:
     found: list[ComingBack] = []
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with contextlib.suppress(OSError, ValueError, TimeoutError, asyncio.IncompleteReadError,
-                                 asyncio.LimitOverrunError):  # fmt: skip
+        with contextlib.suppress(
+            OSError,
+            ValueError,
+            TimeoutError,
+            asyncio.IncompleteReadError,
+            asyncio.LimitOverrunError,
+        ):
             async with asyncio.timeout(10):
                 head = await reader.readuntil(b"\r\n\r\n")
             method, target, _ = head.split(b"\r\n", 1)[0].decode("latin-1").split(" ", 2)

@@ -41,8 +41,11 @@ async def list_connections(desk: Desk, screen: Screen) -> int:
         screen.answer(found)
     elif found["connections"]:
         rows = [_row(one, screen) for one in found["connections"]]
-        screen.say(columns(("Alias", "Health", "Tools", "Looked at", "Where"), rows,
-                           whole=("Alias", "Health")))  # fmt: skip
+        screen.say(
+            columns(
+                ("Alias", "Health", "Tools", "Looked at", "Where"), rows, whole=("Alias", "Health")
+            )
+        )
         for one in found["connections"]:
             if one["tools"]["waiting"]:
                 screen.say(f"  {hint('connections', 'agree', one['alias'])}")
@@ -71,9 +74,14 @@ async def add(desk: Desk, screen: Screen, given: Mapping[str, Any]) -> int:
 
 
 async def add_program(
-    desk: Desk, screen: Screen, alias: str, command: Sequence[str], *, agree: bool,
+    desk: Desk,
+    screen: Screen,
+    alias: str,
+    command: Sequence[str],
+    *,
+    agree: bool,
     ask: Ask | None = None,
-) -> int:  # fmt: skip
+) -> int:
     """Connects a program on this machine, which nobody can do from elsewhere.
 
     A person at a terminal sees what is started and agrees to its tools. Without one its tools can
@@ -220,9 +228,13 @@ async def _signed_in(rooms: Rooms, screen: Screen, connection_id: UUID) -> None:
                 retryable=False,
             ) from None
     _, failed = await rooms.switchboard.finish_sign_in(
-        owner, connection_id, state=brought["state"], code=brought.get("code"),
-        iss=brought.get("iss"), error=brought.get("error"),
-    )  # fmt: skip
+        owner,
+        connection_id,
+        state=brought["state"],
+        code=brought.get("code"),
+        iss=brought.get("iss"),
+        error=brought.get("error"),
+    )
     if failed is not None:
         raise failed
 
@@ -265,8 +277,11 @@ def _row(one: Mapping[str, Any], screen: Screen) -> tuple[str, ...]:
 
 
 _HEALTH: Final = {
-    "ok": "ok", "failing": "failing", "sign_in": "sign in again", "unknown": "not used yet",
-}  # fmt: skip
+    "ok": "ok",
+    "failing": "failing",
+    "sign_in": "sign in again",
+    "unknown": "not used yet",
+}
 
 
 def _say_whole(screen: Screen, found: Mapping[str, Any], *, whole: bool = False) -> None:

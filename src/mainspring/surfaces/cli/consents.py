@@ -37,11 +37,14 @@ async def show_consents(desk: Desk, screen: Screen, most: int) -> int:
     elif found["consents"]:
         rows = (
             (
-                short_id(one["consent_id"], screen), one_line(one["name"], 40), one["origin"],
-                count(len(one["additions"]), "addition"), one_line(one["additions"][0]["says"], 80),
+                short_id(one["consent_id"], screen),
+                one_line(one["name"], 40),
+                one["origin"],
+                count(len(one["additions"]), "addition"),
+                one_line(one["additions"][0]["says"], 80),
             )
             for one in found["consents"]
-        )  # fmt: skip
+        )
         heads = ("Consent", "Name", "Origin", "", "First")
         screen.say(columns(heads, rows, whole=("Consent", "Origin")))
         screen.say("", f"  {hint('consents', 'agree', 'CONSENT')}")
@@ -64,9 +67,15 @@ async def show_consent(desk: Desk, screen: Screen, text: str) -> int:
 
 
 async def answer_consent(
-    desk: Desk, screen: Screen, text: str, *, agree: bool, digest: str | None = None,
-    activate: bool = False, ask: Ask | None = None,
-) -> int:  # fmt: skip
+    desk: Desk,
+    screen: Screen,
+    text: str,
+    *,
+    agree: bool,
+    digest: str | None = None,
+    activate: bool = False,
+    ask: Ask | None = None,
+) -> int:
     """Agrees to just what was read, or refuses it.
 
     A person is shown it and asked. A token with the permission approve says by its digest what

@@ -39,9 +39,13 @@ _NOT_YET: Final = "[a]nswer, [e]dit in words, show the [d]efinition, [q]uit:"
 
 
 async def converse(
-    rooms: Rooms, screen: Screen, proposal: Proposal, *, making: Making | None = None,
+    rooms: Rooms,
+    screen: Screen,
+    proposal: Proposal,
+    *,
+    making: Making | None = None,
     ask: Ask | None = None,
-) -> int:  # fmt: skip
+) -> int:
     """Goes through a proposal to its end, and says how it ended."""
     words = await rooms.registry.of(rooms.workspace_id)
     talk = Conversation(rooms, screen, words, ask or Terminal(screen), making or Making())

@@ -113,10 +113,19 @@ async def look(database: Database, settings: Settings, limits: Limits) -> Seen:
         host = worker["host"] or "?"
         machines[host] = machines.get(host, 0) + 1
     return Seen(
-        await tables_version(database), house, size, machines,
-        {row["name"]: row["dead"] for row in dead}, max(int(kept), DEFAULT_DAYS),
-        queues, versions, vitals, [row["name"] for row in mailing], unreached, unverified,
-    )  # fmt: skip
+        await tables_version(database),
+        house,
+        size,
+        machines,
+        {row["name"]: row["dead"] for row in dead},
+        max(int(kept), DEFAULT_DAYS),
+        queues,
+        versions,
+        vitals,
+        [row["name"] for row in mailing],
+        unreached,
+        unverified,
+    )
 
 
 def database_checks(seen: list[Seen], settings: Settings) -> list[tuple[str, Callable[[], Check]]]:
@@ -153,26 +162,29 @@ def automation_mail(seen: Seen, settings: Settings) -> Check:
         return Check(name, "ok", "No active automation sends mail.")
     if settings.smtp_url is None:
         return Check(
-            name, "doubtful",
+            name,
+            "doubtful",
             f"{count(len(seen.mailing), 'active automation')} would send mail, and no mail server "
             f"is set: {_names(seen.mailing)}.",
             "Set MAINSPRING_SMTP_URL to the mail server.",
-        )  # fmt: skip
+        )
     if seen.unreached:
         return Check(
-            name, "doubtful",
+            name,
+            "doubtful",
             f"{count(len(seen.unreached), 'active automation')} would mail an owner who has no "
             f"verified address: {_names(seen.unreached)}.",
             "The owner sets and verifies an email on the page under Settings, or with "
             f"{hint('email', 'set')}; for the first person set MAINSPRING_OWNER_MAIL.",
-        )  # fmt: skip
+        )
     if seen.unverified:
         return Check(
-            name, "doubtful",
+            name,
+            "doubtful",
             f"{count(len(seen.unverified), 'active automation')} would mail an address that its "
             f"owner has not verified: {_names(seen.unverified)}.",
             f"The owner verifies it on the page under Settings, or with {hint('email', 'code')}.",
-        )  # fmt: skip
+        )
     return Check(name, "ok", f"{count(len(seen.mailing), 'active automation')} can send mail.")
 
 
@@ -189,9 +201,11 @@ def workers(seen: Seen) -> Check:
         due = sum(one.due_runs for one in unmanned)
         names = " and ".join(one.queue for one in unmanned)
         return Check(
-            "workers", "doubtful", f"{count(due, 'run')} due in {names}, and no worker takes them.",
+            "workers",
+            "doubtful",
+            f"{count(due, 'run')} due in {names}, and no worker takes them.",
             f"Start one: {hint('up')}, or {hint('worker')} alone.",
-        )  # fmt: skip
+        )
     if not alive:
         return Check("workers", "ok", "None is alive, and no run waits for one.")
     places = ", ".join(f"{number} on {host}" for host, number in sorted(seen.machines.items()))
@@ -217,9 +231,11 @@ def versions(seen: Seen) -> Check:
         for name, number in sorted(others.items())
     )
     return Check(
-        "versions", "doubtful", f"This is {VERSION}, and beside it: {told}.",
+        "versions",
+        "doubtful",
+        f"This is {VERSION}, and beside it: {told}.",
         "After an upgrade, restart every part of Mainspring, on every machine.",
-    )  # fmt: skip
+    )
 
 
 def connections(seen: Seen, settings: Settings) -> Check:
@@ -232,9 +248,11 @@ def connections(seen: Seen, settings: Settings) -> Check:
     )
     if now > most * _FULL or wanted > most:
         return Check(
-            "connections", "doubtful", told,
+            "connections",
+            "doubtful",
+            told,
             "Raise max_connections of Postgres, put a pooler before it, or run fewer workers.",
-        )  # fmt: skip
+        )
     return Check("connections", "ok", told)
 
 
@@ -242,10 +260,11 @@ def transactions(seen: Seen) -> Check:
     oldest = seen.house.oldest_transaction_seconds
     if oldest > _LONG_TRANSACTION:
         return Check(
-            "transactions", "doubtful",
+            "transactions",
+            "doubtful",
             f"One has been open for {oldest / 60:.0f} minutes, and keeps old rows from going.",
             "Look for it in pg_stat_activity; it may be a forgotten console or a long dump.",
-        )  # fmt: skip
+        )
     idle = seen.house.idle_in_transaction
     return Check("transactions", "ok", f"None is open for long; {idle} wait for their owner.")
 
@@ -255,9 +274,11 @@ def dead_rows(seen: Seen) -> Check:
         return Check("dead rows", "ok", "They are cleared away in time.")
     named = ", ".join(f"{name} ({dead:,})" for name, dead in seen.dead.items())
     return Check(
-        "dead rows", "doubtful", f"They are not cleared away in time: {named}.",
+        "dead rows",
+        "doubtful",
+        f"They are not cleared away in time: {named}.",
         "See that autovacuum is on and no transaction stays open; VACUUM these tables once.",
-    )  # fmt: skip
+    )
 
 
 def housekeeping(seen: Seen, now: datetime) -> Check:
@@ -266,10 +287,11 @@ def housekeeping(seen: Seen, now: datetime) -> Check:
     if oldest is None or now - oldest < timedelta(days=seen.kept_days) + _LAG:
         return Check("housekeeping", "ok", f"No run is older than the {seen.kept_days} days kept.")
     return Check(
-        "housekeeping", "doubtful",
+        "housekeeping",
+        "doubtful",
         f"The oldest run is of {date_time(oldest)}, and runs are kept for {seen.kept_days} days.",
         "A run that never ended, or whose draft waits, stays; else see that a scheduler runs.",
-    )  # fmt: skip
+    )
 
 
 def growth(seen: Seen) -> Check:
@@ -311,9 +333,11 @@ def exposure(settings: Settings) -> Check:
     if secure:
         return Check("exposure", "ok", f"It listens on {settings.host}, and others come by https.")
     return Check(
-        "exposure", "doubtful", f"It listens on {settings.host} over plain http.",
+        "exposure",
+        "doubtful",
+        f"It listens on {settings.host} over plain http.",
         "Put a server with https before it and set MAINSPRING_PUBLIC_URL to that address.",
-    )  # fmt: skip
+    )
 
 
 def telemetry(settings: Settings) -> Check:

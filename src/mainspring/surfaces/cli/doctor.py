@@ -104,9 +104,13 @@ def _checks(desk: Desk, settings: Settings) -> list[tuple[str, Callable[[], Chec
 
 
 async def _database(
-    desk: Desk, settings: Settings, opened: list[Condition], connected: list[Check],
-    seen: list[Seen], incomplete: list[Check],
-) -> Check:  # fmt: skip
+    desk: Desk,
+    settings: Settings,
+    opened: list[Condition],
+    connected: list[Check],
+    seen: list[Seen],
+    incomplete: list[Check],
+) -> Check:
     """Starts or reaches the database, checks its tables, compares the clocks."""
     # Mail and broker have checks of their own; what is wrong there is no fault of the database.
     async with desk.doors.open(

@@ -27,9 +27,14 @@ _AT_ONCE = 50
 
 
 async def answer_batch(
-    desk: Desk, screen: Screen, text: str, *, sends: bool, reason: str | None,
+    desk: Desk,
+    screen: Screen,
+    text: str,
+    *,
+    sends: bool,
+    reason: str | None,
     ask: Ask | None = None,
-) -> int:  # fmt: skip
+) -> int:
     """Confirms or discards what waits of one batch."""
     async with desk.doors.open(desk.settings()) as rooms:
         drafts = await _waiting(rooms, _batch(text))

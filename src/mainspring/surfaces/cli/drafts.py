@@ -73,9 +73,13 @@ async def show_draft(desk: Desk, screen: Screen, text: str) -> int:
 
 
 async def confirm_draft(
-    desk: Desk, screen: Screen, text: str, edits: Sequence[str] = (), seen: str | None = None,
+    desk: Desk,
+    screen: Screen,
+    text: str,
+    edits: Sequence[str] = (),
+    seen: str | None = None,
     ask: Ask | None = None,
-) -> int:  # fmt: skip
+) -> int:
     """Sends what a draft shows once a person has said so, or says what came of it before."""
     async with desk.doors.open(desk.settings()) as rooms:
         draft = await _found(rooms, text)
@@ -213,11 +217,14 @@ def _table(drafts: Sequence[Mapping[str, Any]], screen: Screen) -> Table:
     heads = ("Draft", "Status", "Capability", "What would happen", "Until")
     rows = (
         (
-            short_id(draft["id"], screen), draft["status"], draft["capability"],
-            one_line(draft["preview"], 200), moment(draft["expires_at"], screen),
+            short_id(draft["id"], screen),
+            draft["status"],
+            draft["capability"],
+            one_line(draft["preview"], 200),
+            moment(draft["expires_at"], screen),
         )
         for draft in drafts
-    )  # fmt: skip
+    )
     return columns(heads, rows, whole=("Draft", "Status", "Until"))
 
 

@@ -61,10 +61,14 @@ def build() -> typer.Typer:
         return finish(show_drafts(desk, screen, status and status.value, most=limit))
 
     for name, command in (
-        ("show", _show), ("edit", _edit), ("confirm", _confirm), ("discard", _discard),
-        ("redraft", _redraft), ("confirm-batch", _confirm_batch),
+        ("show", _show),
+        ("edit", _edit),
+        ("confirm", _confirm),
+        ("discard", _discard),
+        ("redraft", _redraft),
+        ("confirm-batch", _confirm_batch),
         ("discard-batch", _discard_batch),
-    ):  # fmt: skip
+    ):
         group.command(name=name)(command)
     return group
 

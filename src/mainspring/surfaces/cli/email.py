@@ -43,10 +43,15 @@ async def show_email(desk: Desk, screen: Screen) -> int:
         )
         has_mail = rooms.mailer is not None
     if screen.for_programs:
-        screen.answer({
-            "email": user.email, "state": user.email_state, "pending": pending,
-            "mail_goes_to": None if found is None else found.email, "mail_server": has_mail,
-        })  # fmt: skip
+        screen.answer(
+            {
+                "email": user.email,
+                "state": user.email_state,
+                "pending": pending,
+                "mail_goes_to": None if found is None else found.email,
+                "mail_server": has_mail,
+            }
+        )
         return exits.DONE
     if found is None:
         screen.say(f"Mail to you goes nowhere yet. Set an address: {hint('email', 'set')}")

@@ -35,10 +35,18 @@ if TYPE_CHECKING:
 
 
 async def fire(
-    desk: Desk, screen: Screen, text: str, words: Sequence[str], whole: str | None,
-    moment: str | None = None, *, mode: Mode = "live", wait: bool, seconds: float | None,
+    desk: Desk,
+    screen: Screen,
+    text: str,
+    words: Sequence[str],
+    whole: str | None,
+    moment: str | None = None,
+    *,
+    mode: Mode = "live",
+    wait: bool,
+    seconds: float | None,
     ask: Ask | None = None,
-) -> int:  # fmt: skip
+) -> int:
     """Runs an automation now, also while it is paused; ``moment`` is what a trigger would tell."""
     limits = desk.limits()
     if whole is not None:
@@ -65,18 +73,30 @@ async def fire(
 
 
 async def replay_run(
-    desk: Desk, screen: Screen, text: str, whole: str | None, *, version: Which,
-    wait: bool, seconds: float | None,
-) -> int:  # fmt: skip
+    desk: Desk,
+    screen: Screen,
+    text: str,
+    whole: str | None,
+    *,
+    version: Which,
+    wait: bool,
+    seconds: float | None,
+) -> int:
     """Starts a new run with what an earlier one was given."""
     limits = desk.limits()
     inputs = None if whole is None else read_object(whole, limits, "inputs")
     async with desk.doors.open(desk.settings()) as rooms:
         run_id = await find(rooms, text)
         made = await replay(
-            local(rooms), rooms.dispatcher, limits, rooms.workspace_id, run_id,
-            version=version, inputs=inputs, by=local_owner(rooms),
-        )  # fmt: skip
+            local(rooms),
+            rooms.dispatcher,
+            limits,
+            rooms.workspace_id,
+            run_id,
+            version=version,
+            inputs=inputs,
+            by=local_owner(rooms),
+        )
         told = {**_of_run(made), "version": version}
         await local(rooms, Deed("replay_run", run_id, told)).note()
         _introduce(screen, made, f"A replay of {run_id}")

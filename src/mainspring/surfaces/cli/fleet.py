@@ -32,11 +32,16 @@ async def show_workers(desk: Desk, screen: Screen) -> int:
     heads = ("Queue", "Due", "Oldest", "In flight", "Held", "Slots", "Workers")
     numbers = [
         (
-            one["queue"], str(one["due_runs"]), duration(one["oldest_seconds"]),
-            str(one["in_flight"]), str(one["held_runs"]), str(one["slots"]), str(one["workers"]),
+            one["queue"],
+            str(one["due_runs"]),
+            duration(one["oldest_seconds"]),
+            str(one["in_flight"]),
+            str(one["held_runs"]),
+            str(one["slots"]),
+            str(one["workers"]),
         )
         for one in found["queues"]
-    ]  # fmt: skip
+    ]
     screen.say("", columns(heads, numbers))
     return exits.DONE
 
@@ -71,7 +76,12 @@ def _row(one: dict[str, Any], screen: Screen) -> tuple[str, ...]:
         return moment(datetime.fromisoformat(one[name]), screen)
 
     return (
-        str(one["worker_id"]), one_line(one["name"], 60), ", ".join(one["queues"]),
-        str(one["slots"]), str(one["in_flight"]), at("started_at"), at("lease_until"),
+        str(one["worker_id"]),
+        one_line(one["name"], 60),
+        ", ".join(one["queues"]),
+        str(one["slots"]),
+        str(one["in_flight"]),
+        at("started_at"),
+        at("lease_until"),
         "" if one["drain_at"] is None else "draining",
-    )  # fmt: skip
+    )

@@ -76,12 +76,15 @@ async def show_halts(desk: Desk, screen: Screen) -> int:
         heads = ("Halted", "Since", "By", "Held", "Under way", "Reason")
         rows = (
             (
-                one_line(_what(one), 60), moment(datetime.fromisoformat(one["halted_at"]), screen),
-                one_line(one["halted_by"] or "", 40), str(one["held"]), str(one["under_way"]),
+                one_line(_what(one), 60),
+                moment(datetime.fromisoformat(one["halted_at"]), screen),
+                one_line(one["halted_by"] or "", 40),
+                str(one["held"]),
+                str(one["under_way"]),
                 one_line(one["reason"], 80),
             )
             for one in found["halts"]
-        )  # fmt: skip
+        )
         screen.say(columns(heads, rows, whole=("Since", "Held")))
     else:
         screen.say("Nothing is halted.")

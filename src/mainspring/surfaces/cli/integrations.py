@@ -41,12 +41,18 @@ async def list_integrations(desk: Desk, screen: Screen, *, connected: bool) -> i
         screen.answer(found)
         return exits.DONE
     rows = [
-        (one["name"], _STATES[one["state"]], _account(one), _does(one),
-         one_line(one["description"]))
+        (
+            one["name"],
+            _STATES[one["state"]],
+            _account(one),
+            _does(one),
+            one_line(one["description"]),
+        )
         for one in found["integrations"]
-    ]  # fmt: skip
-    screen.say(columns(("Name", "State", "Account", "Does", "What it is"), rows,
-                       whole=("Name", "State")))  # fmt: skip
+    ]
+    screen.say(
+        columns(("Name", "State", "Account", "Does", "What it is"), rows, whole=("Name", "State"))
+    )
     for one in found["integrations"]:
         if one["state"] == "reconnect":
             _say_trouble(screen, one)
@@ -168,19 +174,33 @@ async def list_clients(desk: Desk, screen: Screen) -> int:
         return exits.DONE
     ids = {one["provider"]: one["client_id"] for one in reversed(found["clients"])}
     rows = [
-        (one["provider"], one_line(ids.get(one["provider"], "none yet")),
-         ", ".join(one["integrations"]), one["redirect_url"])
+        (
+            one["provider"],
+            one_line(ids.get(one["provider"], "none yet")),
+            ", ".join(one["integrations"]),
+            one["redirect_url"],
+        )
         for one in found["providers"]
-    ]  # fmt: skip
-    screen.say(columns(("Provider", "Client", "For", "Register this address there"), rows,
-                       whole=("Provider", "Register this address there")))  # fmt: skip
+    ]
+    screen.say(
+        columns(
+            ("Provider", "Client", "For", "Register this address there"),
+            rows,
+            whole=("Provider", "Register this address there"),
+        )
+    )
     return exits.DONE
 
 
 async def set_client(
-    desk: Desk, screen: Screen, provider: str, client_id: str, secret: str | None, *,
+    desk: Desk,
+    screen: Screen,
+    provider: str,
+    client_id: str,
+    secret: str | None,
+    *,
     for_everyone: bool,
-) -> int:  # fmt: skip
+) -> int:
     name = "admin_set_oauth_client" if for_everyone else "set_oauth_client"
     given = {"provider": provider, "client_id": client_id}
     if secret is not None:

@@ -132,9 +132,11 @@ def _set_client(
 
 
 def _remove_client(
-    ctx: typer.Context, provider: Provider, for_everyone: Everyone = False,
+    ctx: typer.Context,
+    provider: Provider,
+    for_everyone: Everyone = False,
     for_programs: Json = False,
-) -> int:  # fmt: skip
+) -> int:
     """Forget a client and its secret."""
     from mainspring.surfaces.cli.integrations import remove_client
 

@@ -73,11 +73,14 @@ def _sums(sums: Mapping[str, Any], by: str) -> Table:
     heads = (by.capitalize(), "Asks", "Read", "Written", "Cost")
     rows = [
         (
-            _named(row, by), f"{row['asks']:,}", f"{row['input_tokens']:,}",
-            f"{row['output_tokens']:,}", _money(row["cost_usd"]),
+            _named(row, by),
+            f"{row['asks']:,}",
+            f"{row['input_tokens']:,}",
+            f"{row['output_tokens']:,}",
+            _money(row["cost_usd"]),
         )
         for row in sums[f"{by}s"]
-    ]  # fmt: skip
+    ]
     return columns(heads, rows, whole=heads[1:])
 
 
@@ -93,12 +96,15 @@ def _calls(rows: Sequence[Mapping[str, Any]], screen: Screen) -> Table:
     heads: tuple[str, ...] = ("When", "Automation", "Step", "Model", "Tokens", "Cost")
     cells = [
         [
-            moment(row["at"], screen), one_line(row["automation"] or "", _WIDE), row["step"],
-            one_line(row["model"], _WIDE), f"{row['input_tokens']:,} + {row['output_tokens']:,}",
+            moment(row["at"], screen),
+            one_line(row["automation"] or "", _WIDE),
+            row["step"],
+            one_line(row["model"], _WIDE),
+            f"{row['input_tokens']:,} + {row['output_tokens']:,}",
             _money(row["cost_usd"]),
         ]
         for row in rows
-    ]  # fmt: skip
+    ]
     if not is_narrow(screen):
         heads = (*heads, "Connection", "Asked by", "Took", "Run")
         for cell, row in zip(cells, rows, strict=True):

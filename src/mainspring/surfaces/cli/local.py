@@ -33,9 +33,14 @@ class Deed:
 def local_owner(rooms: Rooms) -> Actor:
     """The user who gives commands on this machine; without a terminal it is a program of theirs."""
     return Actor(
-        rooms.workspace_id, "member", FIRST_MEMBER, role=Role.OWNER, administrator=True,
-        by_program=rooms.by_program, at_terminal=not rooms.by_program,
-    )  # fmt: skip
+        rooms.workspace_id,
+        "member",
+        FIRST_MEMBER,
+        role=Role.OWNER,
+        administrator=True,
+        by_program=rooms.by_program,
+        at_terminal=not rooms.by_program,
+    )
 
 
 def local(rooms: Rooms, deed: Deed | None = None) -> Walled:

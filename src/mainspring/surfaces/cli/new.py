@@ -139,9 +139,13 @@ def _not_ready(proposal: Mapping[str, Any]) -> Invalid:
 
 
 async def _write(
-    rooms: Rooms, screen: Screen, wanted: Wanted, proposal: Mapping[str, Any], ask: Ask | None,
+    rooms: Rooms,
+    screen: Screen,
+    wanted: Wanted,
+    proposal: Mapping[str, Any],
+    ask: Ask | None,
     talks: bool,
-) -> int:  # fmt: skip
+) -> int:
     """The definition as a file; what is still open is missing in it."""
     assert wanted.output is not None
     if talks:

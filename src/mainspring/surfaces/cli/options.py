@@ -64,9 +64,11 @@ def at_desk(ctx: typer.Context, for_programs: bool) -> tuple[Desk, Screen]:
 
 
 def run_at_desk(
-    ctx: typer.Context, for_programs: bool, work: Callable[..., Coroutine[Any, Any, int]],
+    ctx: typer.Context,
+    for_programs: bool,
+    work: Callable[..., Coroutine[Any, Any, int]],
     *given: Any,
-) -> int:  # fmt: skip
+) -> int:
     """Runs the work of a command that takes a desk, a screen and what the person gave."""
     return finish(work(*at_desk(ctx, for_programs), *given))
 

@@ -23,9 +23,14 @@ def heading(text: str) -> list[Text]:
 
 
 def paragraph(
-    screen: Screen, text: str, *, lead: str = "  ", style: str = "", lead_style: str = "",
+    screen: Screen,
+    text: str,
+    *,
+    lead: str = "  ",
+    style: str = "",
+    lead_style: str = "",
     most: int = LONGEST,
-) -> list[Text]:  # fmt: skip
+) -> list[Text]:
     """One text behind its lead, folded to the terminal; a pipe gets it in one line."""
     from rich.text import Text
 

@@ -164,11 +164,13 @@ async def show_workspaces(desk: Desk, screen: Screen) -> int:
         return exits.DONE
     rows = [
         (
-            str(row["id"]), one_line(row["name"]), row["role"],
+            str(row["id"]),
+            one_line(row["name"]),
+            row["role"],
             "commands work here" if row["id"] == rooms.workspace_id else "",
         )
         for row in found
-    ]  # fmt: skip
+    ]
     screen.say(columns(("Id", "Name", "Role", ""), rows, whole=("Id",)))
     return exits.DONE
 

@@ -34,9 +34,11 @@ def run_cli(app: typer.Typer, words: Sequence[str]) -> int:
         _warn_of_unknown_settings()
     try:
         answered = _command_of(app).main(
-            args=list(words), prog_name=PROGRAM, standalone_mode=False,
+            args=list(words),
+            prog_name=PROGRAM,
+            standalone_mode=False,
             obj=FOR_PROGRAMS if for_programs else None,
-        )  # fmt: skip
+        )
     except KeyboardInterrupt:
         answered = exits.INTERRUPTED
     except Exception as error:

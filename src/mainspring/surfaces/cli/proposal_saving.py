@@ -34,9 +34,16 @@ class Modes:
 
 
 async def save_proposal(
-    desk: Desk, screen: Screen, text: str, *, digest: str | None = None, sure: bool = False,
-    note: str | None = None, ask: Ask | None = None, modes: Modes | None = None,
-) -> int:  # fmt: skip
+    desk: Desk,
+    screen: Screen,
+    text: str,
+    *,
+    digest: str | None = None,
+    sure: bool = False,
+    note: str | None = None,
+    ask: Ask | None = None,
+    modes: Modes | None = None,
+) -> int:
     """A person saves what they have read: after a conversation, or shown once and asked once."""
     async with desk.doors.open(desk.settings()) as rooms:
         proposal = await find_proposal(rooms, text)
@@ -51,9 +58,13 @@ async def save_proposal(
 
 
 async def save_shown(
-    rooms: Rooms, screen: Screen, proposal: Mapping[str, Any], digest: str,
-    note: str | None = None, ask: Ask | None = None,
-) -> int:  # fmt: skip
+    rooms: Rooms,
+    screen: Screen,
+    proposal: Mapping[str, Any],
+    digest: str,
+    note: str | None = None,
+    ask: Ask | None = None,
+) -> int:
     """Shows a proposal, asks, and saves just what was shown."""
     words = await rooms.registry.of(rooms.workspace_id)
     if not await confirmed(screen, proposal_lines(proposal, words, screen), "Save it?", ask):

@@ -87,12 +87,14 @@ async def show_proposals(desk: Desk, screen: Screen, most: int) -> int:
     elif found["proposals"]:
         rows = (
             (
-                short_id(one["proposal_id"], screen), status_words(one),
-                one_line(one["name"] or "", 40), one_line(one["request"], 80),
+                short_id(one["proposal_id"], screen),
+                status_words(one),
+                one_line(one["name"] or "", 40),
+                one_line(one["request"], 80),
                 moment(datetime.fromisoformat(one["expires_at"]), screen),
             )
             for one in found["proposals"]
-        )  # fmt: skip
+        )
         heads = ("Proposal", "Status", "Name", "Words", "Until")
         screen.say(columns(heads, rows, whole=("Proposal", "Status", "Until")))
         screen.say("", f"  {hint('proposals', 'show', 'PROPOSAL')}")

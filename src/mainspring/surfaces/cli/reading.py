@@ -38,9 +38,15 @@ if TYPE_CHECKING:
 
 LAST = "last"
 _STATUS_COLOURS = {
-    "succeeded": "green", "failed": "red", "timed_out": "red", "dead": "red",
-    "cancelled": "yellow", "waiting": "yellow", "running": "cyan", "pending": "cyan",
-}  # fmt: skip
+    "succeeded": "green",
+    "failed": "red",
+    "timed_out": "red",
+    "dead": "red",
+    "cancelled": "yellow",
+    "waiting": "yellow",
+    "running": "cyan",
+    "pending": "cyan",
+}
 
 
 async def find(rooms: Rooms, text: str) -> UUID:

@@ -190,9 +190,13 @@ def _row(place: int, firing: Mapping[str, Any], screen: Screen) -> tuple[str, ..
     when = moment(datetime.fromisoformat(side["at"]), screen) if side else ""
     many = sum(one["kind"] != "cost" for one in firing["differences"])
     return (
-        str(place), when, _status(then), _status(now),
-        "" if now is None else f"${now['cost_usd']}", str(many) if many else "none",
-    )  # fmt: skip
+        str(place),
+        when,
+        _status(then),
+        _status(now),
+        "" if now is None else f"${now['cost_usd']}",
+        str(many) if many else "none",
+    )
 
 
 def _status(side: Mapping[str, Any] | None) -> str:

@@ -45,9 +45,15 @@ class Place:
     def lines(self) -> dict[str, str]:
         """What the settings file says from then on."""
         told = {_DATABASE: self.database_url}
-        return told if self.broker_url is None else {
-            **told, _TRANSPORT: "celery", _BROKER: self.broker_url,
-        }  # fmt: skip
+        return (
+            told
+            if self.broker_url is None
+            else {
+                **told,
+                _TRANSPORT: "celery",
+                _BROKER: self.broker_url,
+            }
+        )
 
 
 def read_place(database_url: str, broker_url: str | None) -> Place:

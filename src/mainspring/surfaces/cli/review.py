@@ -34,9 +34,13 @@ _FILES: Final = (".json", ".ts")
 
 
 async def review(
-    desk: Desk, screen: Screen, what: str, to: str | None, making: Making,
+    desk: Desk,
+    screen: Screen,
+    what: str,
+    to: str | None,
+    making: Making,
     modes: Modes | None = None,
-) -> int:  # fmt: skip
+) -> int:
     """Prints the review; what is wrong has its place, and an exit code of its own."""
     limits = desk.limits()
     document = read_definition_file(what, limits) if _is_file(what) else None

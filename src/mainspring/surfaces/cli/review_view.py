@@ -38,10 +38,14 @@ _HOW: Final = {
 # By what it was compared with the others.
 _BY: Final = {"words": "by their words", "meaning": "by their meaning"}
 _KINDS: Final = {
-    "message": "a message in the inbox", "page": "a page", "board": "rows of a board",
-    "file": "a file", "value": "a value of its own", "event": "an event",
+    "message": "a message in the inbox",
+    "page": "a page",
+    "board": "rows of a board",
+    "file": "a file",
+    "value": "a value of its own",
+    "event": "an event",
     "automation": "another automation",
-}  # fmt: skip
+}
 
 
 def review_lines(
@@ -134,8 +138,10 @@ def impact_lines(impact: Mapping[str, Any], screen: Screen) -> list[Text]:
         for one in impact.get("people") or ()
     ]
     rows += [("sends", _write(one)) for one in impact.get("writes") or ()]
-    rows += [("keeps", f"{_KINDS.get(one['kind'], one['kind'])}: {one['what']}{_why(one)}")
-             for one in impact.get("keeps") or ()]  # fmt: skip
+    rows += [
+        ("keeps", f"{_KINDS.get(one['kind'], one['kind'])}: {one['what']}{_why(one)}")
+        for one in impact.get("keeps") or ()
+    ]
     rows += [("secret", _secret(one)) for one in impact.get("secrets") or ()]
     if not impact.get("outside"):
         rows.insert(0, ("outside", "reaches nothing outside"))

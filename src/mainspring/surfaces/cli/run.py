@@ -74,9 +74,15 @@ NOTHING_BESIDE = Beside()
 
 
 async def run_file(
-    desk: Desk, screen: Screen, file: str, words: Sequence[str], whole: str | None,
-    seconds: float | None, mode: Mode = "live", name: str | None = None,
-) -> int:  # fmt: skip
+    desk: Desk,
+    screen: Screen,
+    file: str,
+    words: Sequence[str],
+    whole: str | None,
+    seconds: float | None,
+    mode: Mode = "live",
+    name: str | None = None,
+) -> int:
     """Judges the file and the inputs, saves, runs, and shows how it goes."""
     document = read_definition_file(file, desk.limits(), name)
     wanted = _judged(desk, document, words, whole)
@@ -169,9 +175,13 @@ async def retry(desk: Desk, screen: Screen, text: str, *, wait: bool, seconds: f
 
 
 async def _see_through(
-    rooms: Rooms, screen: Screen, run_id: UUID, seconds: float | None,
-    before: dict[str, Any] | None = None, beside: Beside = NOTHING_BESIDE,
-) -> int:  # fmt: skip
+    rooms: Rooms,
+    screen: Screen,
+    run_id: UUID,
+    seconds: float | None,
+    before: dict[str, Any] | None = None,
+    beside: Beside = NOTHING_BESIDE,
+) -> int:
     """Works in this process until the run has ended, then says what became of it."""
     follower = Follower(rooms, run_id, Show(screen))
     if before is not None:

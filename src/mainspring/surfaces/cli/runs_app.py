@@ -141,9 +141,16 @@ def _fire(
     desk = desk_of(ctx)
     screen = desk.screen(for_programs=for_programs)
     work = fire(
-        desk, screen, automation, words or (), inputs, payload,
-        mode=mode_of(dry_run=dry_run, verify=verify), wait=wait, seconds=timeout,
-    )  # fmt: skip
+        desk,
+        screen,
+        automation,
+        words or (),
+        inputs,
+        payload,
+        mode=mode_of(dry_run=dry_run, verify=verify),
+        wait=wait,
+        seconds=timeout,
+    )
     return finish(work)
 
 

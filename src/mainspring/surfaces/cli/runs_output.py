@@ -103,9 +103,14 @@ async def _page(
 ) -> list[dict[str, Any]]:
     async with local(rooms).acquire() as connection:
         return await read_output(
-            connection, rooms.workspace_id, run_id, after=place, step=part.step,
-            stream=part.stream, most=_PAGE,
-        )  # fmt: skip
+            connection,
+            rooms.workspace_id,
+            run_id,
+            after=place,
+            step=part.step,
+            stream=part.stream,
+            most=_PAGE,
+        )
 
 
 async def _is_over(rooms: Rooms, run_id: UUID) -> bool:

@@ -112,9 +112,13 @@ async def _doubts(now: Mapping[str, Any], rooms: Rooms, words: Vocabulary) -> tu
 
 
 async def _done(
-    tx: Transaction, rooms: Rooms, words: Vocabulary, act: str, automation_id: UUID,
+    tx: Transaction,
+    rooms: Rooms,
+    words: Vocabulary,
+    act: str,
+    automation_id: UUID,
     missing: Sequence[Finding],
-) -> None:  # fmt: skip
+) -> None:
     if act == "activate":
         await states.activate(tx, rooms.workspace_id, automation_id, words, rooms.limits, missing)
     else:

@@ -169,8 +169,9 @@ class Supervisor:
             kept.sent_away = True
             log.info(
                 "The %s (process %d) was drained and stays down until the server starts anew.",
-                kept.part.name, child.pid,
-            )  # fmt: skip
+                kept.part.name,
+                child.pid,
+            )
             return
         now = time.monotonic()
         if now - child.began > _WELL_SECONDS:
@@ -181,8 +182,11 @@ class Supervisor:
         log.log(
             logging.INFO if in_order else logging.WARNING,
             "The %s (process %d) %s and is started again in %.1f s.",
-            kept.part.name, child.pid, how_it_ended(code), kept.pause,
-        )  # fmt: skip
+            kept.part.name,
+            child.pid,
+            how_it_ended(code),
+            kept.pause,
+        )
         kept.pause = min(kept.pause * 2, _LONGEST_PAUSE)
 
     def _raise_fallen(self) -> None:

@@ -23,9 +23,15 @@ if TYPE_CHECKING:
 
 
 async def take_over(
-    desk: Desk, screen: Screen, email: str, *, to: str | None = None, names: Sequence[str] = (),
-    show: bool = False, ask: Ask | None = None,
-) -> int:  # fmt: skip
+    desk: Desk,
+    screen: Screen,
+    email: str,
+    *,
+    to: str | None = None,
+    names: Sequence[str] = (),
+    show: bool = False,
+    ask: Ask | None = None,
+) -> int:
     """Shows what somebody left, asks, and makes the local owner its owner."""
     async with desk.doors.open(desk.settings()) as rooms:
         actor = local_owner(rooms)
@@ -110,9 +116,12 @@ def _named(estate: Mapping[str, Any], names: Sequence[str]) -> list[UUID]:
 
 
 async def _asked(
-    screen: Screen, estate: Mapping[str, Any], wanted: Sequence[UUID] | None, ask: Ask | None,
+    screen: Screen,
+    estate: Mapping[str, Any],
+    wanted: Sequence[UUID] | None,
+    ask: Ask | None,
     email: str,
-) -> bool:  # fmt: skip
+) -> bool:
     if ask is None:
         if not at_terminal(screen):
             raise Invalid(

@@ -43,11 +43,16 @@ async def show_tokens(desk: Desk, screen: Screen) -> int:
         return exits.DONE
     rows = [
         (
-            str(stored.id), one_line(stored.name), f"…{stored.hint}", stored.role.value,
-            date_time(stored.last_used_at) or "never", _state(stored, now), _approving(stored),
+            str(stored.id),
+            one_line(stored.name),
+            f"…{stored.hint}",
+            stored.role.value,
+            date_time(stored.last_used_at) or "never",
+            _state(stored, now),
+            _approving(stored),
         )
         for stored in found
-    ]  # fmt: skip
+    ]
     heads = ("Id", "Name", "Ends in", "Role", "Last used", "State", "Permission")
     screen.say(columns(heads, rows, whole=("Id",)))
     return exits.DONE
@@ -68,9 +73,7 @@ class NewToken:
     approves: tuple[str, ...] | None = None
 
 
-async def create_token(
-    desk: Desk, screen: Screen, wanted: NewToken, ask: Ask | None = None
-) -> int:  # fmt: skip
+async def create_token(desk: Desk, screen: Screen, wanted: NewToken, ask: Ask | None = None) -> int:
     """Makes a token. One with the permission approve is made by a person at a terminal."""
     async with desk.doors.open(desk.settings()) as rooms:
         now = rooms.clock.now()

@@ -173,9 +173,15 @@ async def go_back(
                 connection, rooms.workspace_id, automation_id, version, words, rooms.limits
             )
         if has_person(rooms, screen, ask) and not await agree_to_version(
-            rooms, screen, automation_id, content.definition, read_grants(content.grants),
-            content.traits, f"Bring version {version} back, and agree to this?", ask,
-        ):  # fmt: skip
+            rooms,
+            screen,
+            automation_id,
+            content.definition,
+            read_grants(content.grants),
+            content.traits,
+            f"Bring version {version} back, and agree to this?",
+            ask,
+        ):
             screen.say("Nothing was agreed to, and nothing was changed.")
             return exits.FAILED
 
@@ -194,9 +200,13 @@ async def go_back(
             return made, now, consent
 
         saved, now, consent = await change(
-            local(rooms, deed), rooms.limits, rooms.workspace_id, work,
-            automations=[automation_id], names=(),
-        )  # fmt: skip
+            local(rooms, deed),
+            rooms.limits,
+            rooms.workspace_id,
+            work,
+            automations=[automation_id],
+            names=(),
+        )
         asked = consent_told(consent)
         if asked is not None:
             asked["url"] = consent_page(rooms, automation_id)

@@ -199,9 +199,14 @@ class Exchange:
         return ask_by_request(send, complete)
 
     async def _streamed(
-        self, caller: Caller, asked: JSONRPCRequest, sender: InboundModernRoute, *, modern: bool,
+        self,
+        caller: Caller,
+        asked: JSONRPCRequest,
+        sender: InboundModernRoute,
+        *,
+        modern: bool,
         asks: bool,
-    ) -> Response:  # fmt: skip
+    ) -> Response:
         """One document for what is answered at once; a stream from the first message on."""
         messages: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
         token = progress_token(asked.params)
@@ -213,10 +218,13 @@ class Exchange:
         # A client that goes away does not end the call, whose record is still written.
         serving = asyncio.create_task(
             self._told(
-                caller, asked, sender, None if token is None else report,
+                caller,
+                asked,
+                sender,
+                None if token is None else report,
                 self._asking(caller, messages.put_nowait) if asks else None,
             )
-        )  # fmt: skip
+        )
         self._serving.add(serving)
         serving.add_done_callback(self._serving.discard)
         first = await _next(messages, serving)
@@ -233,18 +241,26 @@ class Exchange:
         return StreamingResponse(events(), headers=STREAM_HEADERS, media_type=MEDIA_TYPE)
 
     async def _told(
-        self, caller: Caller, asked: JSONRPCRequest, sender: InboundModernRoute,
-        report: Report | None, ask_person: AskPerson | None,
-    ) -> dict[str, Any]:  # fmt: skip
+        self,
+        caller: Caller,
+        asked: JSONRPCRequest,
+        sender: InboundModernRoute,
+        report: Report | None,
+        ask_person: AskPerson | None,
+    ) -> dict[str, Any]:
         try:
             return {"result": await self._served(caller, asked, sender, report, ask_person)}
         except _Refused as refused:
             return {"error": refused.error}
 
     async def _served(
-        self, caller: Caller, asked: JSONRPCRequest, sender: InboundModernRoute,
-        report: Report | None = None, ask_person: AskPerson | None = None,
-    ) -> dict[str, Any]:  # fmt: skip
+        self,
+        caller: Caller,
+        asked: JSONRPCRequest,
+        sender: InboundModernRoute,
+        report: Report | None = None,
+        ask_person: AskPerson | None = None,
+    ) -> dict[str, Any]:
         version = sender.protocol_version
         try:
             if asked.method in METHODS:
@@ -255,9 +271,13 @@ class Exchange:
                 version, sender.client_info, sender.client_capabilities
             )
             return await serve_one(
-                self._server, _Back(asked.id), asked.method, asked.params, connection=connection,
+                self._server,
+                _Back(asked.id),
+                asked.method,
+                asked.params,
+                connection=connection,
                 lifespan_state=None,
-            )  # fmt: skip
+            )
         except Exception as error:
             # The library's words for its own errors; anything else is logged and not shown.
             told = modern_error_data(error)

@@ -67,9 +67,12 @@ class McpMount:
         shown = [pair for pair in request.headers.raw if pair[0] == b"authorization"]
         try:
             caller = await caller_of(
-                self._rooms.database, Headers(raw=shown), runs=True, clients=True,
+                self._rooms.database,
+                Headers(raw=shown),
+                runs=True,
+                clients=True,
                 holders=self._holders,
-            )  # fmt: skip
+            )
         except Unauthenticated as problem:
             return _who_are_you(problem, request, self._rooms.settings, shown=bool(shown))
         exchange = self._exchange or await self._load()

@@ -51,5 +51,8 @@ def _lines(problem: Problem) -> list[str]:
 
 def _is_otherwise(value: Any) -> bool:
     return isinstance(value, dict) and value.get("kind") in {
-        "draft", "suppressed", "clarification", "noop",
-    }  # fmt: skip
+        "draft",
+        "suppressed",
+        "clarification",
+        "noop",
+    }

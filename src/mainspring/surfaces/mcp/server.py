@@ -85,9 +85,14 @@ class Tools:
         self._stamp = {SERVER_INFO_META_KEY: {"name": NAME, "title": TITLE, "version": __version__}}
 
     async def answer(
-        self, visitor: Visitor, method: str, version: str, params: Mapping[str, Any] | None,
-        report: Report | None = None, ask_person: AskPerson | None = None,
-    ) -> dict[str, Any]:  # fmt: skip
+        self,
+        visitor: Visitor,
+        method: str,
+        version: str,
+        params: Mapping[str, Any] | None,
+        report: Report | None = None,
+        ask_person: AskPerson | None = None,
+    ) -> dict[str, Any]:
         """The result; errors of the protocol are raised as the library's.
 
         ``report`` sends progress to the client while the call goes on, ``ask_person`` a request to
@@ -104,10 +109,12 @@ class Tools:
                 arguments = given.get("arguments") or {}
                 opened = is_modern and has_opened(given)
                 made = await self._toolbox.call(
-                    _waited_for(visitor, report, opened=opened), given["name"], arguments,
+                    _waited_for(visitor, report, opened=opened),
+                    given["name"],
+                    arguments,
                     structured=is_modern,
                     ask_person=self._way(ask_by_result(given) if is_modern else ask_person),
-                )  # fmt: skip
+                )
         except InputRequired as needed:
             return {**needed.result, "_meta": dict(self._stamp)}
         except Problem as problem:
@@ -185,9 +192,12 @@ def build_server(tools: Tools, who: Who) -> Server[Any]:
         )
 
     made: Server[Any] = Server(
-        NAME, version=__version__, title=TITLE, instructions=INSTRUCTIONS,
+        NAME,
+        version=__version__,
+        title=TITLE,
+        instructions=INSTRUCTIONS,
         cache_hints={"server/discover": CacheHint(_LIST_MS, "private")},
-    )  # fmt: skip
+    )
     made.add_request_handler("tools/list", ListParams, _never)
     made.add_request_handler("tools/call", CallToolRequestParams, _never)
     # Nobody is set up to receive the library's telemetry, and it costs every message.

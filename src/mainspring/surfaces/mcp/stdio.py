@@ -39,9 +39,11 @@ if TYPE_CHECKING:
 
 
 async def serve_stdio(
-    rooms: Rooms, visitor: Callable[[], Awaitable[Visitor]], *,
+    rooms: Rooms,
+    visitor: Callable[[], Awaitable[Visitor]],
+    *,
     has_page: Callable[[], bool] = lambda: True,
-) -> None:  # fmt: skip
+) -> None:
     """Serves until stdin closes; ``visitor`` is asked again for each message.
 
     ``has_page`` tells whether a server is up that shows the page where people answer.

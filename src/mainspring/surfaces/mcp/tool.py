@@ -27,9 +27,7 @@ _OTHERWISE: Final[Mapping[str, Any]] = {
 }
 
 
-def describe(
-    name: str, capability: Capability, input_schema: Mapping[str, Any]
-) -> dict[str, Any]:  # fmt: skip
+def describe(name: str, capability: Capability, input_schema: Mapping[str, Any]) -> dict[str, Any]:
     """A tool of the protocol; ``input_schema`` is the capability's own, or one with pins."""
     schema, rule = flat(input_schema)
     known_as = "" if name == capability.id else f"In an automation it is named {capability.id}."

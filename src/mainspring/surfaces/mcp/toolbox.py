@@ -46,9 +46,12 @@ class Toolbox:
     """Lists and calls, for any caller and any version of the protocol."""
 
     def __init__(
-        self, gate: Gate, spell: Spelling, address: str = "",
+        self,
+        gate: Gate,
+        spell: Spelling,
+        address: str = "",
         workspace: NameWorkspace | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._address = address
         self._workspace = workspace
         self._gate = gate
@@ -75,9 +78,14 @@ class Toolbox:
         return tools, _cursor(_name(shown[-1])) if more else None
 
     async def call(
-        self, visitor: Visitor, name: str, arguments: Mapping[str, Any], *, structured: bool,
+        self,
+        visitor: Visitor,
+        name: str,
+        arguments: Mapping[str, Any],
+        *,
+        structured: bool,
         ask_person: AskPerson | None = None,
-    ) -> dict[str, Any]:  # fmt: skip
+    ) -> dict[str, Any]:
         """The result of a call, also when it failed; ``Missing`` for a tool that is not offered.
 
         ``structured`` says whether an error may have structured content. ``ask_person`` is for
@@ -101,9 +109,12 @@ class Toolbox:
         return result_of(value, wrapped=found is None or wraps(found))
 
     async def _served(
-        self, visitor: Visitor, capability: str, arguments: Mapping[str, Any],
+        self,
+        visitor: Visitor,
+        capability: str,
+        arguments: Mapping[str, Any],
         ask_person: AskPerson | None,
-    ) -> Any:  # fmt: skip
+    ) -> Any:
         wait = visitor.client_wait
         if wait is not None:
             wait = replace(wait, opens_pages=ask_person is not None)

@@ -222,9 +222,15 @@ async def reader_of(database: Database, browsers: Browsers, headers: Headers) ->
 
 
 async def caller_of(
-    database: Database, headers: Headers, *, runs: bool = False, clients: bool = False,
-    approves: bool = False, terminals: bool = False, holders: Holders | None = None,
-) -> Caller:  # fmt: skip
+    database: Database,
+    headers: Headers,
+    *,
+    runs: bool = False,
+    clients: bool = False,
+    approves: bool = False,
+    terminals: bool = False,
+    holders: Holders | None = None,
+) -> Caller:
     """Who shows the token in these headers; that of a run or a client only where one is taken.
 
     The permission ``approve`` of a token counts only with ``approves``, and the session of a
@@ -246,13 +252,20 @@ async def caller_of(
         raise _elsewhere()
     granted = found.approves if approves or found.approves is None else frozenset()
     actor = Actor(
-        found.workspace_id, "client", found.member_id, found.token_id, found.role,
-        found.administrator, approves=granted,
-    )  # fmt: skip
+        found.workspace_id,
+        "client",
+        found.member_id,
+        found.token_id,
+        found.role,
+        found.administrator,
+        approves=granted,
+    )
     return Caller(
-        Visitor(actor, found.capabilities), Walled(database, found.workspace_id),
-        ends=found.expires_at, stale=found.stale,
-    )  # fmt: skip
+        Visitor(actor, found.capabilities),
+        Walled(database, found.workspace_id),
+        ends=found.expires_at,
+        stale=found.stale,
+    )
 
 
 async def person_of(database: Database, plain: str) -> Caller:
@@ -264,9 +277,12 @@ async def person_of(database: Database, plain: str) -> Caller:
         found.workspace_id, "member", found.user_id, None, found.role, found.administrator
     )
     return Caller(
-        Visitor(actor), Walled(database, found.workspace_id), session_id=found.id,
-        csrf=csrf_token(plain), stale=found.stale,
-    )  # fmt: skip
+        Visitor(actor),
+        Walled(database, found.workspace_id),
+        session_id=found.id,
+        csrf=csrf_token(plain),
+        stale=found.stale,
+    )
 
 
 async def _terminal_behind(database: Database, plain: str, *, taken: bool) -> Caller:
@@ -275,13 +291,20 @@ async def _terminal_behind(database: Database, plain: str, *, taken: bool) -> Ca
     if found is None:
         raise unknown_caller()
     actor = Actor(
-        found.workspace_id, "member", found.user_id, None, found.role, found.administrator,
+        found.workspace_id,
+        "member",
+        found.user_id,
+        None,
+        found.role,
+        found.administrator,
         by_program=True,
-    )  # fmt: skip
+    )
     return Caller(
-        Visitor(actor), Walled(database, found.workspace_id), terminal_id=found.id,
+        Visitor(actor),
+        Walled(database, found.workspace_id),
+        terminal_id=found.id,
         stale=found.stale,
-    )  # fmt: skip
+    )
 
 
 async def _run_behind(database: Database, plain: str, *, runs: bool) -> Caller:
@@ -369,9 +392,14 @@ class Door:
         if plain is None:
             runs = scope["path"] == _MCP or _among(self._for_runs, scope)
             again = partial(
-                caller_of, self._database, headers, runs=runs, approves=True, terminals=True,
+                caller_of,
+                self._database,
+                headers,
+                runs=runs,
+                approves=True,
+                terminals=True,
                 holders=self._holders,
-            )  # fmt: skip
+            )
         else:
             again = partial(person_of, self._database, plain)
         caller = await again()

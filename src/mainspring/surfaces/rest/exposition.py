@@ -62,8 +62,9 @@ def histogram(
     """A family of how often a value was within each bound; the last count is of those above all."""
     within = accumulate(counts)
     named = [*(str(bound) for bound in bounds), "+Inf"]
-    samples = [Sample(count, {"le": bound}, "_bucket")
-               for bound, count in zip(named, within, strict=True)]  # fmt: skip
+    samples = [
+        Sample(count, {"le": bound}, "_bucket") for bound, count in zip(named, within, strict=True)
+    ]
     samples += [Sample(total, ending="_sum"), Sample(sum(counts), ending="_count")]
     return Family(name, sentence, samples, "histogram")
 

@@ -89,11 +89,17 @@ def of_machine(found: HouseNumbers, pool: PoolUse, home: Path) -> Iterator[Famil
         ("database_bytes", "How large the database is.", found.database_bytes),
         ("database_connections", "Connections to the database.", found.connections),
         ("database_connections_most", "How many it allows.", found.most_connections),
-        ("database_idle_in_transaction", "Connections that hold a transaction and do nothing.",
-         found.idle_in_transaction),
-        ("database_oldest_transaction_seconds", "How long the oldest transaction has been open.",
-         found.oldest_transaction_seconds),
-    )  # fmt: skip
+        (
+            "database_idle_in_transaction",
+            "Connections that hold a transaction and do nothing.",
+            found.idle_in_transaction,
+        ),
+        (
+            "database_oldest_transaction_seconds",
+            "How long the oldest transaction has been open.",
+            found.oldest_transaction_seconds,
+        ),
+    )
     for name, sentence, value in rows:
         yield gauge(f"mainspring_{name}", sentence, value)
     yield by_label(
@@ -120,9 +126,11 @@ def _process() -> Iterator[Family]:
     """This process, by the names that every exporter uses."""
     used = resource.getrusage(resource.RUSAGE_SELF)
     yield Family(
-        "process_cpu_seconds_total", "Processor time of this process.",
-        (Sample(round(used.ru_utime + used.ru_stime, 3)),), "counter",
-    )  # fmt: skip
+        "process_cpu_seconds_total",
+        "Processor time of this process.",
+        (Sample(round(used.ru_utime + used.ru_stime, 3)),),
+        "counter",
+    )
     yield gauge("process_resident_memory_bytes", "Memory of this process.", _memory(used))
     yield gauge("process_start_time_seconds", "When this process began.", round(_STARTED, 3))
 

@@ -65,9 +65,11 @@ async def read_form(request: Request, most: int) -> Form:
     raw = await read_bytes(request, most)
     try:
         pairs = parse_qsl(
-            raw.decode("utf-8"), keep_blank_values=True, errors="strict",
+            raw.decode("utf-8"),
+            keep_blank_values=True,
+            errors="strict",
             max_num_fields=_MOST_FIELDS,
-        )  # fmt: skip
+        )
     except ValueError:
         raise Refusal("invalid_request", "The form cannot be read.") from None
     fields = dict(pairs)

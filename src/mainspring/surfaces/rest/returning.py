@@ -53,9 +53,13 @@ def once_more(request: Request) -> Response:
 
 
 def page(
-    title: str, detail: str, suggestion: str | None = None, status: int = 200,
-    *, link: tuple[str, str] | None = None,
-) -> Response:  # fmt: skip
+    title: str,
+    detail: str,
+    suggestion: str | None = None,
+    status: int = 200,
+    *,
+    link: tuple[str, str] | None = None,
+) -> Response:
     """What came of it, for somebody who looks at a browser."""
     lines = "".join(f"<p>{html.escape(line)}</p>" for line in (detail, suggestion) if line)
     if link is not None:

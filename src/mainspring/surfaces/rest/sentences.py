@@ -36,7 +36,8 @@ _SENTENCES: Final[Mapping[str, tuple[str, str]]] = {
     "datetime_type": ("format", "{name} must be a moment, not {found}."),
     "datetime_parsing": ("format", "{name} must be a moment such as 2027-03-01T09:00:00Z."),
     "datetime_from_date_parsing": (
-        "format", "{name} must be a moment such as 2027-03-01T09:00:00Z.",
+        "format",
+        "{name} must be a moment such as 2027-03-01T09:00:00Z.",
     ),
     "timezone_aware": ("format", "{name} must say its zone, as in 2027-03-01T09:00:00Z."),
     "literal_error": ("enum", "{name} must be {expected}."),
@@ -51,7 +52,7 @@ _SENTENCES: Final[Mapping[str, tuple[str, str]]] = {
     "less_than_equal": ("maximum", "{name} must be at most {le}."),
     "too_short": ("min_items", "{name} needs at least {min_length} entries."),
     "too_long": ("max_items", "{name} may have at most {max_length} entries."),
-}  # fmt: skip
+}
 _LONGEST = 64
 
 

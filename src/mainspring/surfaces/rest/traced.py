@@ -37,9 +37,11 @@ class Traced:
         self._app = app
         self._telemetry = telemetry
         self._lasted = telemetry.meter.create_histogram(
-            "http.server.request.duration", "s", "How long requests took.",
+            "http.server.request.duration",
+            "s",
+            "How long requests took.",
             explicit_bucket_boundaries_advisory=(0.005, 0.025, 0.1, 0.25, 1, 5, 30),
-        )  # fmt: skip
+        )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":

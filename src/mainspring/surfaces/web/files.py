@@ -19,10 +19,16 @@ NONCE: Final = b"__NONCE__"
 # What may be asked for by a name that never changes.
 _KEPT_NAMES: Final = frozenset(
     {
-        "mark.svg", "apple-touch-icon.png", "badge-96.png", "icon-192.png", "icon-512.png",
-        "icon-maskable-512.png", "manifest.webmanifest", "service-worker.js",
+        "mark.svg",
+        "apple-touch-icon.png",
+        "badge-96.png",
+        "icon-192.png",
+        "icon-512.png",
+        "icon-maskable-512.png",
+        "manifest.webmanifest",
+        "service-worker.js",
     }
-)  # fmt: skip
+)
 # Served at the root: a service worker works for the addresses below its own.
 AT_ROOT: Final = ("manifest.webmanifest", "service-worker.js")
 _MEDIA_TYPES: Final = {".woff2": "font/woff2", ".webmanifest": "application/manifest+json"}
@@ -32,14 +38,37 @@ _DOCUMENT: Final = "index.html"
 # The address of every screen. There is no folder to walk through: what is not listed here is
 # no page, and a path that is cut short or made up is answered by the door.
 SCREENS: Final = (
-    "/", "/sign-in", "/new", "/automations", "/runs", "/inbox", "/integrations", "/codex",
-    "/boards", "/pages", "/workflows", "/secrets", "/models", "/costs", "/audit", "/health",
-    "/connect", "/settings", "/terminal",
-    "/proposals/{proposal_id}", "/automations/{automation_id}",
-    "/automations/{automation_id}/{tab}", "/runs/{run_id}", "/integrations/{source}",
-    "/codex/{slug}", "/boards/{board_id}", "/pages/{slug}", "/workflows/{workflow_id}",
-    "/settings/{tab}", "/oauth/consent/{request_id}",
-)  # fmt: skip
+    "/",
+    "/sign-in",
+    "/new",
+    "/automations",
+    "/runs",
+    "/inbox",
+    "/integrations",
+    "/codex",
+    "/boards",
+    "/pages",
+    "/workflows",
+    "/secrets",
+    "/models",
+    "/costs",
+    "/audit",
+    "/health",
+    "/connect",
+    "/settings",
+    "/terminal",
+    "/proposals/{proposal_id}",
+    "/automations/{automation_id}",
+    "/automations/{automation_id}/{tab}",
+    "/runs/{run_id}",
+    "/integrations/{source}",
+    "/codex/{slug}",
+    "/boards/{board_id}",
+    "/pages/{slug}",
+    "/workflows/{workflow_id}",
+    "/settings/{tab}",
+    "/oauth/consent/{request_id}",
+)
 
 _UNBUILT: Final = b"""<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>Mainspring</title></head>

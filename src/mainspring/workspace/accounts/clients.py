@@ -99,9 +99,14 @@ async def reached_by(database: Asking, workspace_id: UUID) -> tuple[OAuthClient,
 
 
 async def put_client(
-    tx: Transaction, vault: Vault, workspace_id: UUID | None, provider: str, client_id: str,
-    secret: str | None, by: UUID | None,
-) -> OAuthClient:  # fmt: skip
+    tx: Transaction,
+    vault: Vault,
+    workspace_id: UUID | None,
+    provider: str,
+    client_id: str,
+    secret: str | None,
+    by: UUID | None,
+) -> OAuthClient:
     """Sets a client. The same client id keeps its connections; another begins anew."""
     await tx.execute(_LOCK, str(workspace_id or "installation"))
     found = await tx.fetchrow(_EXACT, workspace_id, provider)

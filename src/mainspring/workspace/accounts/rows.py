@@ -212,9 +212,13 @@ async def of_member(
 
 
 async def usable(
-    database: Transaction, workspace_id: UUID, owner_id: UUID, integration: str, *,
+    database: Transaction,
+    workspace_id: UUID,
+    owner_id: UUID,
+    integration: str,
+    *,
     shared: bool = True,
-) -> AccountRow | None:  # fmt: skip
+) -> AccountRow | None:
     """What somebody who is still a member goes over; asked of the database as a whole.
 
     That is their own connection, or else the one of the workspace unless ``shared`` is false.
@@ -272,9 +276,13 @@ async def connected_to(tx: Transaction, workspace_id: UUID, owner_id: UUID) -> f
 
 
 async def begin(
-    tx: Transaction, workspace_id: UUID, owner_id: UUID, integration: str, label: str,
+    tx: Transaction,
+    workspace_id: UUID,
+    owner_id: UUID,
+    integration: str,
+    label: str,
     auth: AccountAuth,
-) -> AccountRow:  # fmt: skip
+) -> AccountRow:
     """A member's connection to an integration; a new one waits until somebody is let in."""
     await tx.execute(_ADD, workspace_id, new_id(), owner_id, integration, label, auth)
     found = await of_member(tx, workspace_id, owner_id, integration)
@@ -283,9 +291,14 @@ async def begin(
 
 
 async def mark_connected(
-    tx: Transaction, row: AccountRow, *, label: str, account: str, auth: AccountAuth,
+    tx: Transaction,
+    row: AccountRow,
+    *,
+    label: str,
+    account: str,
+    auth: AccountAuth,
     settings: Mapping[str, Any],
-) -> None:  # fmt: skip
+) -> None:
     """It was tried with what somebody gave for it, and it works."""
     await tx.execute(
         _CONNECTED, row.workspace_id, row.id, label, account, auth, dict(settings), new_id()
@@ -293,9 +306,12 @@ async def mark_connected(
 
 
 async def mark_signed_in(
-    tx: Transaction, row: AccountRow, scopes: frozenset[str], client_id: UUID,
+    tx: Transaction,
+    row: AccountRow,
+    scopes: frozenset[str],
+    client_id: UUID,
     expires_at: datetime | None,
-) -> None:  # fmt: skip
+) -> None:
     """Somebody has signed in; nothing that was seen before says anything about it now."""
     await tx.execute(
         _SIGNED_IN, row.workspace_id, row.id, sorted(scopes), client_id, expires_at, new_id()

@@ -59,9 +59,12 @@ class Back:
 
 
 async def leave(
-    tx: Transaction, vault: Vault, row: AccountRow, kept: Mapping[str, Any],
+    tx: Transaction,
+    vault: Vault,
+    row: AccountRow,
+    kept: Mapping[str, Any],
     member_id: UUID | None = None,
-) -> str:  # fmt: skip
+) -> str:
     """Remembers that a member left to sign in; answers the state that brings them back.
 
     Left out, the member is the holder of the connection.
@@ -70,9 +73,16 @@ async def leave(
     left = await seal_leaving(vault, row.workspace_id, member, kept)
     await tx.execute(_TIDY, row.workspace_id, row.id, member)
     await tx.execute(
-        _ADD, row.workspace_id, left.hashed, row.id, member, left.nonce, left.sealed,
-        left.key_id, LIFETIME,
-    )  # fmt: skip
+        _ADD,
+        row.workspace_id,
+        left.hashed,
+        row.id,
+        member,
+        left.nonce,
+        left.sealed,
+        left.key_id,
+        LIFETIME,
+    )
     return left.state
 
 

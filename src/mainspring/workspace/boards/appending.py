@@ -170,7 +170,14 @@ async def write_rows(
     """Puts rows that were judged behind the last one of a held dataset."""
     space = ctx.actor.workspace_id
     await ctx.tx.execute(
-        _APPEND, space, dataset.id, dataset.appended, row_ids, [row.text for row in rows],
-        [row.bytes for row in rows], keys, src or f"{ctx.actor.kind}:{ctx.actor.id}",
-    )  # fmt: skip
+        _APPEND,
+        space,
+        dataset.id,
+        dataset.appended,
+        row_ids,
+        [row.text for row in rows],
+        [row.bytes for row in rows],
+        keys,
+        src or f"{ctx.actor.kind}:{ctx.actor.id}",
+    )
     await ctx.tx.execute(_COUNT, space, dataset.id, len(rows))

@@ -56,9 +56,15 @@ _DESCRIBED = asked(
 def capabilities(limits: Limits) -> tuple[Capability, ...]:
     """Everything about boards, with the operator's limits."""
     return (
-        _create(limits), _list(), _get(limits), _update(limits), _archive(),
-        summarize_capability(), *row_capabilities(limits), *part_capabilities(limits),
-    )  # fmt: skip
+        _create(limits),
+        _list(),
+        _get(limits),
+        _update(limits),
+        _archive(),
+        summarize_capability(),
+        *row_capabilities(limits),
+        *part_capabilities(limits),
+    )
 
 
 def _create(limits: Limits) -> Capability:

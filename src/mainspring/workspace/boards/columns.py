@@ -117,8 +117,11 @@ class RowCheck:
         """The row as text; notes what keeps it from being kept."""
         field = self._key_field
         if field is not None and row.get(field) is None:
-            self._note(under(at, field), f"Doubles are recognised by {field!r}; this row has none.",
-                       "no_dedupe_key")  # fmt: skip
+            self._note(
+                under(at, field),
+                f"Doubles are recognised by {field!r}; this row has none.",
+                "no_dedupe_key",
+            )
         if len(row) > self._limits.board_row_keys:
             most = self._limits.board_row_keys
             self._note(at, f"A row has at most {most} keys; this has {len(row)}.", "row_keys")

@@ -100,9 +100,13 @@ def update_handler(limits: Limits) -> CapabilityHandler:
             if not same(merged, data):
                 changed[row_id] = merged, checks.whole(merged, at)
         checks.settle()
-        told = {"board_id": str(board.id), "dataset": dataset.name, "updated": len(changed),
-                "unchanged": len(patches) - len(changed),
-                "row_ids": [str(one) for one in changed]}  # fmt: skip
+        told = {
+            "board_id": str(board.id),
+            "dataset": dataset.name,
+            "updated": len(changed),
+            "unchanged": len(patches) - len(changed),
+            "row_ids": [str(one) for one in changed],
+        }
         if not changed:
             return Unchanged(told)
         places = [f"/rows/{n}" for n, one in enumerate(patches) if one in changed]
@@ -159,9 +163,14 @@ async def change_rows(
 ) -> None:
     """Gives rows of a held dataset other values; whoever calls has judged them."""
     await ctx.tx.execute(
-        _CHANGE, ctx.actor.workspace_id, dataset.id, list(row_ids), [row.text for row in rows],
-        [row.bytes for row in rows], list(keys),
-    )  # fmt: skip
+        _CHANGE,
+        ctx.actor.workspace_id,
+        dataset.id,
+        list(row_ids),
+        [row.text for row in rows],
+        [row.bytes for row in rows],
+        list(keys),
+    )
     await ctx.tx.execute(_TOUCH, ctx.actor.workspace_id, dataset.id)
 
 

@@ -17,9 +17,19 @@ if TYPE_CHECKING:
     from mainspring.workspace.boards.finding import Board
 
 CHANGES: Final = (
-    "created", "details", "archived", "unarchived", "schema", "rows_appended", "rows_updated",
-    "rows_deleted", "rows_restored", "skill", "form", "dashboard",
-)  # fmt: skip
+    "created",
+    "details",
+    "archived",
+    "unarchived",
+    "schema",
+    "rows_appended",
+    "rows_updated",
+    "rows_deleted",
+    "rows_restored",
+    "skill",
+    "form",
+    "dashboard",
+)
 # An event names the first rows; whoever needs more reads the board.
 MOST_ROW_IDS: Final = 100
 

@@ -193,6 +193,8 @@ def no_dataset(board: Board, name: str, known: list[str]) -> Missing:
     detail = f"The board {board.name!r} has no dataset called {name[:200]!r}; it has: {shown}."
     hint = f"Did you mean {close!r}?" if close else None
     return Missing(
-        detail, code="no_dataset", suggestion=hint,
+        detail,
+        code="no_dataset",
+        suggestion=hint,
         findings=[Finding("/dataset", detail, "no_dataset", hint)],
-    )  # fmt: skip
+    )

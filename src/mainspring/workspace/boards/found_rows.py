@@ -112,9 +112,13 @@ class Found:
 
 
 async def found_rows(
-    ctx: CallContext, dataset: Dataset, arguments: Mapping[str, Any], room: int, around: int,
+    ctx: CallContext,
+    dataset: Dataset,
+    arguments: Mapping[str, Any],
+    room: int,
+    around: int,
     most: int,
-) -> Found:  # fmt: skip
+) -> Found:
     space, every = ctx.actor.workspace_id, bool(arguments.get("include_deleted", False))
     offset, limit = int(arguments.get("offset", 0)), int(arguments.get("limit", most))
     made = look(arguments, [space, dataset.id, every, offset, limit, room, around])
@@ -165,9 +169,7 @@ async def _groups(
     ctx: CallContext, dataset: Dataset, arguments: Mapping[str, Any], how: str
 ) -> list[Any]:
     limit = int(arguments.get("limit", MOST_GROUPS))
-    made = look(
-        arguments, [ctx.actor.workspace_id, dataset.id, arguments.get("of", ""), limit]
-    )  # fmt: skip
+    made = look(arguments, [ctx.actor.workspace_id, dataset.id, arguments.get("of", ""), limit])
     where = made.where
     longest = _PER.get(str(arguments.get("per", "")), LONGEST_GROUP)
     value = f"left(data ->> {made.parameter(arguments['by'])}, {longest})"

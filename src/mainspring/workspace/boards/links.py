@@ -205,9 +205,17 @@ async def add_link(
         )
     link_id = new_id()
     await ctx.tx.execute(
-        _ADD_LINK, space, link_id, board_id, kind, dict(ref), display_name, provider, whose,
+        _ADD_LINK,
+        space,
+        link_id,
+        board_id,
+        kind,
+        dict(ref),
+        display_name,
+        provider,
+        whose,
         ctx.actor.id,
-    )  # fmt: skip
+    )
     return await find_link(ctx.tx, space, link_id)
 
 
@@ -221,11 +229,20 @@ async def add_recipe(
     """Keeps a recipe; its board is held, and nothing else fills the dataset."""
     space = ctx.actor.workspace_id
     await ctx.tx.execute(
-        _ADD_RECIPE, space, recipe_id, link.id, link.board_id, given["dataset_name"],
-        given["adapter_op"], dict(given.get("params") or {}), given.get("refresh_cron"),
-        given.get("dedupe_key_field"), given.get("dedupe_target_field"), automation_id,
+        _ADD_RECIPE,
+        space,
+        recipe_id,
+        link.id,
+        link.board_id,
+        given["dataset_name"],
+        given["adapter_op"],
+        dict(given.get("params") or {}),
+        given.get("refresh_cron"),
+        given.get("dedupe_key_field"),
+        given.get("dedupe_target_field"),
+        automation_id,
         ctx.actor.id,
-    )  # fmt: skip
+    )
     return await find_recipe(ctx.tx, space, recipe_id)
 
 

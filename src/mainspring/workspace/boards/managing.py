@@ -69,9 +69,14 @@ def create_handler(limits: Limits) -> CapabilityHandler:
             )
         check_plain_name(arguments["name"])
         await ctx.tx.execute(
-            _ADD, space, board_id, arguments["name"], arguments.get("description", ""),
-            ctx.actor.kind, ctx.actor.id,
-        )  # fmt: skip
+            _ADD,
+            space,
+            board_id,
+            arguments["name"],
+            arguments.get("description", ""),
+            ctx.actor.kind,
+            ctx.actor.id,
+        )
         board = await find_board(ctx, {"board_id": board_id})
         await add_first_datasets(ctx, board, arguments.get("datasets", []), limits)
         await tell(ctx, board, "created")
@@ -85,9 +90,12 @@ def list_handler() -> CapabilityHandler:
         most = int(arguments.get("limit", DEFAULT_BOARDS))
         after = arguments.get("after")
         rows = await ctx.tx.fetch(
-            _LIST, ctx.actor.workspace_id, bool(arguments.get("archived", False)),
-            None if after is None else as_id(after), most + 1,
-        )  # fmt: skip
+            _LIST,
+            ctx.actor.workspace_id,
+            bool(arguments.get("archived", False)),
+            None if after is None else as_id(after),
+            most + 1,
+        )
         shown = []
         for row in rows[:most]:
             entry = dict(row)

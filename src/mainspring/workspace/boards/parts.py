@@ -161,9 +161,13 @@ async def keep_part(
 
 
 async def remove_part(
-    ctx: CallContext, board: Board, part: Part, name: str, limits: Limits,
+    ctx: CallContext,
+    board: Board,
+    part: Part,
+    name: str,
+    limits: Limits,
     revert_of: int | None = None,
-) -> dict[str, Any] | Unchanged:  # fmt: skip
+) -> dict[str, Any] | Unchanged:
     """Takes a part away; its versions stay. The board is held."""
     where = (ctx.actor.workspace_id, board.id, part, name)
     before = await ctx.tx.fetchrow(_ONE, *where)
@@ -225,9 +229,10 @@ def _check_content(part: Part, content: Mapping[str, Any], limits: Limits) -> No
                 f"A dashboard is at most {limits.board_dashboard_bytes:,} bytes; this is {size:,}."
             )
             raise TooLarge(
-                detail, code="dashboard_bytes",
+                detail,
+                code="dashboard_bytes",
                 findings=[Finding("/html", detail, "dashboard_bytes")],
-            )  # fmt: skip
+            )
         return
     findings: list[Finding] = []
     schema = content.get("inputs_schema")
@@ -238,9 +243,10 @@ def _check_content(part: Part, content: Mapping[str, Any], limits: Limits) -> No
         findings.append(Finding("", detail, "part_bytes"))
     if findings:
         raise Invalid(
-            f"The {part} cannot be kept: {findings[0].detail}", code=findings[0].code,
+            f"The {part} cannot be kept: {findings[0].detail}",
+            code=findings[0].code,
             findings=findings,
-        )  # fmt: skip
+        )
 
 
 def only_whole(part: str, name: str) -> None:

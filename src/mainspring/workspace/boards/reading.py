@@ -136,9 +136,16 @@ async def _in_place(
     else:
         start = await _behind(ctx, dataset, UUID(after))
     return await ctx.tx.fetch(
-        _PAGE, ctx.actor.workspace_id, dataset.id, start.position, start.skip,
-        int(arguments.get("limit", MOST_ROWS)), room, _AROUND, every,
-    )  # fmt: skip
+        _PAGE,
+        ctx.actor.workspace_id,
+        dataset.id,
+        start.position,
+        start.skip,
+        int(arguments.get("limit", MOST_ROWS)),
+        room,
+        _AROUND,
+        every,
+    )
 
 
 async def _start(ctx: CallContext, dataset: Dataset, offset: int, *, every: bool) -> Start:

@@ -72,9 +72,16 @@ async def leave(
     left = await seal_leaving(vault, workspace_id, member_id, kept)
     await tx.execute(_TIDY, workspace_id, connection_id, member_id)
     await tx.execute(
-        _ADD, workspace_id, left.hashed, connection_id, member_id, left.nonce, left.sealed,
-        left.key_id, LIFETIME,
-    )  # fmt: skip
+        _ADD,
+        workspace_id,
+        left.hashed,
+        connection_id,
+        member_id,
+        left.nonce,
+        left.sealed,
+        left.key_id,
+        LIFETIME,
+    )
     return left.state
 
 

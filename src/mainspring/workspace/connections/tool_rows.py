@@ -219,13 +219,25 @@ async def put_tools(tx: Transaction, workspace_id: UUID, rows: Sequence[ToolRow]
         return
     columns = [
         (
-            row.id, row.connection_id, row.name, row.state, row.title, row.description,
-            _text(row.input_schema), _text(row.output_schema), _text(dict(row.hints)),
-            row.pinned_hash, _text(row.offered), row.reason, _text(list(row.side_effects)),
-            row.effect, row.agreed_by, row.agreed_at,
+            row.id,
+            row.connection_id,
+            row.name,
+            row.state,
+            row.title,
+            row.description,
+            _text(row.input_schema),
+            _text(row.output_schema),
+            _text(dict(row.hints)),
+            row.pinned_hash,
+            _text(row.offered),
+            row.reason,
+            _text(list(row.side_effects)),
+            row.effect,
+            row.agreed_by,
+            row.agreed_at,
         )
         for row in rows
-    ]  # fmt: skip
+    ]
     await tx.execute(_PUT, workspace_id, *map(list, zip(*columns, strict=True)))
 
 

@@ -93,8 +93,13 @@ def read_description(given: Any) -> Described:
         raise Refusal(_METADATA, "grant_types holds authorization_code.")
     if given.get("response_types", ["code"]) != ["code"]:
         raise Refusal(_METADATA, "The only response type is code.")
-    return Described(_name(given.get("client_name"), uris[0]), uris, method,
-                     "refresh_token" in types, role_registered(given.get("scope")))  # fmt: skip
+    return Described(
+        _name(given.get("client_name"), uris[0]),
+        uris,
+        method,
+        "refresh_token" in types,
+        role_registered(given.get("scope")),
+    )
 
 
 def as_registered(client: Client, secret: str | None) -> dict[str, Any]:
@@ -125,10 +130,15 @@ async def register(
     secret = None if described.auth_method == "none" else "mss_" + secrets.token_urlsafe(32)
     await tx.execute(_FORGET, UNUSED_FOR, MOST_UNUSED - 1)
     row = await tx.fetchrow(
-        _ADD, new_id(), described.name, list(described.redirect_uris), described.auth_method,
-        None if secret is None else hash_of(secret), described.renews,
+        _ADD,
+        new_id(),
+        described.name,
+        list(described.redirect_uris),
+        described.auth_method,
+        None if secret is None else hash_of(secret),
+        described.renews,
         None if described.most is None else _SCOPES[described.most],
-    )  # fmt: skip
+    )
     client = _client(row)
     if told:
         detail = {"name": client.name, "redirect": place_of(client.redirect_uris[0]).name}

@@ -142,9 +142,16 @@ async def agree(
     await narrow_tokens_of_client(tx, *who, stands)
     await tx.execute(_TIDY_CODES)
     await tx.execute(
-        _ADD_CODE, workspace_id, hash_of(plain), waiting.client_id, member_id, role.value,
-        waiting.redirect_uri, waiting.challenge, CODE_LIFETIME,
-    )  # fmt: skip
+        _ADD_CODE,
+        workspace_id,
+        hash_of(plain),
+        waiting.client_id,
+        member_id,
+        role.value,
+        waiting.redirect_uri,
+        waiting.challenge,
+        CODE_LIFETIME,
+    )
     return _answered(waiting, {"code": plain})
 
 

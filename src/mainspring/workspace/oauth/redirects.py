@@ -28,11 +28,29 @@ _LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "[::1]"})
 # under it, acts by itself.
 _APPS: Final = frozenset(
     {
-        "chatgpt", "cherrystudio", "claude", "code-oss", "codex", "cursor", "goose", "jetbrains",
-        "kiro", "lmstudio", "obsidian", "positron", "raycast", "trae", "vscode",
-        "vscode-insiders", "vscodium", "warp", "windsurf", "windsurf-next", "zed",
+        "chatgpt",
+        "cherrystudio",
+        "claude",
+        "code-oss",
+        "codex",
+        "cursor",
+        "goose",
+        "jetbrains",
+        "kiro",
+        "lmstudio",
+        "obsidian",
+        "positron",
+        "raycast",
+        "trae",
+        "vscode",
+        "vscode-insiders",
+        "vscodium",
+        "warp",
+        "windsurf",
+        "windsurf-next",
+        "zed",
     }
-)  # fmt: skip
+)
 
 Kind = Literal["web", "loopback", "app"]
 

@@ -109,9 +109,16 @@ async def keep_request(
     plain = secrets.token_urlsafe(32)
     await tx.execute(_TIDY)
     await tx.execute(
-        _ADD, hash_of(plain), client_id, redirect_uri, asked.state,
-        None if asked.role is None else asked.role.value, asked.challenge, issuer, LIFETIME,
-    )  # fmt: skip
+        _ADD,
+        hash_of(plain),
+        client_id,
+        redirect_uri,
+        asked.state,
+        None if asked.role is None else asked.role.value,
+        asked.challenge,
+        issuer,
+        LIFETIME,
+    )
     return plain
 
 

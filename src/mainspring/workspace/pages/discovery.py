@@ -50,9 +50,12 @@ class ActionPage:
 
 
 def action_page(
-    install_id: UUID, integration: str, action: str, body: str,
+    install_id: UUID,
+    integration: str,
+    action: str,
+    body: str,
     more: Mapping[str, Any] | None = None,
-) -> Writing:  # fmt: skip
+) -> Writing:
     """The page of one action; its slug holds the id of the install."""
     return Writing(
         slug=f"{HOUSE_SLUG}{install_id}.{action}",

@@ -25,8 +25,14 @@ _NAME: Final = r"[A-Za-z_][A-Za-z0-9_. -]{0,99}"
 _ITEM: Final = re.compile(r"[ \t]*-(?:[ \t]+(?P<value>.*))?")
 _NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]{0,17})(?:\.[0-9]{1,30})?(?:[eE][-+]?[0-9]{1,3})?")
 _WORDS: Final[Mapping[str, Any]] = {
-    "true": True, "True": True, "false": False, "False": False, "null": None, "~": None, "": None,
-}  # fmt: skip
+    "true": True,
+    "True": True,
+    "false": False,
+    "False": False,
+    "null": None,
+    "~": None,
+    "": None,
+}
 # Text that no reader of YAML takes for anything else.
 _PLAIN: Final = re.compile(r"[A-Za-z][A-Za-z0-9_./-]*(?: [A-Za-z0-9_./-]+)*")
 _NOT_PLAIN: Final = frozenset({"true", "false", "null", "yes", "no", "on", "off", "y", "n"})

@@ -99,9 +99,15 @@ async def _added(tx: Transaction, pages: Sequence[Writing], by: Writer) -> dict[
     times = {row["id"]: row["ingested_at"] for row in rows}
     kept = {key: Kept(key, page.slug, "created") for key, page in made.items() if key in times}
     await tx.execute(
-        _NOTE, by.workspace_id, by.kind, by.id, by.run_id, list(kept),
-        [new_id() for _ in kept], [len(made[key].body.encode()) for key in kept],
-    )  # fmt: skip
+        _NOTE,
+        by.workspace_id,
+        by.kind,
+        by.id,
+        by.run_id,
+        list(kept),
+        [new_id() for _ in kept],
+        [len(made[key].body.encode()) for key in kept],
+    )
     await append_events(tx, [told_of(kept[key], made[key], by, times[key]) for key in kept])
     return {str(made[key].source_ref): one for key, one in kept.items()}
 
@@ -109,7 +115,14 @@ async def _added(tx: Transaction, pages: Sequence[Writing], by: Writer) -> dict[
 def _columns(key: UUID, page: Writing, by: Writer) -> tuple[Any, ...]:
     times = event_times(page.frontmatter if page.type == "calendar_event" else _NOTHING)
     return (
-        key, page.slug, page.type, page.title, page.body,
-        orjson.dumps(dict(page.frontmatter)).decode(), page.source_ref,
-        orjson.dumps(provenance_of(page, by)).decode(), page.hash, *times,
-    )  # fmt: skip
+        key,
+        page.slug,
+        page.type,
+        page.title,
+        page.body,
+        orjson.dumps(dict(page.frontmatter)).decode(),
+        page.source_ref,
+        orjson.dumps(provenance_of(page, by)).decode(),
+        page.hash,
+        *times,
+    )

@@ -212,10 +212,23 @@ async def _create(tx: Transaction, page: Writing, by: Writer) -> Kept:
     page = replace(page, slug=free)
     kept = Kept(new_id(), page.slug, "created")
     row = await tx.fetchrow(
-        _ADD, by.workspace_id, kept.id, page.slug, page.type, page.title, page.head, page.body,
-        dict(page.frontmatter), page.source_ref, by.source, provenance_of(page, by), page.hash,
-        *event_times(page.frontmatter if page.type == "calendar_event" else {}), by.id, by.run_id,
-    )  # fmt: skip
+        _ADD,
+        by.workspace_id,
+        kept.id,
+        page.slug,
+        page.type,
+        page.title,
+        page.head,
+        page.body,
+        dict(page.frontmatter),
+        page.source_ref,
+        by.source,
+        provenance_of(page, by),
+        page.hash,
+        *event_times(page.frontmatter if page.type == "calendar_event" else {}),
+        by.id,
+        by.run_id,
+    )
     await note(tx, kept.id, "created", by, {"bytes": len(page.body.encode())})
     await _tell(tx, kept, page, by, row["ingested_at"])
     return kept
@@ -233,9 +246,17 @@ async def change(tx: Transaction, page_id: UUID, page: Writing, by: Writer) -> N
     """Puts new content in the place of the old."""
     times = event_times(page.frontmatter if page.type == "calendar_event" else {})
     await tx.execute(
-        _CHANGE, by.workspace_id, page_id, page.type, page.title, page.head, page.body,
-        dict(page.frontmatter), page.hash, *times,
-    )  # fmt: skip
+        _CHANGE,
+        by.workspace_id,
+        page_id,
+        page.type,
+        page.title,
+        page.head,
+        page.body,
+        dict(page.frontmatter),
+        page.hash,
+        *times,
+    )
 
 
 async def delete(tx: Transaction, page_id: UUID, by: Writer) -> bool:
@@ -259,9 +280,16 @@ async def note(
 ) -> None:
     """Adds one entry to a page's timeline."""
     await tx.execute(
-        _NOTE, by.workspace_id, page_id, new_id(), action, by.kind, by.id, by.run_id,
+        _NOTE,
+        by.workspace_id,
+        page_id,
+        new_id(),
+        action,
+        by.kind,
+        by.id,
+        by.run_id,
         dict(detail or {}),
-    )  # fmt: skip
+    )
 
 
 async def _tell(tx: Transaction, kept: Kept, page: Writing, by: Writer, at: datetime) -> None:

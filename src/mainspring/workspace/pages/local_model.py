@@ -138,8 +138,9 @@ class _Net:
         scores = np.exp(scores - scores.max(axis=-1, keepdims=True))
         scores /= scores.sum(axis=-1, keepdims=True)
         seen = (scores @ value).transpose(0, 2, 1, 3).reshape(x.shape)
-        x = self._norm(x + self._linear(seen, f"{at}attention.output.dense"),
-                       f"{at}attention.output.LayerNorm")  # fmt: skip
+        x = self._norm(
+            x + self._linear(seen, f"{at}attention.output.dense"), f"{at}attention.output.LayerNorm"
+        )
         inner = self._gelu(self._linear(x, f"{at}intermediate.dense"))
         return self._norm(x + self._linear(inner, f"{at}output.dense"), f"{at}output.LayerNorm")
 

@@ -56,9 +56,13 @@ _TIMELINE = """
 
 
 async def find_page(
-    tx: Transaction, workspace_id: UUID, given: Mapping[str, Any], *, deleted: bool = False,
+    tx: Transaction,
+    workspace_id: UUID,
+    given: Mapping[str, Any],
+    *,
+    deleted: bool = False,
     hold: bool = False,
-) -> Mapping[str, Any]:  # fmt: skip
+) -> Mapping[str, Any]:
     """A page by its slug or its id; a deleted one is there only for who asks for it.
 
     Whoever is about to change it holds it, so that no change is made to what it was before.

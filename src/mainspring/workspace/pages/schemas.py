@@ -164,8 +164,11 @@ def create_input(limits: Limits) -> Schema:
         examples=[
             {"type": "note", "title": "Office hours", "body": "Mondays at nine."},
             {
-                "slug": "weekly-report-12", "type": "derived", "title": "Weekly report 12",
-                "body": "All is well.", "frontmatter": {"week": 12},
+                "slug": "weekly-report-12",
+                "type": "derived",
+                "title": "Weekly report 12",
+                "body": "All is well.",
+                "frontmatter": {"week": 12},
                 "source_ref": "reports:2026-W12",
             },
             {"markdown": "---\ntitle: Office hours\ntype: note\n---\n\nMondays at nine."},
@@ -181,7 +184,7 @@ def create_input(limits: Limits) -> Schema:
             {"required": ["type", "title", "body"], "properties": {"markdown": False}},
             {"required": ["markdown"], "properties": {"body": False, "frontmatter": False}},
         ],
-    )  # fmt: skip
+    )
 
 
 KEPT: Final = shape(
@@ -262,13 +265,19 @@ WHOLE_OUTPUT: Final = shape(
     required=tuple(name for name in _WHOLE if name not in PART_NAMES),
     examples=[
         {
-            **_SUMMARY_EXAMPLE, "markdown": "---\ntitle: Weekly report 12\n---\n\nAll is well.",
-            "body": "All is well.", "frontmatter": {}, "provenance": {"source": "automation"},
-            "content_hash": "0" * 64, "created_by": _EXAMPLE_ID, "run_id": None, "timeline": [],
+            **_SUMMARY_EXAMPLE,
+            "markdown": "---\ntitle: Weekly report 12\n---\n\nAll is well.",
+            "body": "All is well.",
+            "frontmatter": {},
+            "provenance": {"source": "automation"},
+            "content_hash": "0" * 64,
+            "created_by": _EXAMPLE_ID,
+            "run_id": None,
+            "timeline": [],
         }
     ],
     wrong=[({"body": "x"}, "which page?")],
-)  # fmt: skip
+)
 DELETED: Final = shape(
     {"id": ID, "slug": SLUG, "changed": {"type": "boolean"}},
     required=("id", "slug", "changed"),
@@ -322,14 +331,17 @@ EVENTS_OUTPUT: Final = pages_output(
     {
         "pages": [
             {
-                **_SUMMARY_EXAMPLE, "type": "calendar_event", "start": "2026-01-31T09:00:00+00:00",
-                "end": None, "frontmatter": {"start": "2026-01-31T09:00:00Z"},
+                **_SUMMARY_EXAMPLE,
+                "type": "calendar_event",
+                "start": "2026-01-31T09:00:00+00:00",
+                "end": None,
+                "frontmatter": {"start": "2026-01-31T09:00:00Z"},
             }
         ],
         "next": None,
     },
     next=_NEXT,
-)  # fmt: skip
+)
 TIMELINE_INPUT: Final = shape(
     {
         **_WHICH,
@@ -427,8 +439,11 @@ _USED: Final[Schema] = {
     "items": {"enum": ["text", "trigram", "embedding"]},
 }
 _FOUND_EXAMPLE: Final[Schema] = {
-    **_SUMMARY_EXAMPLE, "score": 0.6, "snippet": "All is well.", "highlights": [[0, 3]],
-}  # fmt: skip
+    **_SUMMARY_EXAMPLE,
+    "score": 0.6,
+    "snippet": "All is well.",
+    "highlights": [[0, 3]],
+}
 SEARCH_OUTPUT: Final = pages_output(
     _entry(_FOUND), {"pages": [_FOUND_EXAMPLE], "used": ["text"]}, used=_USED
 )

@@ -170,9 +170,14 @@ class Finder:
         return {"pages": shown, "used": used, "model": model, "note": note}
 
     async def _by_meaning(
-        self, tx: Transaction, workspace_id: UUID, asked: Question, depth: int,
-        ways: dict[str, Hits], dimensions: int | None,
-    ) -> str | None:  # fmt: skip
+        self,
+        tx: Transaction,
+        workspace_id: UUID,
+        asked: Question,
+        depth: int,
+        ways: dict[str, Hits],
+        dimensions: int | None,
+    ) -> str | None:
         """Adds what is near in meaning; answers why not, where that way is closed."""
         model = self._embedder
         if model is None:

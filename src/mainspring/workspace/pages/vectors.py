@@ -113,9 +113,12 @@ class Embedding:
         await self._keep(tx, rows, [len(page) for page in texts], vectors)
 
     async def _keep(
-        self, tx: Connection, rows: Sequence[Any], counts: Sequence[int],
+        self,
+        tx: Connection,
+        rows: Sequence[Any],
+        counts: Sequence[int],
         vectors: Sequence[Sequence[float]],
-    ) -> None:  # fmt: skip
+    ) -> None:
         places = [
             (row["workspace_id"], row["id"], piece)
             for row, count in zip(rows, counts, strict=True)
@@ -124,9 +127,11 @@ class Embedding:
         spaces, pages = [row["workspace_id"] for row in rows], [row["id"] for row in rows]
         await tx.execute(_CLEAR, spaces, pages)
         await tx.execute(
-            _ADD, *(list(column) for column in zip(*places, strict=True)),
-            [as_text(vector) for vector in vectors], self._model.name,
-        )  # fmt: skip
+            _ADD,
+            *(list(column) for column in zip(*places, strict=True)),
+            [as_text(vector) for vector in vectors],
+            self._model.name,
+        )
         await tx.execute(_DONE, spaces, pages, self._model.name)
 
 

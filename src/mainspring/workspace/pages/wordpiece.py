@@ -14,9 +14,15 @@ _LAST: Final = "[SEP]"
 _LONGEST_WORD: Final = 100
 # Signs of writing systems that put no spaces between words stand alone.
 _ALONE: Final = (
-    (0x4E00, 0x9FFF), (0x3400, 0x4DBF), (0x20000, 0x2A6DF), (0x2A700, 0x2B73F),
-    (0x2B740, 0x2B81F), (0x2B820, 0x2CEAF), (0xF900, 0xFAFF), (0x2F800, 0x2FA1F),
-)  # fmt: skip
+    (0x4E00, 0x9FFF),
+    (0x3400, 0x4DBF),
+    (0x20000, 0x2A6DF),
+    (0x2A700, 0x2B73F),
+    (0x2B740, 0x2B81F),
+    (0x2B820, 0x2CEAF),
+    (0xF900, 0xFAFF),
+    (0x2F800, 0x2FA1F),
+)
 _UNSEEN: Final = frozenset({"Cc", "Cf", "Co", "Cs"})
 _ASCII_SIGNS: Final = re.compile(r"[!-/:-@\[-`{-~]")
 

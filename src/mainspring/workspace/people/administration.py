@@ -56,40 +56,58 @@ def administration(database: Database | None, address: str) -> tuple[Capability,
             "admin_list_users",
             "List the people of the installation",
             "In the order of their coming, a page at a time.",
-            schemas.PAGE, schemas.USERS, office.list_users, _READS,
+            schemas.PAGE,
+            schemas.USERS,
+            office.list_users,
+            _READS,
         ),
         capability_of(
             "admin_create_user",
             "Add a person",
             "They get a workspace of their own. The link signs them in once, within 7 days.",
-            schemas.NEW_USER, schemas.LINKED, office.create_user, _KEEPS,
+            schemas.NEW_USER,
+            schemas.LINKED,
+            office.create_user,
+            _KEEPS,
         ),
         capability_of(
             "admin_disable_user",
             "Shut a person out",
             "Their sessions end, and their tokens stop working until they are let in again.",
-            schemas.ONE_USER, schemas.USER, office.disable_user, _KEEPS,
+            schemas.ONE_USER,
+            schemas.USER,
+            office.disable_user,
+            _KEEPS,
         ),
         capability_of(
             "admin_enable_user",
             "Let a person in again",
             "They sign in as before, and their tokens work again.",
-            schemas.ONE_USER, schemas.USER, office.enable_user, _KEEPS,
+            schemas.ONE_USER,
+            schemas.USER,
+            office.enable_user,
+            _KEEPS,
         ),
         capability_of(
             "admin_reset_password",
             "Make a link for somebody who lost their password",
             "Using the link, once and within an hour, forgets the old password and ends their "
             "sessions and tokens.",
-            schemas.ONE_USER, schemas.LINKED, office.reset_password, _KEEPS,
+            schemas.ONE_USER,
+            schemas.LINKED,
+            office.reset_password,
+            _KEEPS,
         ),
         capability_of(
             "admin_list_workspaces",
             "List the workspaces of the installation",
             "Who owns them and how many are in them; nothing of what they keep.",
-            schemas.PAGE, schemas.WORKSPACES, office.list_workspaces, _READS,
+            schemas.PAGE,
+            schemas.WORKSPACES,
+            office.list_workspaces,
+            _READS,
         ),
-    )  # fmt: skip
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,9 +137,11 @@ class _Office:
         _check_person(ctx)
         async with there(self.database).transaction() as tx:
             user = await create_user(
-                tx, given["email"], given.get("name", ""),
+                tx,
+                given["email"],
+                given.get("name", ""),
                 administrator=given.get("administrator", False),
-            )  # fmt: skip
+            )
             plain = await make_link(tx, user.id, "invite", ctx.actor.id)
             await tell_installation(tx, ctx.actor, "admin_create_user", user.id)
         return {"user": _person(user), "link": link_address(self.address, plain)}

@@ -50,14 +50,17 @@ _ADA: Final = {
 PAGE: Final = object_schema(
     {
         "limit": {
-            "type": "integer", "minimum": 1, "maximum": _LARGEST_PAGE, "default": USUAL_PAGE,
+            "type": "integer",
+            "minimum": 1,
+            "maximum": _LARGEST_PAGE,
+            "default": USUAL_PAGE,
         },
         "after": {**_ID, "description": "The next of the page before."},
     },
     [],
     [{}, {"limit": 10, "after": _AN_ID}],
     [({"limit": 0}, "at least one"), ({"after": 7}, "an id is text")],
-)  # fmt: skip
+)
 NEW_USER: Final = object_schema(
     {
         "email": {"type": "string", "minLength": 3, "maxLength": LONGEST_EMAIL},

@@ -36,9 +36,12 @@ _FORGET_TERMINALS = "DELETE FROM terminal_sign_ins WHERE user_id = $1"
 
 
 async def hold_ways_in(
-    tx: Transaction, everything: Transaction, user_id: UUID, session_id: UUID | None,
+    tx: Transaction,
+    everything: Transaction,
+    user_id: UUID,
+    session_id: UUID | None,
     token_id: UUID | None,
-) -> None:  # fmt: skip
+) -> None:
     """Makes a fresh start wait for this transaction, or refuses whoever came before one.
 
     ``everything`` sees sessions, which stand on no side of a wall.
@@ -70,9 +73,13 @@ async def start_afresh(
         tx,
         [
             Entry(
-                workspace_id, "member", user_id, "end_tokens", str(user_id),
+                workspace_id,
+                "member",
+                user_id,
+                "end_tokens",
+                str(user_id),
                 {"because": "password", "tokens": count},
             )
             for workspace_id, count in ended.items()
         ],
-    )  # fmt: skip
+    )

@@ -60,6 +60,11 @@ async def _invitation(tx: Transaction, plain: str) -> Look | None:
     known = await find_user(tx, found.email)
     first = known is not None and not await is_unsettled(tx, found.workspace_id, found.email)
     return Look(
-        "invitation", found.email, "" if known is None else known.name, found.invited_by,
-        found.workspace, found.role, first,
-    )  # fmt: skip
+        "invitation",
+        found.email,
+        "" if known is None else known.name,
+        found.invited_by,
+        found.workspace,
+        found.role,
+        first,
+    )

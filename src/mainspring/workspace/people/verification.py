@@ -160,9 +160,11 @@ async def mail_code(mailer: Mailer, address: str, code: Code) -> None:
         "ignore this mail: nothing is sent to you without the code.\n"
     )
     mail = Mail(
-        to=(code.email,), subject="Verify your email address for Mainspring", text=text,
+        to=(code.email,),
+        subject="Verify your email address for Mainspring",
+        text=text,
         headers={"Auto-Submitted": "auto-generated"},
-    )  # fmt: skip
+    )
     await mailer.send(mail, key=_key(code.text))
 
 
@@ -176,9 +178,11 @@ async def mail_change(mailer: Mailer, done: Verified) -> None:
         "password; or ask the person who runs this installation.\n"
     )
     mail = Mail(
-        to=(done.replaced,), subject="Your email address in Mainspring was changed", text=text,
+        to=(done.replaced,),
+        subject="Your email address in Mainspring was changed",
+        text=text,
         headers={"Auto-Submitted": "auto-generated"},
-    )  # fmt: skip
+    )
     try:
         await mailer.send(mail, key=secrets.token_hex(16))
     except Problem as problem:

@@ -97,9 +97,12 @@ class Words(Protocol):
     async def words(self, workspace_id: UUID, document: Any) -> Vocabulary: ...
 
     async def doubts(
-        self, workspace_id: UUID, document: Mapping[str, Any], grants: Sequence[Grant],
+        self,
+        workspace_id: UUID,
+        document: Mapping[str, Any],
+        grants: Sequence[Grant],
         automation_id: UUID,
-    ) -> tuple[Finding, ...]: ...  # fmt: skip
+    ) -> tuple[Finding, ...]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,9 +123,14 @@ async def tied(tx: Transaction, workspace_id: UUID, workflow_id: UUID) -> list[A
 
 
 async def make_from_templates(
-    tx: Transaction, house: Around, workspace_id: UUID, actor: Actor, workflow: Workflow,
-    templates: Sequence[str], timezone: str,
-) -> None:  # fmt: skip
+    tx: Transaction,
+    house: Around,
+    workspace_id: UUID,
+    actor: Actor,
+    workflow: Workflow,
+    templates: Sequence[str],
+    timezone: str,
+) -> None:
     """Saves an automation for each template, paused; it goes with the workflow.
 
     One that the workflow has already is not made a second time.
@@ -147,22 +155,30 @@ async def make_from_templates(
 
 
 async def attach(
-    tx: Transaction, house: Around, workspace_id: UUID, workflow: Workflow,
-    automations: Sequence[UUID], at: str = "/automation_ids/{}",
-) -> None:  # fmt: skip
+    tx: Transaction,
+    house: Around,
+    workspace_id: UUID,
+    workflow: Workflow,
+    automations: Sequence[UUID],
+    at: str = "/automation_ids/{}",
+) -> None:
     """Ties automations that are there to a workflow; one that is at rest takes them along."""
     await hold_all(tx, workspace_id, automations)
     rows = await tx.fetch(_THERE, workspace_id, list(automations))
     states = {row["id"]: row["state"] for row in rows}
     refuse(
         [
-            Finding(at.format(n), f"There is no automation {one} that could be attached.",
-                    "no_automation", "One that is archived has to be restored first.")
+            Finding(
+                at.format(n),
+                f"There is no automation {one} that could be attached.",
+                "no_automation",
+                "One that is archived has to be restored first.",
+            )
             for n, one in enumerate(automations)
             if states.get(one, "archived") == "archived"
         ],
         "no_automation",
-    )  # fmt: skip
+    )
     for one in automations:
         await tx.execute(_TIE, workspace_id, workflow.id, one, None, False)
     if workflow.status != "active":
@@ -185,9 +201,12 @@ async def detach(
 
 
 async def rest(
-    tx: Transaction, house: Around, workspace_id: UUID, workflow_id: UUID,
+    tx: Transaction,
+    house: Around,
+    workspace_id: UUID,
+    workflow_id: UUID,
     only: Collection[UUID] | None = None,
-) -> list[UUID]:  # fmt: skip
+) -> list[UUID]:
     """Pauses what is active and remembers that it was."""
     paused = []
     async with _changing(tx, house, workspace_id, workflow_id) as rows:

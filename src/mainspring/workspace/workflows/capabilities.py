@@ -48,9 +48,15 @@ _REPORTS: Final[Annotations] = replace(KEEPS, subject=_subject)
 def workflow_capabilities(house: Around) -> tuple[Capability, ...]:
     """Everything about workflows, with the house around them."""
     return (
-        _create(house), _get(), _list(), _update(house), _kpi(), _status(house), _delete(house),
+        _create(house),
+        _get(),
+        _list(),
+        _update(house),
+        _kpi(),
+        _status(house),
+        _delete(house),
         *_ties(house),
-    )  # fmt: skip
+    )
 
 
 def _create(house: Around) -> Capability:
@@ -99,8 +105,11 @@ def _create(house: Around) -> Capability:
         "Holds together numbers to reach, days, people, a board and automations. Whoever makes "
         "it is its owner when the roster names none. As a draft it starts nothing; made active, "
         "its automations are active too.",
-        takes, shapes.whole(waiting=True), create, _KEEPS,
-    )  # fmt: skip
+        takes,
+        shapes.whole(waiting=True),
+        create,
+        _KEEPS,
+    )
 
 
 def _get() -> Capability:
@@ -121,10 +130,14 @@ def _get() -> Capability:
         ({"workflow_id": "Launch"}, "an id, not a title"),
     )
     return capability_of(
-        "get_workflow", "Read a workflow",
+        "get_workflow",
+        "Read a workflow",
         "Its KPIs, days, people, board and automations, and how it stands where that is asked for.",
-        takes, shapes.whole(standing=True), looking.get, _READS,
-    )  # fmt: skip
+        takes,
+        shapes.whole(standing=True),
+        looking.get,
+        _READS,
+    )
 
 
 def _list() -> Capability:
@@ -151,10 +164,14 @@ def _list() -> Capability:
         ({"workflows": []}, "the end is said by next being null"),
     )
     return capability_of(
-        "list_workflows", "List workflows",
+        "list_workflows",
+        "List workflows",
         "In the order in which they were made. next is where the next page begins.",
-        takes, answers, looking.listed, _READS,
-    )  # fmt: skip
+        takes,
+        answers,
+        looking.listed,
+        _READS,
+    )
 
 
 def _update(house: Around) -> Capability:
@@ -187,31 +204,43 @@ def _update(house: Around) -> Capability:
         minProperties=2,
     )
     return capability_of(
-        "update_workflow", "Change a workflow",
+        "update_workflow",
+        "Change a workflow",
         "Changes what is given and leaves the rest. KPIs, deadlines, roster and automation_ids "
         "are replaced as a whole; a KPI that is named without a current value keeps the one it "
         "has. Templates are added. The roster is changed by owners of the workflow and admins.",
-        takes, shapes.whole(waiting=True), update, _KEEPS,
-    )  # fmt: skip
+        takes,
+        shapes.whole(waiting=True),
+        update,
+        _KEEPS,
+    )
 
 
 def _kpi() -> Capability:
     fields = {**_ID, "name": shapes.KPI_NAME, "current": shapes.CURRENT}
     some = {**_SOME, "name": "Paying customers", "current": 20}
     takes = asked(
-        fields, list(fields), [some],
+        fields,
+        list(fields),
+        [some],
         ({**some, "current": "20"}, "a number, without quotes"),
         (_SOME, "which KPI, and what is it now?"),
-    )  # fmt: skip
+    )
     answers = asked(
-        {**fields, "target": {"type": "number"}}, [*fields, "target"], [{**some, "target": 100}],
+        {**fields, "target": {"type": "number"}},
+        [*fields, "target"],
+        [{**some, "target": 100}],
         (some, "it must say what it is to become"),
-    )  # fmt: skip
+    )
     return capability_of(
-        "set_workflow_kpi", "Say what a KPI is now",
+        "set_workflow_kpi",
+        "Say what a KPI is now",
         "Keeps the current value of one KPI of a workflow; the rest of it stays.",
-        takes, answers, making.set_kpi, _REPORTS,
-    )  # fmt: skip
+        takes,
+        answers,
+        making.set_kpi,
+        _REPORTS,
+    )
 
 
 def _status(house: Around) -> Capability:
@@ -227,22 +256,36 @@ def _status(house: Around) -> Capability:
     )
     answers = asked(
         {
-            **_ID, "before": shapes.STATUS, "status": shapes.STATUS, "activated": _IDS,
-            "paused": _IDS, "waiting": shapes.WAITING,
+            **_ID,
+            "before": shapes.STATUS,
+            "status": shapes.STATUS,
+            "activated": _IDS,
+            "paused": _IDS,
+            "waiting": shapes.WAITING,
         },
         ["workflow_id", "before", "status", "activated", "paused", "waiting"],
         [
-            {**_SOME, "before": "active", "status": "paused",
-             "activated": [], "paused": [shapes.SOME_AUTOMATION], "waiting": []}
+            {
+                **_SOME,
+                "before": "active",
+                "status": "paused",
+                "activated": [],
+                "paused": [shapes.SOME_AUTOMATION],
+                "waiting": [],
+            }
         ],
         ({"status": "paused"}, "of which workflow?"),
-    )  # fmt: skip
+    )
     return capability_of(
-        "set_workflow_status", "Switch a workflow",
+        "set_workflow_status",
+        "Switch a workflow",
         "active sets its automations going; draft, paused and archived set them at rest. What a "
         "person has paused by hand stays paused, and one that waits for consent is named.",
-        takes, answers, set_status, _SWITCHES,
-    )  # fmt: skip
+        takes,
+        answers,
+        set_status,
+        _SWITCHES,
+    )
 
 
 def _delete(house: Around) -> Capability:
@@ -264,22 +307,35 @@ def _delete(house: Around) -> Capability:
     )
     answers = asked(
         {
-            **_ID, "deleted": {"const": True}, "automations_archived": _IDS,
+            **_ID,
+            "deleted": {"const": True},
+            "automations_archived": _IDS,
             "automations_kept": {"description": "Those of another workflow too.", **_IDS},
-            "board_id": {"type": ["string", "null"]}, "board_archived": {"type": "boolean"},
+            "board_id": {"type": ["string", "null"]},
+            "board_archived": {"type": "boolean"},
         },
         ["workflow_id", "deleted", "automations_archived", "automations_kept", "board_archived"],
         [
-            {**_SOME, "deleted": True, "automations_archived": [shapes.SOME_AUTOMATION],
-             "automations_kept": [], "board_id": shapes.SOME_BOARD, "board_archived": False}
+            {
+                **_SOME,
+                "deleted": True,
+                "automations_archived": [shapes.SOME_AUTOMATION],
+                "automations_kept": [],
+                "board_id": shapes.SOME_BOARD,
+                "board_archived": False,
+            }
         ],
         ({}, "it must say which workflow"),
-    )  # fmt: skip
+    )
     return capability_of(
-        "delete_workflow", "Delete a workflow",
+        "delete_workflow",
+        "Delete a workflow",
         "Its automations are archived and can be restored; its board stays unless asked otherwise.",
-        takes, answers, delete, _KEEPS,
-    )  # fmt: skip
+        takes,
+        answers,
+        delete,
+        _KEEPS,
+    )
 
 
 def _ties(house: Around) -> tuple[Capability, ...]:
@@ -287,18 +343,27 @@ def _ties(house: Around) -> tuple[Capability, ...]:
         return await switching.attach_one(ctx, house, given)
 
     return (
-        _tie("attach_automation", "Attach an automation to a workflow",
-             "It goes and rests with the workflow from here on; while that rests, so does it.",
-             attach),
-        _tie("detach_automation", "Detach an automation from a workflow",
-             "It stays as it is now, and goes its own way.", switching.detach_one),
-    )  # fmt: skip
+        _tie(
+            "attach_automation",
+            "Attach an automation to a workflow",
+            "It goes and rests with the workflow from here on; while that rests, so does it.",
+            attach,
+        ),
+        _tie(
+            "detach_automation",
+            "Detach an automation from a workflow",
+            "It stays as it is now, and goes its own way.",
+            switching.detach_one,
+        ),
+    )
 
 
 def _tie(name: str, label: str, words: str, handler: CapabilityHandler) -> Capability:
     takes = asked(
-        _TIE, list(_TIE), [_SOME_TIE],
+        _TIE,
+        list(_TIE),
+        [_SOME_TIE],
         (_SOME, "which automation?"),
         ({**_SOME_TIE, "automation_id": "Digest"}, "an id, not a name"),
-    )  # fmt: skip
+    )
     return capability_of(name, label, words, takes, shapes.whole(), handler, _KEEPS)

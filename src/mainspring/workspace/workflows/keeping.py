@@ -91,15 +91,29 @@ class Workflow:
 
 
 async def add_workflow(
-    tx: Transaction, workspace_id: UUID, workflow_id: UUID, given: Mapping[str, Any],
-    board_id: UUID | None, creator: UUID, *, made_board: bool = False,
-) -> None:  # fmt: skip
+    tx: Transaction,
+    workspace_id: UUID,
+    workflow_id: UUID,
+    given: Mapping[str, Any],
+    board_id: UUID | None,
+    creator: UUID,
+    *,
+    made_board: bool = False,
+) -> None:
     """A new row; its people and automations are written beside it."""
     await tx.execute(
-        _ADD, workspace_id, workflow_id, given["title"], given.get("charter", ""),
-        list(given.get("kpis", [])), list(given.get("deadlines", [])),
-        given.get("status", "draft"), board_id, creator, made_board,
-    )  # fmt: skip
+        _ADD,
+        workspace_id,
+        workflow_id,
+        given["title"],
+        given.get("charter", ""),
+        list(given.get("kpis", [])),
+        list(given.get("deadlines", [])),
+        given.get("status", "draft"),
+        board_id,
+        creator,
+        made_board,
+    )
 
 
 async def find_workflow(

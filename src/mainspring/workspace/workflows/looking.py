@@ -51,9 +51,15 @@ async def _standing(ctx: CallContext, workflow: Workflow, zone: ZoneInfo) -> dic
         due = await open_tasks(ctx.tx, space, workflow.board_id, now)
         done = await done_tasks(ctx.tx, space, workflow.board_id, now)
     return standing(
-        str(workflow.id), workflow.kpis, workflow.deadlines, workflow.created_at, now, due, done,
+        str(workflow.id),
+        workflow.kpis,
+        workflow.deadlines,
+        workflow.created_at,
+        now,
+        due,
+        done,
         zone,
-    )  # fmt: skip
+    )
 
 
 async def listed(ctx: CallContext, given: Arguments) -> dict[str, Any]:

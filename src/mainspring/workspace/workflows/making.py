@@ -220,9 +220,13 @@ async def _change_people(
 
 
 async def _bring_along(
-    ctx: CallContext, house: Around, workflow: Workflow, given: Arguments, *,
+    ctx: CallContext,
+    house: Around,
+    workflow: Workflow,
+    given: Arguments,
+    *,
     replacing: bool = False,
-) -> None:  # fmt: skip
+) -> None:
     """The automations that are asked for: those that are there, and those of templates."""
     space = ctx.actor.workspace_id
     wanted = [UUID(one) for one in given.get("automation_ids", [])]
@@ -234,9 +238,14 @@ async def _bring_along(
                 await attached.detach(ctx.tx, space, workflow.id, row["automation_id"])
     if given.get("templates"):
         await attached.make_from_templates(
-            ctx.tx, house, space, ctx.actor, workflow, given["templates"],
+            ctx.tx,
+            house,
+            space,
+            ctx.actor,
+            workflow,
+            given["templates"],
             given.get("timezone", UTC_ZONE),
-        )  # fmt: skip
+        )
     new = [one for one in wanted if one not in known]
     if new:
         await attached.attach(ctx.tx, house, space, workflow, new)

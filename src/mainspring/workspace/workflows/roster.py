@@ -61,9 +61,12 @@ async def roster_of(tx: Transaction, workspace_id: UUID, workflow_id: UUID) -> d
 
 
 async def keep_roster(
-    tx: Transaction, workspace_id: UUID, workflow_id: UUID, board_id: UUID | None,
+    tx: Transaction,
+    workspace_id: UUID,
+    workflow_id: UUID,
+    board_id: UUID | None,
     roster: Mapping[UUID, Role],
-) -> None:  # fmt: skip
+) -> None:
     """Writes who is on a workflow, and what they are on its board because of that."""
     await tx.execute(_CLEAR, workspace_id, workflow_id)
     await tx.execute(_ADD, workspace_id, workflow_id, list(roster), list(roster.values()))

@@ -118,10 +118,15 @@ _SCORE: Final = thing(
 _TASKS: Final[Schema] = {
     "type": "array",
     "items": thing(
-        {"key": _TEXT, "title": _TEXT, "owner": _TEXT, "due": _TEXT,
-         "overdue": {"type": "boolean"}},
+        {
+            "key": _TEXT,
+            "title": _TEXT,
+            "owner": _TEXT,
+            "due": _TEXT,
+            "overdue": {"type": "boolean"},
+        },
     ),
-}  # fmt: skip
+}
 _DAYS: Final[Schema] = {
     "type": "array",
     "items": thing({"label": _TEXT, "date": _TEXT, "days": {"type": "integer"}}),

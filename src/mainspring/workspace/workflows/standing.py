@@ -71,9 +71,13 @@ def slips(progress: float, elapsed: float | None) -> bool:
 
 
 def scores(
-    workflow_id: str, kpis: Iterable[Mapping[str, Any]], deadlines: Sequence[Mapping[str, Any]],
-    began: datetime, now: datetime, zone: tzinfo,
-) -> list[dict[str, Any]]:  # fmt: skip
+    workflow_id: str,
+    kpis: Iterable[Mapping[str, Any]],
+    deadlines: Sequence[Mapping[str, Any]],
+    began: datetime,
+    now: datetime,
+    zone: tzinfo,
+) -> list[dict[str, Any]]:
     """A row for each KPI as the board keeps it, one a day."""
     day = now.astimezone(zone).date().isoformat()
     last = max((str(one["date"]) for one in deadlines), default=None)
@@ -98,9 +102,15 @@ def scores(
 
 
 def standing(
-    workflow_id: str, kpis: Sequence[Mapping[str, Any]], deadlines: Sequence[Mapping[str, Any]],
-    began: datetime, now: datetime, due: Sequence[Task], done: Sequence[Task], zone: tzinfo,
-) -> dict[str, Any]:  # fmt: skip
+    workflow_id: str,
+    kpis: Sequence[Mapping[str, Any]],
+    deadlines: Sequence[Mapping[str, Any]],
+    began: datetime,
+    now: datetime,
+    due: Sequence[Task],
+    done: Sequence[Task],
+    zone: tzinfo,
+) -> dict[str, Any]:
     """All of it, in the words that templates are filled with."""
     rows = scores(workflow_id, kpis, deadlines, began, now, zone)
     today = now.astimezone(zone).date()

@@ -62,8 +62,13 @@ async def test_an_agent_answers_by_its_schema_and_everything_it_did_can_be_read(
     assert kept["turns"][0]["thoughts"] == "Hm."
     assert kept["ending"] == {"kind": "done", "text": "", "output": {"n": 3}}
     assert [piece["kind"] for piece in shown] == [
-        "thought", "turn", "call", "result", "turn", "answer",
-    ]  # fmt: skip
+        "thought",
+        "turn",
+        "call",
+        "result",
+        "turn",
+        "answer",
+    ]
     assert shown[0]["text"] == "Hm.\nI look first."
     assert (shown[2]["tool"], shown[2]["arguments"]) == ("test.echo", asked)
     assert (shown[3]["outcome"], shown[3]["text"]) == ("read", asked)

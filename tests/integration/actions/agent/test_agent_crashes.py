@@ -64,8 +64,11 @@ async def test_a_crash_after_a_turn_was_kept_asks_and_pays_for_it_no_more(bench:
     assert run["effects"] == 2
     # Whoever watches is told everything once, and the conversation has kept its mark.
     assert [piece["kind"] for piece in shown] == [
-        "turn", *["call", "result"] * 3, "turn", "answer",
-    ]  # fmt: skip
+        "turn",
+        *["call", "result"] * 3,
+        "turn",
+        "answer",
+    ]
     assert f"untrusted-{before}" in models.told[0]
     assert [len(turn["calls"]) for turn in kept["turns"]] == [3, 0]
     numbers = [c["call"] for c in run["calls"] if c["capability"] != "agent.run"]

@@ -89,8 +89,10 @@ async def test_time_is_up_after_the_call_under_way(bench: Bench) -> None:
     async with agents_bench(bench, models, capability("test.slow", slow)) as one:
         run = await one.run(thinking("test.slow", max_seconds=0.01))
     assert (run["status"], run["reason"], run["outcome"]) == (
-        "failed", "agent_seconds", "over_budget",
-    )  # fmt: skip
+        "failed",
+        "agent_seconds",
+        "over_budget",
+    )
     assert (len(models.requests), done) == (1, [])
 
 

@@ -31,8 +31,10 @@ from tests.kit.scripts import script
 
 COST = Decimal("0.00015")
 ASK: dict[str, Any] = {
-    "prompt": "Go.", "tools": ["inbox.post_notification"], "output_schema": NUMBER,
-}  # fmt: skip
+    "prompt": "Go.",
+    "tools": ["inbox.post_notification"],
+    "output_schema": NUMBER,
+}
 POST = calls(("inbox_post_notification", {"title": "once"}))
 
 
@@ -45,8 +47,9 @@ async def test_a_script_lets_agents_work_and_goes_on_after_a_crash(bench: Bench)
     """
     plan = script(source % '{"type":"object","required":["n"],"properties":{"n":{}}}')
     plan["plan"][0]["config"]["grants"] = [
-        {"tool": "agent.run"}, {"tool": "inbox.post_notification"},
-    ]  # fmt: skip
+        {"tool": "agent.run"},
+        {"tool": "inbox.post_notification"},
+    ]
     loss = Loss(bench)
     models = Minds(script=[POST, ends(1), POST, ends(0), ends(2)])
     models.moments[4] = loss.happen

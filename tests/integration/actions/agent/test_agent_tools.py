@@ -84,9 +84,12 @@ async def test_fixed_arguments_are_neither_seen_nor_changed_by_the_model(bench: 
         "properties": {key: {"type": "string"} for key in ("token", "channel", "text")},
     }
     tool = capability(
-        "chat.post", post, takes=takes, secret_arguments=frozenset({"token"}),
+        "chat.post",
+        post,
+        takes=takes,
+        secret_arguments=frozenset({"token"}),
         only_secrets=frozenset({"token"}),
-    )  # fmt: skip
+    )
     listed = {"tool": "chat.post", "params": {"token": "{{ secrets.bot }}", "channel": "#a"}}
     models = Minds(
         script=[
@@ -149,8 +152,10 @@ async def test_what_a_grant_pins_stands_in_the_schema_and_holds_at_the_gate(benc
     assert third.startswith("The arguments of a tool are a JSON object")
     assert '{"board":"a"}' in fourth
     assert [call["outcome"] for call in run["calls"] if call["capability"] == "kept.read"] == [
-        "denied", "denied", "read",
-    ]  # fmt: skip
+        "denied",
+        "denied",
+        "read",
+    ]
 
 
 async def test_a_write_of_an_agent_waits_for_a_person_like_any_other(bench: Bench) -> None:

@@ -29,8 +29,10 @@ async def test_whoever_watches_hears_of_what_was_not_done_and_what_the_model_was
     assert unknown["arguments"] == {"sure": True}
     assert "There is no tool called 'delete_everything'" in unknown["text"]
     assert (misfit["kind"], misfit["tool"], misfit["arguments"]) == (
-        "refused", FINAL, {"n": "three"},
-    )  # fmt: skip
+        "refused",
+        FINAL,
+        {"n": "three"},
+    )
     assert "/n: This must be a whole number" in misfit["text"]
     # A text that is no answer is shown, and so is what the model was told of it.
     assert (spoken["kind"], spoken["text"]) == ("thought", "It is three.")

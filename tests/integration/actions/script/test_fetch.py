@@ -113,8 +113,19 @@ async def test_scripts_that_read_the_response_of_http_fetch_keep_working(outward
     """)
     url = f"http://{outward.service.pair}/v1/charges"
     assert output == [
-        2, 200, 2, True, "2", True, url, "plain words", 204, 410, {"error": "gone"}, "http_status",
-    ]  # fmt: skip
+        2,
+        200,
+        2,
+        True,
+        "2",
+        True,
+        url,
+        "plain words",
+        204,
+        410,
+        {"error": "gone"},
+        "http_status",
+    ]
 
 
 async def test_http_request_answers_status_headers_and_body(outward: Outward) -> None:
@@ -142,8 +153,17 @@ async def test_plain_fetch_is_a_recorded_call_with_a_response(outward: Outward) 
     run = await outward.run(source, sends=True)
     assert run["status"] == "succeeded", run["error"]
     assert run["output"] == [
-        True, True, 200, "2", 2, False, 410, '{"error": "gone"}', 204, "",
-    ]  # fmt: skip
+        True,
+        True,
+        200,
+        "2",
+        2,
+        False,
+        410,
+        '{"error": "gone"}',
+        204,
+        "",
+    ]
     assert [call["capability"] for call in run["calls"]] == ["http_fetch"] * 3
     first = outward.service.heads[0]
     assert f"authorization: bearer {SECRET}" in first.lower()

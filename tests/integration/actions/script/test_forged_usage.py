@@ -103,8 +103,10 @@ async def test_marks_cannot_make_room_and_a_script_at_its_cap_is_killed_at_once(
     outside.seconds = 0.3
     run = await one.run(plan)
     assert (run["status"], run["reason"], run["outcome"]) == (
-        "failed", "step_budget", "over_budget",
-    )  # fmt: skip
+        "failed",
+        "step_budget",
+        "over_budget",
+    )
     last = await one.house.database.fetchval("SELECT max(at) FROM llm_usage")
     assert (run["finished_at"] - last).total_seconds() <= 2
     process = run["steps"][0]["process"]

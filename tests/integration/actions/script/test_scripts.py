@@ -66,8 +66,10 @@ async def test_a_script_that_misses_its_own_output_schema_is_told_so_and_not_run
     shape = {"type": "object", "properties": {"total": {"type": "integer"}}}
     run = await bench.run(script(source, "test.note", output_schema=shape))
     assert (run["status"], run["error"]["status"], run["error"]["code"]) == (
-        "failed", 422, "output_invalid",
-    )  # fmt: skip
+        "failed",
+        422,
+        "output_invalid",
+    )
     assert "does not match its output_schema" in run["error"]["detail"]
     assert run["error"]["errors"][0]["pointer"] == "/total"
     assert run["error"]["suggestion"]

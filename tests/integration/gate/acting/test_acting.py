@@ -38,8 +38,11 @@ async def test_a_model_reads_a_request_as_one_action_and_mends_what_does_not_fit
         draft = await member.call("act_on_integration", **WORDS, batch_id=batch)
         assert (draft["kind"], draft["action"]) == ("draft", "send_note")
         assert draft["payload"] == {
-            "install_id": PARCELS, "action_name": "send_note", "input": NOTE, "batch_id": batch
-        }  # fmt: skip
+            "install_id": PARCELS,
+            "action_name": "send_note",
+            "input": NOTE,
+            "batch_id": batch,
+        }
         assert draft["preview"] == "Send to ada@example.com “Parcel”: It has come."
         tools = {one.name for one in models.requests[0].tools}
         assert tools == {"send_note", "ask_back", "nothing_to_do"}
@@ -55,12 +58,14 @@ async def test_a_model_reads_a_request_as_one_action_and_mends_what_does_not_fit
 
         models.script = [_chosen("ask_back", question="Which Ada?")]
         assert await member.call("act_on_integration", **WORDS) == {
-            "kind": "clarification", "question": "Which Ada?"
-        }  # fmt: skip
+            "kind": "clarification",
+            "question": "Which Ada?",
+        }
         models.script = [_chosen("nothing_to_do", reason="It has not come.")]
         assert await member.call("act_on_integration", **WORDS) == {
-            "kind": "noop", "reason": "It has not come."
-        }  # fmt: skip
+            "kind": "noop",
+            "reason": "It has not come.",
+        }
         # Two mends at most; then a person is asked, with what the actions take.
         models.script = [_chosen("send_note", body=str(n)) for n in range(3)]
         unclear = await member.call("act_on_integration", **WORDS)
@@ -92,25 +97,29 @@ async def test_a_grant_that_bounds_the_source_is_judged_the_same_when_asked_and_
             saved = await here.save(document(step("act", "act_on_integration", config), name=name))
             await here.house.database.execute(
                 "UPDATE automation_versions SET grants = $2 WHERE automation_id = $1",
-                saved.automation_id, [{"capability": "act_on_integration", "params": bound}],
-            )  # fmt: skip
+                saved.automation_id,
+                [{"capability": "act_on_integration", "params": bound}],
+            )
             asked = Request(here.house.workspace_id, saved.automation_id)
             return await here.until((await here.house.dispatcher.dispatch(asked)).run_id)
 
         for config, bound in (
-            (words, {"source": "parcels"}), (words, {"install_id": PARCELS}),
-            (exact, {"source": ["parcels", "email"]}), (exact, {"install_id": PARCELS}),
-        ):  # fmt: skip
+            (words, {"source": "parcels"}),
+            (words, {"install_id": PARCELS}),
+            (exact, {"source": ["parcels", "email"]}),
+            (exact, {"install_id": PARCELS}),
+        ):
             ended = await run(config, **bound)
             assert ended["outcome"] == "drafts_waiting", (bound, ended["error"])
             draft = ended["output"]["draft_id"]
             sent = await member.call("confirm_action", draft_id=draft)
             assert sent["outcome"] == "sent", bound
         for config, bound in (
-            (words, {"source": "email"}), (exact, {"source": "email"}),
+            (words, {"source": "email"}),
+            (exact, {"source": "email"}),
             # What only the words have is not there any more once they are read.
             (words, {"source": "parcels", "request": plain}),
-        ):  # fmt: skip
+        ):
             ended = await run(config, **bound)
             assert ended["error"]["code"] == "not_granted", bound
         waiting = await member.call("list_pending_actions")
@@ -125,8 +134,10 @@ async def test_without_a_model_what_is_plain_is_read_and_the_rest_is_asked_back(
         plain = "Write to ada@example.com about the parcel saying it has come"
         draft = await member.call("act_on_integration", source="parcels", request=plain)
         assert draft["payload"]["input"] == {
-            "to": ["ada@example.com"], "subject": "the parcel", "body": "It has come"
-        }  # fmt: skip
+            "to": ["ada@example.com"],
+            "subject": "the parcel",
+            "body": "It has come",
+        }
         asked = await member.call("act_on_integration", **WORDS)
         assert asked["kind"] == "clarification"
         assert "send_note (to, subject, body" in asked["question"]
@@ -158,9 +169,11 @@ async def test_without_a_model_what_is_plain_is_read_and_the_rest_is_asked_back(
             )
         assert "/edits/to" in {one.pointer for one in refused.value.findings}
         sent = await member.call(
-            "confirm_action", draft_id=with_files["draft_id"], edits={"subject": "Edited"},
+            "confirm_action",
+            draft_id=with_files["draft_id"],
+            edits={"subject": "Edited"},
             hash=with_files["hash"],
-        )  # fmt: skip
+        )
         assert sent["status"] == "confirmed", sent
         (left,) = parcels.sent
         assert (left["to"], left["subject"]) == (["ada@example.com"], "Edited")
@@ -195,8 +208,9 @@ async def test_what_needs_a_connection_is_refused_and_not_found_without_one(benc
         await here.house.database.execute(
             "INSERT INTO integration_connections (workspace_id, id, owner_id, integration, label, "
             "auth) VALUES ($1, gen_random_uuid(), $2, 'parcels', 'Parcels', 'token')",
-            here.house.workspace_id, member.visitor.actor.id,
-        )  # fmt: skip
+            here.house.workspace_id,
+            member.visitor.actor.id,
+        )
         # Somebody else's page with its name, from before such names were refused, stops no other.
         database = here.house.database
         await member.call("create_page", title="Mine", type="note", body="x")
@@ -209,9 +223,14 @@ async def test_what_needs_a_connection_is_refused_and_not_found_without_one(benc
         page = await member.call("get_page", slug=slug)
         told = page["frontmatter"]
         assert told.keys() >= {
-            "install_id", "action_name", "description", "input_schema", "requires_confirmation",
-            "examples", "side_effect",
-        }  # fmt: skip
+            "install_id",
+            "action_name",
+            "description",
+            "input_schema",
+            "requires_confirmation",
+            "examples",
+            "side_effect",
+        }
         assert told["input_schema"]["required"] == ["to", "subject", "body"]
         asked = await member.call(
             "query", q="send a note about a parcel", type="integration_action"

@@ -33,10 +33,12 @@ async def test_twenty_calls_of_two_processes_renew_once(here: Accounts) -> None:
     await connected(here)
     await here.expire_here()
     async with house_of(here.house.settings, here.provider) as other:
-        answers = await asyncio.gather(*(
-            (here.house, other)[number % 2].gate.direct(OWNER, "notebook.read", {})
-            for number in range(20)
-        ))  # fmt: skip
+        answers = await asyncio.gather(
+            *(
+                (here.house, other)[number % 2].gate.direct(OWNER, "notebook.read", {})
+                for number in range(20)
+            )
+        )
     tokens = {token for path, token in here.provider.calls if path == "/api/notes"}
 
     assert all(answer["who"] == ACCOUNT for answer in answers)
@@ -51,10 +53,12 @@ async def test_a_token_that_is_refused_early_is_renewed_and_the_request_sent_aga
     await connected(here)
     here.provider.expire()
     async with house_of(here.house.settings, here.provider) as other:
-        answers = await asyncio.gather(*(
-            (here.house, other)[number % 2].gate.direct(OWNER, "notebook.read", {})
-            for number in range(8)
-        ))  # fmt: skip
+        answers = await asyncio.gather(
+            *(
+                (here.house, other)[number % 2].gate.direct(OWNER, "notebook.read", {})
+                for number in range(8)
+            )
+        )
 
     assert all(answer["notes"] for answer in answers)
     assert all(answer["echo"].startswith("[secret connection.token") for answer in answers)
@@ -134,9 +138,11 @@ async def test_the_token_goes_to_no_other_host_and_is_read_nowhere(
     direct = (await here.call("notebook.read")).json()
     family = here.provider.families[0]
     planted = {
-        "first": first, "access": next(iter(family.access)), "refresh": family.refresh,
+        "first": first,
+        "access": next(iter(family.access)),
+        "refresh": family.refresh,
         "client": CLIENT_SECRET,
-    }  # fmt: skip
+    }
     hay = Haystack()
     columns = await add_tables(hay, here.house.database)
     hay.add("the log", caplog.text)

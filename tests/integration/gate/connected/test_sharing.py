@@ -114,9 +114,10 @@ async def test_an_editor_or_a_program_shares_nothing_and_a_holder_withdraws(
         early = await _ask(page, "POST", "/connect", {**KEY, "share": True})
         await here.ask("POST", "/integrations/keyed/connect", KEY)
         program = await here.api.stranger.post(
-            "/api/v1/integrations/keyed/share", json={},
+            "/api/v1/integrations/keyed/share",
+            json={},
             headers={"Authorization": f"Bearer {here.api.token}"},
-        )  # fmt: skip
+        )
         async with browser(here.api, FIRST_MEMBER) as mine:
             await _ask(mine, "POST", "/share", {})
             refused = await _ask(page, "DELETE", "/share")

@@ -233,8 +233,9 @@ async def test_a_grant_that_another_member_uses_is_not_revoked(here: Accounts) -
     database = here.house.database
     everybodys = await database.fetchval(
         "INSERT INTO oauth_clients (id, provider, client_id, has_secret) "
-        "VALUES (gen_random_uuid(), 'acme', $1, false) RETURNING id", CLIENT,
-    )  # fmt: skip
+        "VALUES (gen_random_uuid(), 'acme', $1, false) RETURNING id",
+        CLIENT,
+    )
     diary = "SELECT client_id FROM integration_connections WHERE integration = 'diary'"
     own = await database.fetchval(diary)
     give = (
@@ -272,9 +273,10 @@ async def test_a_client_is_set_listed_and_removed_and_its_secret_never_shown(
 
 async def test_a_key_connects_and_disconnecting_forgets_it(here: Accounts) -> None:
     made = await here.ask(
-        "POST", "/integrations/keyed/connect",
+        "POST",
+        "/integrations/keyed/connect",
         {"fields": {"token": "key-0123456789"}, "label": "Our notes"},
-    )  # fmt: skip
+    )
     read = (await here.call("keyed.read")).json()
     tested = await here.ask("POST", "/integrations/keyed/test")
     free = await here.ask("POST", "/integrations/open_data/connect", {})
@@ -285,8 +287,9 @@ async def test_a_key_connects_and_disconnecting_forgets_it(here: Accounts) -> No
 
     assert made["integration"]["connection"]["settings"] == {"team": "ours"}
     assert (made["integration"]["connection"]["label"], made["integration"]["account"]) == (
-        "Our notes", ACCOUNT,
-    )  # fmt: skip
+        "Our notes",
+        ACCOUNT,
+    )
     assert read["who"] == ACCOUNT
     assert (tested["works"], tested["problem"]) == (True, None)
     assert (free["integration"]["state"], free["sign_in_url"]) == ("not_needed", None)

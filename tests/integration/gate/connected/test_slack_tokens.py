@@ -29,9 +29,11 @@ async def connected(bench: Bench) -> AsyncIterator[tuple[Boards, SlackWorkspace]
             "slack.token_url": f"{slack.url}/oauth.v2.access",
         }
         async with own_house(
-            bench, slack_url=slack.url, integration_urls=places,
+            bench,
+            slack_url=slack.url,
+            integration_urls=places,
             egress_allow=frozenset({slack.pair}),
-        ) as here:  # fmt: skip
+        ) as here:
             member = Boards(here.house)
             await member.call(
                 "set_oauth_client", provider="slack", client_id="1.2", client_secret="s3cret"

@@ -37,8 +37,10 @@ async def mailbox(bench: Bench) -> AsyncIterator[tuple[Bench, Boards, GmailDoubl
                 "INSERT INTO integration_connections (workspace_id, id, owner_id, integration, "
                 "label, account, auth, state) "
                 "VALUES ($1, $2, $3, 'gmail', 'Gmail', 'me@example.com', 'oauth', 'ready')",
-                space, own, FIRST_MEMBER,
-            )  # fmt: skip
+                space,
+                own,
+                FIRST_MEMBER,
+            )
             await here.house.vault.set(connection_drawer(space, own), "token", TOKEN)
             yield here, Boards(here.house), double
 
@@ -64,11 +66,19 @@ async def _revoke(here: Bench) -> None:
 async def test_mail_comes_in_by_an_automation_and_leaves_as_a_draft(bench: Bench) -> None:
     async with mailbox(bench) as (here, member, gmail):
         letter = branch(
-            "multipart/mixed", leaf("text/plain", b"Here it is."),
+            "multipart/mixed",
+            leaf("text/plain", b"Here it is."),
             attached("plan.pdf", "application/pdf", b"%PDF-1"),
-        )  # fmt: skip
-        gmail.put("m1", "t1", letter, at=LONG_AGO, From="noah@a16z.com", To="me@example.com",
-                  Subject="The plan")  # fmt: skip
+        )
+        gmail.put(
+            "m1",
+            "t1",
+            letter,
+            at=LONG_AGO,
+            From="noah@a16z.com",
+            To="me@example.com",
+            Subject="The plan",
+        )
         found = await member.call("fetch_from_integration", source="gmail", request="from:noah")
         (slug,) = found["page_slugs"]
         page = await member.call("get_page", slug=slug)
@@ -85,8 +95,15 @@ async def test_mail_comes_in_by_an_automation_and_leaves_as_a_draft(bench: Bench
         async with here.worker():
             first = await _run(here, automation)
             assert first["status"] == "succeeded", first["error"]
-            gmail.put("m2", "t1", leaf("text/plain", b"And?"), at=NOW, From="noah@a16z.com",
-                      To="me@example.com", Subject="Re: The plan")  # fmt: skip
+            gmail.put(
+                "m2",
+                "t1",
+                leaf("text/plain", b"And?"),
+                at=NOW,
+                From="noah@a16z.com",
+                To="me@example.com",
+                Subject="Re: The plan",
+            )
             second, third = await _run(here, automation), await _run(here, automation)
             assert second["output"]["page_slugs"] == [slug], (
                 "a reply changes the page of its thread"
@@ -96,11 +113,17 @@ async def test_mail_comes_in_by_an_automation_and_leaves_as_a_draft(bench: Bench
             assert (news["message_id"], news["page_slug"]) == ("m2", slug)
 
             draft = await member.call(
-                "act_on_integration", install_id=str(install_id_of("gmail")),
-                action_name="send_email", attach_from_page=slug,
-                input={"to": ["noah@a16z.com"], "subject": "Re: The plan", "body": "We're in.",
-                       "thread_id": "t1"},
-            )  # fmt: skip
+                "act_on_integration",
+                install_id=str(install_id_of("gmail")),
+                action_name="send_email",
+                attach_from_page=slug,
+                input={
+                    "to": ["noah@a16z.com"],
+                    "subject": "Re: The plan",
+                    "body": "We're in.",
+                    "thread_id": "t1",
+                },
+            )
             assert (draft["kind"], draft["action"]) == ("draft", "send_email")
             assert "noah@a16z.com" in draft["preview"]
             assert gmail.sent == []

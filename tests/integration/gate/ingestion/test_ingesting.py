@@ -72,16 +72,21 @@ async def test_what_was_read_is_kept_once_and_told_once(bench: Bench) -> None:
         assert await _counts(here) == (8, 8, 8)
         page = await member.call("get_page", slug=found["page_slugs"][0])
         assert (page["type"], page["source"], page["source_ref"]) == (
-            "parcel", "parcels", "parcels:0"
-        )  # fmt: skip
+            "parcel",
+            "parcels",
+            "parcels:0",
+        )
         told = await here.house.database.fetchval(
             "SELECT payload FROM events WHERE type = $1 AND source_id = 'parcels:0'", ARRIVED
         )
         assert told == {"number": "0", "page_slug": found["page_slugs"][0]}
         listed = await member.call("list_ingest_problems", source="parcels")
         assert {one["source_ref"] for one in listed["problems"]} == {
-            "parcels:bad", "parcels:large", "parcels:typed", "parcels:liar"
-        }  # fmt: skip
+            "parcels:bad",
+            "parcels:large",
+            "parcels:typed",
+            "parcels:liar",
+        }
 
         parcels.things = parcels.things[:7]
         await here.house.database.execute(
@@ -97,8 +102,10 @@ async def test_what_was_read_is_kept_once_and_told_once(bench: Bench) -> None:
 
         # What changed is written anew and told no second time; what can be read now is no problem.
         parcels.things = [
-            replace(parcel(0), body="It is heavier."), parcel("bad"), *parcels.things[1:]
-        ]  # fmt: skip
+            replace(parcel(0), body="It is heavier."),
+            parcel("bad"),
+            *parcels.things[1:],
+        ]
         third = await member.call("fetch_from_integration", source="parcels", request="all")
         assert third["ingested_count"] == 2
         assert third["translation_log"] == ['The request was read as {"query":"all"}.']
@@ -214,9 +221,12 @@ async def test_a_run_polls_under_its_grant_and_waits_as_it_is_told(bench: Bench)
         assert (run["status"], run["output"]["ingested_count"]) == ("succeeded", 1), run["error"]
         assert await _counts(here) == (1, 1, 1)
         dry = await here.dispatch(
-            document(step("read", "fetch_from_integration", {"source": "parcels", "request": "1"}),
-                     name="dry"), mode="dry_run",
-        )  # fmt: skip
+            document(
+                step("read", "fetch_from_integration", {"source": "parcels", "request": "1"}),
+                name="dry",
+            ),
+            mode="dry_run",
+        )
         async with here.worker():
             tried = await here.until(dry.run_id)
         assert tried["output"]["ingested_count"] == 0
@@ -269,8 +279,10 @@ async def test_a_member_has_a_source_read_again_and_again_by_an_ordinary_automat
         assert {one.pointer for one in wrong.value.findings} == {"/every"}
         made = await member.call("watch_integration", source="parcels")
         assert (made["name"], made["every"], made["state"]) == (
-            "Read Parcels", "*/10 * * * *", "active"
-        )  # fmt: skip
+            "Read Parcels",
+            "*/10 * * * *",
+            "active",
+        )
         row = await here.house.database.fetchrow(
             "SELECT a.state, v.grants, t.enabled, t.config FROM automations a "
             "JOIN automation_versions v ON v.automation_id = a.id AND v.version = a.version "
@@ -279,8 +291,9 @@ async def test_a_member_has_a_source_read_again_and_again_by_an_ordinary_automat
         )
         assert row is not None
         assert (row["state"], row["grants"]) == (
-            "active", [{"capability": "poll_integration", "params": {"source": "parcels"}}]
-        )  # fmt: skip
+            "active",
+            [{"capability": "poll_integration", "params": {"source": "parcels"}}],
+        )
         run = await here.house.dispatcher.dispatch(
             Request(here.house.workspace_id, UUID(made["automation_id"]))
         )

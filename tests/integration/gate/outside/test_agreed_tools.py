@@ -168,8 +168,10 @@ async def test_somebody_who_wants_to_look_first_agrees_to_what_they_choose(
 
     assert {tool["state"] for tool in before.values()} == {"new"}
     assert {name: tool["state"] for name, tool in after.items()} == {
-        "search_notes": "agreed", "send_note": "refused", "weather": "agreed",
-    }  # fmt: skip
+        "search_notes": "agreed",
+        "send_note": "refused",
+        "weather": "agreed",
+    }
     assert refused["code"] == "tool_refused"
     assert (after["weather"]["effect"], after["weather"]["side_effects"]) == ("read", ["READS"])
     assert names_of(shop.notes) == ["weather"]
@@ -212,11 +214,21 @@ async def test_no_alias_stands_for_what_is_ours_or_for_another_connection(
 
 
 NO_SERVERS = (
-    "file:///etc/passwd", "unix:///run/docker.sock", "http+unix://%2Frun%2Fdocker.sock/mcp",
-    "stdio:npx -y notes", "npx -y notes", "/usr/bin/env", "ws://example.com/mcp", "",
-    "data:text/plain,x", "ftp://example.com/", "https://", "https://a:b@example.com/mcp",
-    "https://exa mple.com/", "javascript:alert(1)",
-)  # fmt: skip
+    "file:///etc/passwd",
+    "unix:///run/docker.sock",
+    "http+unix://%2Frun%2Fdocker.sock/mcp",
+    "stdio:npx -y notes",
+    "npx -y notes",
+    "/usr/bin/env",
+    "ws://example.com/mcp",
+    "",
+    "data:text/plain,x",
+    "ftp://example.com/",
+    "https://",
+    "https://a:b@example.com/mcp",
+    "https://exa mple.com/",
+    "javascript:alert(1)",
+)
 
 
 async def test_programs_files_and_sockets_cannot_be_connected(shop: Toolshop) -> None:
@@ -260,10 +272,18 @@ async def test_what_is_given_for_signing_in_must_fit(shop: Toolshop) -> None:
 @pytest.mark.parametrize(
     "mode",
     [
-        "many_tools", "long_description", "same_page", "redirect", "not_json", "html",
-        "broken_tool", "server_error", "forbidden", "hang_up",
+        "many_tools",
+        "long_description",
+        "same_page",
+        "redirect",
+        "not_json",
+        "html",
+        "broken_tool",
+        "server_error",
+        "forbidden",
+        "hang_up",
     ],
-)  # fmt: skip
+)
 async def test_a_server_that_says_too_much_or_nonsense_is_told_and_changes_nothing(
     shop: Toolshop, mode: str
 ) -> None:
@@ -305,9 +325,12 @@ async def test_a_long_description_is_cut_and_unusable_tools_are_shown_with_their
     refusal = await shop.refused("POST", f"/connections/{one}/agree", body)
 
     assert {name: tool["state"] for name, tool in tools.items()} == {
-        "get_long": "agreed", "get_deep": "refused", "get_far": "refused", "get_big": "refused",
+        "get_long": "agreed",
+        "get_deep": "refused",
+        "get_far": "refused",
+        "get_big": "refused",
         "bad name": "refused",
-    }  # fmt: skip
+    }
     assert all(tools[name]["reason"] for name in tools if name != "get_long")
     assert len(whole["tools"][0]["description"]) < 10_000
     assert (refusal["status"], refusal["code"]) == (422, "tool_unusable")
@@ -381,8 +404,9 @@ async def test_a_run_that_calls_a_tool_that_is_held_back_says_so_and_is_not_trie
     assert (agreed["status"], again["status"]) == ("succeeded", "failed")
     assert again["error"]["code"] == "tool_held_back"
     # Whoever agrees to a tool gives no automation anything.
-    given = [[(one["capability"], one["params"]) for one in shown["grants"]]
-             for shown in (before, after)]  # fmt: skip
+    given = [
+        [(one["capability"], one["params"]) for one in shown["grants"]] for shown in (before, after)
+    ]
     assert (before["version"], given[0]) == (after["version"], given[1])
     assert names_of(shop.notes) == ["search_notes"] * 2
 

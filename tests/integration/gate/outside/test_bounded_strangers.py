@@ -77,8 +77,11 @@ async def test_a_twin_name_does_not_keep_a_change_from_being_held_back(shop: Too
     after = await shop.harvest(one)
 
     assert sorted(tool["state"] for tool in before.values()) == [
-        "agreed", "agreed", "agreed", "refused",
-    ]  # fmt: skip
+        "agreed",
+        "agreed",
+        "agreed",
+        "refused",
+    ]
     assert after["search_notes"]["state"] == "changed"
     assert after["weather"]["state"] == "refused"
     assert "Several" in after["weather"]["reason"]

@@ -53,9 +53,12 @@ async def come_back(
     room: Room, connection: Connection, brought: dict[str, str], actor: Actor = OWNER
 ) -> Connection:
     return await room.outside.finish_sign_in(
-        actor, connection.id, state=brought["state"], code=brought.get("code"),
+        actor,
+        connection.id,
+        state=brought["state"],
+        code=brought.get("code"),
         iss=brought.get("iss"),
-    )  # fmt: skip
+    )
 
 
 async def test_what_was_handed_out_for_one_server_is_not_brought_to_another(

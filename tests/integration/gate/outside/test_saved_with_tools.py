@@ -144,9 +144,12 @@ async def test_what_is_not_there_gets_a_way_out_and_no_pattern_stands_for_what_c
     assert "delete_automation" in ways[f"{at}/3"]
     assert {"notes.search_notes", "search"} <= granted
     assert not granted & {
-        "confirm_action", "delete_automation", "run_automation_once", "save_automation_draft",
+        "confirm_action",
+        "delete_automation",
+        "run_automation_once",
+        "save_automation_draft",
         "update_automation",
-    }  # fmt: skip
+    }
     assert "delete_automation" in {one["capability"] for one in named["grants"]}
 
 

@@ -37,9 +37,10 @@ async def test_tools_are_listed_and_called_in_every_version_of_the_protocol(
     async with both(database, tmp_path) as (double, room):
         hints = {"readOnlyHint": True, "destructiveHint": False}
         double.script = Script(
-            versions=versions, page=2,
+            versions=versions,
+            page=2,
             tools=[tool("one", annotations=hints), tool("two", title="Two"), tool("echo")],
-        )  # fmt: skip
+        )
         connection = await room.connect(double)
 
         async with room.outside.session(HERE, connection.id) as session:

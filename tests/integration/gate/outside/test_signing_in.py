@@ -54,9 +54,13 @@ async def come_back(
     room: Room, connection: Connection, brought: dict[str, str], actor: Actor = OWNER
 ) -> Connection:
     return await room.outside.finish_sign_in(
-        actor, connection.id, state=brought["state"], code=brought.get("code"),
-        iss=brought.get("iss"), error=brought.get("error"),
-    )  # fmt: skip
+        actor,
+        connection.id,
+        state=brought["state"],
+        code=brought.get("code"),
+        iss=brought.get("iss"),
+        error=brought.get("error"),
+    )
 
 
 async def test_a_member_signs_in_and_the_tools_can_be_called(
@@ -242,11 +246,16 @@ async def test_a_refusal_is_told_in_a_word_of_the_standard_and_changes_nothing(
 
 
 NO_TOKENS: tuple[Any, ...] = (
-    [], {}, {"access_token": 1}, {"access_token": ""}, {"access_token": "two words"},
-    {"access_token": "a\r\nHost: evil"}, {"access_token": "x" * 9_000},
+    [],
+    {},
+    {"access_token": 1},
+    {"access_token": ""},
+    {"access_token": "two words"},
+    {"access_token": "a\r\nHost: evil"},
+    {"access_token": "x" * 9_000},
     {"access_token": "good", "refresh_token": "b\nad"},
     {"access_token": "good", "token_type": "mac"},
-)  # fmt: skip
+)
 
 
 async def test_tokens_that_are_none_are_not_kept(database: Database, tmp_path: Path) -> None:

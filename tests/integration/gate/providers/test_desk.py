@@ -108,8 +108,10 @@ async def test_each_kind_is_asked_in_its_own_language_and_the_empty_name_is_the_
 
     assert [seen.wire for seen in server.seen] == ["anthropic", "openai", "openai"]
     assert [seen.body["model"] for seen in server.seen] == [
-        "claude-sonnet-4-6", "gpt-4.1-mini", "gpt-4.1",
-    ]  # fmt: skip
+        "claude-sonnet-4-6",
+        "gpt-4.1-mini",
+        "gpt-4.1",
+    ]
     assert {run["status"] for run in (usual, named, changed)} == {"succeeded"}
     assert nobody["error"]["code"] == "unknown_model"
     assert "anthropic" in nobody["error"]["suggestion"]
@@ -128,14 +130,18 @@ async def test_a_key_is_sealed_and_stands_in_no_row_no_answer_and_no_log(
         told = [
             await house.call("connect_model", name="anthropic", base_url=server.url, key=KEY),
             await house.call(
-                "admin_connect_model", house.operator, name="o", kind="openai",
-                base_url=server.openai_url, key=KEY,
+                "admin_connect_model",
+                house.operator,
+                name="o",
+                kind="openai",
+                base_url=server.openai_url,
+                key=KEY,
             ),
             await house.call("list_models", house.operator),
             await house.call("test_model", name="anthropic"),
             await house.ask(),
             await house.ask(),
-        ]  # fmt: skip
+        ]
         kinds = await house.house.database.fetch("SELECT kind, name FROM secrets")
         hay = Haystack()
         await add_tables(hay, house.house.database)
@@ -185,9 +191,16 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"name": "house", "base_url": "http://169.254.169.254/v1"}, "/base_url"),
     ({"name": "house", "kind": "http", "base_url": "https://models.example"}, "/kind"),
     ({"name": "house", "base_url": "https://models.example", "models": ["a b"]}, "/models/0"),
-    ({"name": "house", "base_url": "https://models.example", "models": ["a"],
-      "usual_model": "b"}, "/usual_model"),
-]  # fmt: skip
+    (
+        {
+            "name": "house",
+            "base_url": "https://models.example",
+            "models": ["a"],
+            "usual_model": "b",
+        },
+        "/usual_model",
+    ),
+]
 
 
 async def test_bad_input_is_pointed_at_and_nothing_is_kept(bench: Bench) -> None:

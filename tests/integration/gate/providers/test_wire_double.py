@@ -203,8 +203,11 @@ async def test_the_obedient_one_obeys_each_order_once_and_then_hands_in_an_answe
     (final,) = second.json()["content"]
     assert final["name"] == "final_answer"
     assert final["input"] == {
-        "text": "Hi there", "count": 3, "kind": "a", "more": [{"ok": True}, {"ok": True}],
-    }  # fmt: skip
+        "text": "Hi there",
+        "count": 3,
+        "kind": "a",
+        "more": [{"ok": True}, {"ok": True}],
+    }
 
 
 async def test_a_request_too_many_is_seen() -> None:
@@ -224,9 +227,13 @@ async def test_the_double_runs_beside_another_process(tmp_path: Path) -> None:
     script = tmp_path / "script.json"
     script.write_text(json.dumps({"answers": [{"text": "Hi.", "finish": "max_tokens"}]}))
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "tests.kit.model_server", "--script", str(script),
+        sys.executable,
+        "-m",
+        "tests.kit.model_server",
+        "--script",
+        str(script),
         stdout=asyncio.subprocess.PIPE,
-    )  # fmt: skip
+    )
     try:
         assert process.stdout is not None
         port = int((await process.stdout.readline()).split()[-1])

@@ -39,26 +39,54 @@ async def _problem(connection: Connection, kind: Kind, text: str = "Well?") -> P
         (Answer(status=404, error="model: x"), Invalid, "unknown_model", False),
         (Answer(status=404, body="<html>"), Upstream, "model_address", False),
         (Answer(status=413, error="too big"), TooLarge, "model_request_too_large", False),
-        (Answer(status=400, error="prompt is too long: 300 tokens > 200 maximum"), TooLarge,
-         "model_request_too_large", False),
-        (Answer(status=400, error="Your credit balance is too low"), Upstream,
-         "model_account_empty", False),
+        (
+            Answer(status=400, error="prompt is too long: 300 tokens > 200 maximum"),
+            TooLarge,
+            "model_request_too_large",
+            False,
+        ),
+        (
+            Answer(status=400, error="Your credit balance is too low"),
+            Upstream,
+            "model_account_empty",
+            False,
+        ),
         (Answer(status=422, error="odd"), Invalid, "model_refused", False),
-        (Answer(status=429, error="slow", headers={"retry-after": "7"}), Upstream, "model_busy",
-         True),
-        (Answer(status=429, error="slow", error_type="insufficient_quota"), Upstream,
-         "model_account_empty", False),
+        (
+            Answer(status=429, error="slow", headers={"retry-after": "7"}),
+            Upstream,
+            "model_busy",
+            True,
+        ),
+        (
+            Answer(status=429, error="slow", error_type="insufficient_quota"),
+            Upstream,
+            "model_account_empty",
+            False,
+        ),
         (Answer(status=503, error="soon"), Upstream, "model_busy", True),
-        (Answer(status=529, error="Overloaded", headers={"retry-after": "7"}), Upstream,
-         "model_busy", True),
+        (
+            Answer(status=529, error="Overloaded", headers={"retry-after": "7"}),
+            Upstream,
+            "model_busy",
+            True,
+        ),
         (Answer(status=500, error="oops"), Upstream, "model_failed", True),
         (Answer(status=500, body="no json"), Upstream, "model_failed", True),
-        (Answer(status=307, body="", headers={"location": "http://127.0.0.1:1/v1"}), Upstream,
-         "model_address", False),
-        (Answer(status=302, body="", headers={"location": "/v1/elsewhere"}), Upstream,
-         "model_address", False),
+        (
+            Answer(status=307, body="", headers={"location": "http://127.0.0.1:1/v1"}),
+            Upstream,
+            "model_address",
+            False,
+        ),
+        (
+            Answer(status=302, body="", headers={"location": "/v1/elsewhere"}),
+            Upstream,
+            "model_address",
+            False,
+        ),
     ],
-)  # fmt: skip
+)
 async def test_a_provider_that_says_no_takes_nothing(
     kind: Kind, answer: Answer, made: type[Problem], code: str, retryable: bool
 ) -> None:
@@ -117,11 +145,15 @@ async def test_an_answer_that_is_not_whole_may_be_charged(kind: Kind, answer: An
 )
 async def test_numbers_that_cannot_be_are_no_numbers(usage: Any) -> None:
     body: Mapping[str, Any] = {
-        "id": "1", "object": "chat.completion", "created": 1, "model": "m", "usage": usage,
+        "id": "1",
+        "object": "chat.completion",
+        "created": 1,
+        "model": "m",
+        "usage": usage,
         "choices": [
             {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": "x"}}
         ],
-    }  # fmt: skip
+    }
     async with connected([Answer(body=json.dumps(body))]) as connection:
         problem = await _problem(connection, "compatible")
     assert problem.code == CUT_OFF

@@ -72,10 +72,14 @@ async def _places(bench: Bench) -> tuple[Place, Place]:
 async def _furnish(bench: Bench, here: Place) -> None:
     """Boards, automations that name them and each other, a workflow, a request in words."""
     crm = await here.call(
-        "create_board", name="CRM", description="Whom we talk to.",
-        datasets=[{"name": "default", "columns": COLUMNS, "dedupe_key_field": "company"},
-                  {"name": "Notes / old", "columns": [{"key": "text"}]}],
-    )  # fmt: skip
+        "create_board",
+        name="CRM",
+        description="Whom we talk to.",
+        datasets=[
+            {"name": "default", "columns": COLUMNS, "dedupe_key_field": "company"},
+            {"name": "Notes / old", "columns": [{"key": "text"}]},
+        ],
+    )
     await here.call("create_board", name="crm")
     board = crm["id"]
     await here.call("set_board_skill", board_id=board, name="score", prompt=f"Look at {board}.")
@@ -91,18 +95,25 @@ async def _furnish(bench: Bench, here: Place) -> None:
     script = step("main", "script", {"source": SOURCE % board})
     await bench.save(document(script, name="CON"))
     failed = {
-        "id": "failed", "type": "event",
-        "config": {"event_type": "automation.run.failed",
-                   "filters": {"automation_id": {"equals": str(reader.automation_id)}}},
-    }  # fmt: skip
+        "id": "failed",
+        "type": "event",
+        "config": {
+            "event_type": "automation.run.failed",
+            "filters": {"automation_id": {"equals": str(reader.automation_id)}},
+        },
+    }
     answer = step("say", "transform_data", {"output": {"n": 1}})
     await bench.save(document(answer, name="After a failure", triggers=[failed, DAILY]))
     await here.call(
-        "create_workflow", title="Win Acme", charter="Call them.", board_id=board,
+        "create_workflow",
+        title="Win Acme",
+        charter="Call them.",
+        board_id=board,
         kpis=[{"name": "calls", "target": 10, "current": 3}],
         deadlines=[{"label": "Signed", "date": "2026-12-31"}],
-        automation_ids=[str(reader.automation_id)], templates=["progress_scorer"],
-    )  # fmt: skip
+        automation_ids=[str(reader.automation_id)],
+        templates=["progress_scorer"],
+    )
     await here.call("save_prompt", name="Digest", text="Every day at 9 tell me the news")
 
 
@@ -182,24 +193,31 @@ async def test_what_clashes_is_refused_changed_or_brought_in_beside_it(bench: Be
     with pytest.raises(Clash) as refusal:
         await there.bring(changed)
     assert {one.pointer for one in refusal.value.findings} == {
-        "boards/crm.json#", "automations/x-con.json#", "workflows/win-acme.json#",
+        "boards/crm.json#",
+        "automations/x-con.json#",
+        "workflows/win-acme.json#",
         "prompts/digest.json#",
-    }  # fmt: skip
+    }
     assert await there.count() == counted
 
     told = await there.bring(changed, on_clash="new_version")
     assert {one["path"] for one in told["things"] if one["what"] == "changed"} == {
-        "boards/crm.json", "automations/x-con.json", "workflows/win-acme.json",
+        "boards/crm.json",
+        "automations/x-con.json",
+        "workflows/win-acme.json",
         "prompts/digest.json",
-    }  # fmt: skip
+    }
     assert (await there.files())["prompts/digest.json"] == changed["prompts/digest.json"]
     assert "owner" in (await there.files())["boards/crm.json"]
 
     beside = await there.bring(files, on_clash="rename")
     renamed = {one["renamed_from"]: one["name"] for one in beside["things"] if one["renamed_from"]}
     assert renamed == {
-        "CRM": "CRM (2)", "CON": "CON (2)", "Win Acme": "Win Acme (2)", "Digest": "Digest (2)",
-    }  # fmt: skip
+        "CRM": "CRM (2)",
+        "CON": "CON (2)",
+        "Win Acme": "Win Acme (2)",
+        "Digest": "Digest (2)",
+    }
 
 
 async def test_a_folder_with_any_problem_stores_nothing_of_itself(bench: Bench) -> None:
@@ -213,21 +231,34 @@ async def test_a_folder_with_any_problem_stores_nothing_of_itself(bench: Bench) 
 
     plan = json.loads(files["automations/read-crm.json"])["plan"]
     bad = [
-        (with_json("automations/read-crm.json", plan=[{**plan[0], "action": "gett_board"}]),
-         "automations/read-crm.json#/plan/0/action"),
+        (
+            with_json("automations/read-crm.json", plan=[{**plan[0], "action": "gett_board"}]),
+            "automations/read-crm.json#/plan/0/action",
+        ),
         (with_json("boards/crm.json", skills=[{"name": "a"}]), "boards/crm.json#/skills/0/prompt"),
-        (with_json("workflows/win-acme.json", board="$automation(x-con)"),
-         "workflows/win-acme.json#/board"),
-        (with_json("workflows/win-acme.json", kpis=[{"name": "n", "target": "ten"}]),
-         "workflows/win-acme.json#/kpis/0/target"),
-        ({**files, "automations/x-con/main.ts": "export default ("},
-         "automations/x-con/main.ts#"),
-        ({**files, "boards/crm/rows/default.jsonl": '{"company":"A","stage":"lost"}\n'},
-         "boards/crm/rows/default.jsonl#/0/stage"),
-        ({**files, "automations/read-crm.json":
-          files["automations/read-crm.json"].replace("$board(crm)", "$board(gone)")},
-         "automations/read-crm.json#/plan/0/config/board_id"),
-    ]  # fmt: skip
+        (
+            with_json("workflows/win-acme.json", board="$automation(x-con)"),
+            "workflows/win-acme.json#/board",
+        ),
+        (
+            with_json("workflows/win-acme.json", kpis=[{"name": "n", "target": "ten"}]),
+            "workflows/win-acme.json#/kpis/0/target",
+        ),
+        ({**files, "automations/x-con/main.ts": "export default ("}, "automations/x-con/main.ts#"),
+        (
+            {**files, "boards/crm/rows/default.jsonl": '{"company":"A","stage":"lost"}\n'},
+            "boards/crm/rows/default.jsonl#/0/stage",
+        ),
+        (
+            {
+                **files,
+                "automations/read-crm.json": files["automations/read-crm.json"].replace(
+                    "$board(crm)", "$board(gone)"
+                ),
+            },
+            "automations/read-crm.json#/plan/0/config/board_id",
+        ),
+    ]
     for found, place in bad:
         with pytest.raises(Invalid) as refusal:
             await there.bring(found)
@@ -251,8 +282,11 @@ async def test_whoever_may_not_edit_neither_exports_nor_imports(bench: Bench) ->
 async def test_a_file_that_leaves_out_what_is_usual_says_the_same_afterwards(bench: Bench) -> None:
     _, there = await _places(bench)
     small = document(step("say", "transform_data", {"output": {"n": 1}}), name="By hand")
-    files = {**to_files(Carried()), "automations/by-hand.json": text_of(small),
-             "boards/b.json": '{"name": "B"}'}  # fmt: skip
+    files = {
+        **to_files(Carried()),
+        "automations/by-hand.json": text_of(small),
+        "boards/b.json": '{"name": "B"}',
+    }
     await there.bring(files)
 
     again = await there.bring(files)
@@ -266,11 +300,14 @@ async def test_rows_are_told_before_and_after_and_what_people_did_to_theirs_stay
     here, _ = await _places(bench)
     board = (
         await here.call(
-            "create_board", name="B",
-            datasets=[{"name": "default", "columns": COLUMNS, "dedupe_key_field": "company"},
-                      {"name": "more", "columns": [{"key": "z"}]}],
+            "create_board",
+            name="B",
+            datasets=[
+                {"name": "default", "columns": COLUMNS, "dedupe_key_field": "company"},
+                {"name": "more", "columns": [{"key": "z"}]},
+            ],
         )
-    )["id"]  # fmt: skip
+    )["id"]
     rows = [{"company": "gone"}, {"company": "other"}, {"company": "same"}]
     made = await here.call("append_board_rows", board_id=board, rows=rows)
     await here.call("append_board_rows", board_id=board, dataset="more", rows=[{"z": "q"}])
@@ -279,15 +316,14 @@ async def test_rows_are_told_before_and_after_and_what_people_did_to_theirs_stay
     files["boards/b/rows/more.jsonl"] += '{"z":"r"}\n'
     gone, other, _ = made["row_ids"]
     await here.call("delete_board_rows", board_id=board, row_ids=[gone])
-    await here.call(
-        "update_board_rows", board_id=board, rows=[{"row_id": other, "stage": "won"}]
-    )  # fmt: skip
+    await here.call("update_board_rows", board_id=board, rows=[{"row_id": other, "stage": "won"}])
 
     async def brought() -> int:
         return await bench.house.database.fetchval(  # type: ignore[no-any-return]
             "SELECT count(*) FROM audit_log WHERE workspace_id = $1 AND action = $2",
-            here.space, "import_workspace",
-        )  # fmt: skip
+            here.space,
+            "import_workspace",
+        )
 
     before = await here.count()
     dry = await here.bring(files, dry_run=True)
@@ -306,8 +342,10 @@ async def test_rows_are_told_before_and_after_and_what_people_did_to_theirs_stay
     assert await brought() == 1
     found = await here.files(rows=True)
     assert found["boards/b/rows/default.jsonl"].splitlines() == [
-        '{"company":"other","stage":"won"}', '{"company":"same"}', '{"company":"new"}',
-    ]  # fmt: skip
+        '{"company":"other","stage":"won"}',
+        '{"company":"same"}',
+        '{"company":"new"}',
+    ]
 
     await _judged_before(here, files)
 

@@ -90,11 +90,24 @@ async def test_every_command_that_changes_something_leaves_an_entry(
     entries = await _entries(desk, capsys)
 
     assert [entry["action"] for entry in reversed(entries)] == [
-        "create_automation", "update_automation", "roll_back", "activate_automation",
-        "pause_automation", "acknowledge_automation", "make_webhook_token", "end_webhook_token",
-        "run_automation", "replay_run", "cancel_run", "import_automations", "post_event",
-        "replay_event", "read_all_messages", "archive_automation", "restore_automation",
-    ]  # fmt: skip
+        "create_automation",
+        "update_automation",
+        "roll_back",
+        "activate_automation",
+        "pause_automation",
+        "acknowledge_automation",
+        "make_webhook_token",
+        "end_webhook_token",
+        "run_automation",
+        "replay_run",
+        "cancel_run",
+        "import_automations",
+        "post_event",
+        "replay_event",
+        "read_all_messages",
+        "archive_automation",
+        "restore_automation",
+    ]
     assert {(entry["actor_kind"], entry["actor_id"]) for entry in entries} == {
         ("member", str(FIRST_MEMBER))
     }

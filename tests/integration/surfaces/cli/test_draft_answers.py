@@ -100,9 +100,11 @@ async def test_a_person_confirms_and_discards_by_command(
 
 
 async def test_what_could_not_be_sent_is_told_and_not_tried_again(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch, tmp_path: Path,
+    bench: Bench,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
-) -> None:  # fmt: skip
+) -> None:
     monkeypatch.setenv("MAINSPRING_HOME", str(tmp_path))
     async with outside_bench(bench, free=False, smtp_url="smtp://127.0.0.1:1") as nowhere:
 
@@ -123,9 +125,11 @@ async def test_what_could_not_be_sent_is_told_and_not_tried_again(
 
 
 async def test_drafts_are_edited_repeated_and_answered_as_a_set_by_command(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch, tmp_path: Path,
+    bench: Bench,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
-) -> None:  # fmt: skip
+) -> None:
     monkeypatch.setenv("MAINSPRING_HOME", str(tmp_path))
     batch = "01900000-0000-7000-8000-0000000000e1"
     plain, programs = Screen(for_programs=False), Screen(for_programs=True)

@@ -42,8 +42,10 @@ async def test_a_workspace_lives_in_a_folder(
 
     assert await export_folder(desk, screen, folder, rows=True) == exits.DONE
     assert set(_answer(capsys)["written"]) == {
-        "mainspring.json", "automations/reader.json", "boards/crm.json",
-    }  # fmt: skip
+        "mainspring.json",
+        "automations/reader.json",
+        "boards/crm.json",
+    }
     await export_folder(desk, screen, other, rows=False)
     capsys.readouterr()
     for places in ((folder, None), (folder, other)):

@@ -25,11 +25,23 @@ from tests.kit.doubles.oauth_provider import ACCOUNT, CLIENT, CLIENT_SECRET, oau
 
 KEY = "key-0123456789"
 FIELDS: list[dict[str, Any]] = [
-    {"name": "token", "label": "Key", "secret": True, "required": True, "type": "string",
-     "default": None},
-    {"name": "port", "label": "Port", "secret": False, "required": False, "type": "integer",
-     "default": None},
-]  # fmt: skip
+    {
+        "name": "token",
+        "label": "Key",
+        "secret": True,
+        "required": True,
+        "type": "string",
+        "default": None,
+    },
+    {
+        "name": "port",
+        "label": "Port",
+        "secret": False,
+        "required": False,
+        "type": "integer",
+        "default": None,
+    },
+]
 
 
 def pipe(monkeypatch: pytest.MonkeyPatch, text: bytes) -> None:

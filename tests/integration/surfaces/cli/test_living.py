@@ -286,9 +286,12 @@ async def test_an_import_says_that_tokens_are_made_anew(
 
 
 async def test_a_list_fits_eighty_columns_without_a_broken_word(
-    bench: Bench, desk: Desk, screen: Screen, monkeypatch: pytest.MonkeyPatch,
+    bench: Bench,
+    desk: Desk,
+    screen: Screen,
+    monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
-) -> None:  # fmt: skip
+) -> None:
     schedule = {"cron": "0 9 * * *", "timezone": "America/Argentina/Buenos_Aires"}
     entry = {"id": "nine", "type": "schedule", "config": schedule}
     await _saved(bench, "Every weekday morning", triggers=[entry])
@@ -411,9 +414,13 @@ async def test_inputs_that_do_not_fit_start_nothing(
 
 @pytest.mark.parametrize(("output", "code"), [(1, exits.DONE), (None, exits.FAILED)])
 async def test_waiting_for_a_run_ends_with_its_outcome(
-    bench: Bench, desk: Desk, screen: Screen, capsys: pytest.CaptureFixture[str],
-    output: int | None, code: int,
-) -> None:  # fmt: skip
+    bench: Bench,
+    desk: Desk,
+    screen: Screen,
+    capsys: pytest.CaptureFixture[str],
+    output: int | None,
+    code: int,
+) -> None:
     last = step("last", "transform_data", {"output": "{{ 1 if inputs.n else steps.first.no }}"})
     shape = {"type": "object", "properties": {"n": {"type": ["integer", "null"]}}}
     first = step("first", "transform_data", {"output": {}})

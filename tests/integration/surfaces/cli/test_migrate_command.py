@@ -111,9 +111,11 @@ async def older_url(empty_database_url: str) -> str:
 
 
 async def test_migrate_applies_what_is_missing_and_then_nothing(
-    older_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    older_url: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
-) -> None:  # fmt: skip
+) -> None:
     monkeypatch.setenv("MAINSPRING_DATABASE_URL", older_url)
     monkeypatch.setenv("MAINSPRING_HOME", str(tmp_path))
 

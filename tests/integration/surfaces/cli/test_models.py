@@ -27,9 +27,17 @@ async def test_models_are_connected_priced_tried_and_disconnected(
         piped(b"")
         without = await command("models", "connect", "openai")
         house = await command(
-            "models", "connect", "house", "--url", server.openai_url, "--model", "qwen3",
-            "--for-everyone", "--no-key", "--json",
-        )  # fmt: skip
+            "models",
+            "connect",
+            "house",
+            "--url",
+            server.openai_url,
+            "--model",
+            "qwen3",
+            "--for-everyone",
+            "--no-key",
+            "--json",
+        )
         tried = await command("models", "test", "house")
         half = await command("models", "price", "house/qwen3", "--input", "3")
         priced = await command("models", "price", "house/qwen3", "--input", "3", "--output", "15")

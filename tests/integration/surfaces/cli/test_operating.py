@@ -83,9 +83,10 @@ async def test_a_drained_worker_finishes_what_it_has_and_takes_nothing_new(
     with pytest.raises(Invalid, match="Name one worker"):
         await drain_workers(desk, people, None, None)
     plan = document(
-        step("a", "test.hang"), step("b", "test.echo"),
+        step("a", "test.hang"),
+        step("b", "test.echo"),
         execution={"concurrency": "allow_parallel"},
-    )  # fmt: skip
+    )
     async with bench.worker(stop_seconds=60.0, slots=2) as worker:
         first = await bench.dispatch(plan)
         await bench.outside.started.wait()
@@ -131,9 +132,17 @@ async def test_a_worker_of_its_own_process_is_drained_by_its_machine_and_ends_we
         "PYTHONPATH": str(ROOT / "src"),
     }
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "mainspring", "worker", "--queues", "long", "--slots", "3",
-        env={**os.environ, **settings}, stdout=asyncio.subprocess.DEVNULL,
-    )  # fmt: skip
+        sys.executable,
+        "-m",
+        "mainspring",
+        "worker",
+        "--queues",
+        "long",
+        "--slots",
+        "3",
+        env={**os.environ, **settings},
+        stdout=asyncio.subprocess.DEVNULL,
+    )
     try:
         async with asyncio.timeout(60):
             while True:

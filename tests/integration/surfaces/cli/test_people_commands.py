@@ -44,8 +44,10 @@ async def test_members_are_asked_in_changed_and_removed(
 ) -> None:
     with pytest.raises(Invalid):
         await people.invite_member(desk, screen, "no email", Role.EDITOR)
-    for work in (people.set_role(desk, screen, "x@y.example", Role.EDITOR),
-                 people.drop_member(desk, screen, "x@y.example")):  # fmt: skip
+    for work in (
+        people.set_role(desk, screen, "x@y.example", Role.EDITOR),
+        people.drop_member(desk, screen, "x@y.example"),
+    ):
         with pytest.raises(Missing):
             await work
     with pytest.raises(Clash):
@@ -83,8 +85,10 @@ async def test_members_are_asked_in_changed_and_removed(
         FIRST_MEMBER,
     )
     assert [row["action"] for row in told] == [
-        "invite_member", "change_member", "delete_member",
-    ]  # fmt: skip
+        "invite_member",
+        "change_member",
+        "delete_member",
+    ]
     await people.show_members(desk, Screen())
     assert "owner@localhost" in capsys.readouterr().out
 

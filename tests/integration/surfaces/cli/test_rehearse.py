@@ -20,11 +20,17 @@ from tests.kit.house import Bench, document, step
 def _plan(subject: str, above: int) -> dict[str, Any]:
     return document(
         step("keep", "automation_kv.set", {"key": "k", "value": "{{ inputs.n }}"}),
-        step("mail", "send_email", {"to": ["ada@example.com"], "subject": subject, "text": "Hi."},
-             when=f"{{{{ inputs.n > {above} }}}}"),
-        name="mails", inputs={"schema": {"type": "object", "properties": {"n": {
-            "type": "integer", "default": 5}}}},
-    )  # fmt: skip
+        step(
+            "mail",
+            "send_email",
+            {"to": ["ada@example.com"], "subject": subject, "text": "Hi."},
+            when=f"{{{{ inputs.n > {above} }}}}",
+        ),
+        name="mails",
+        inputs={
+            "schema": {"type": "object", "properties": {"n": {"type": "integer", "default": 5}}}
+        },
+    )
 
 
 async def test_rehearse_shows_the_differences_and_ends_with_a_code_of_its_own(

@@ -178,9 +178,13 @@ async def test_a_name_that_is_none_is_refused(desk: Desk, tmp_path: Path, name: 
 
 
 async def test_without_a_terminal_a_file_runs_and_what_is_active_stays_so(
-    bench: Bench, rooms: Rooms, desk: Desk, screen: Screen, tmp_path: Path,
+    bench: Bench,
+    rooms: Rooms,
+    desk: Desk,
+    screen: Screen,
+    tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
-) -> None:  # fmt: skip
+) -> None:
     @asynccontextmanager
     async def enter(settings: Settings) -> AsyncIterator[Rooms]:
         del settings
@@ -246,9 +250,12 @@ async def test_a_file_that_a_program_runs_again_and_again_leaves_one_question(
 
 
 async def test_a_run_of_a_file_is_retried_without_a_terminal_as_it_was_started(
-    bench: Bench, alone: Desk, screen: Screen, tmp_path: Path,
+    bench: Bench,
+    alone: Desk,
+    screen: Screen,
+    tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
-) -> None:  # fmt: skip
+) -> None:
     file = _json(tmp_path, document(FAILS, name="Mine"))
     assert await run_file(alone, screen, file, (), None, 30, "live") == exits.BLOCKED
     run_id = json.loads(capsys.readouterr().out)["id"]

@@ -22,9 +22,13 @@ return 7;
 async def _started(*words: str) -> tuple[int, str]:
     """A command in a process of its own: one that stays obeys signals."""
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "mainspring", *words,
-        stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT,
-    )  # fmt: skip
+        sys.executable,
+        "-m",
+        "mainspring",
+        *words,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+    )
     said, _ = await process.communicate()
     return process.returncode or 0, said.decode()
 
@@ -32,8 +36,9 @@ async def _started(*words: str) -> tuple[int, str]:
 async def test_what_a_script_says_is_shown_by_run_and_can_be_read_again(
     bench: Bench, command: Any, tmp_path: Path
 ) -> None:
-    plan = document(step("main", "script", {"source": SOURCE}), step("b", "transform_data",
-                                                                     {"output": 1}))  # fmt: skip
+    plan = document(
+        step("main", "script", {"source": SOURCE}), step("b", "transform_data", {"output": 1})
+    )
     file = tmp_path / "said.json"
     file.write_text(json.dumps(plan))
 

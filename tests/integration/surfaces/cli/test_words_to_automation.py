@@ -209,8 +209,10 @@ async def test_a_program_answers_and_edits_and_a_person_saves_what_they_were_sho
     first = _json(capsys)
     name, (question,) = first["proposal_id"], first["questions"]
 
-    for words, at in ((["colour=red"], "/answers/colour"),
-                      ([f"{question['id']}=Mars"], f"/answers/{question['id']}")):  # fmt: skip
+    for words, at in (
+        (["colour=red"], "/answers/colour"),
+        ([f"{question['id']}=Mars"], f"/answers/{question['id']}"),
+    ):
         with pytest.raises(Invalid) as wrong:
             await proposals.answer_proposal(desk, screen, name, words)
         assert [one.pointer for one in wrong.value.findings] == [at]
@@ -289,9 +291,11 @@ async def test_what_is_ready_is_saved_or_written_at_once_and_what_is_not_says_wh
     assert await new(desk, Screen(), Wanted(REMIND, making=RULES, save=True), yes) == exits.DONE
     assert "is saved as version 1, paused." in capsys.readouterr().out
 
-    for work in (prompts.save_prompt(desk, Screen(), "Bills", REMIND),
-                 prompts.list_prompts(desk, Screen()),
-                 prompts.forget_prompt(desk, Screen(), "Bills")):  # fmt: skip
+    for work in (
+        prompts.save_prompt(desk, Screen(), "Bills", REMIND),
+        prompts.list_prompts(desk, Screen()),
+        prompts.forget_prompt(desk, Screen(), "Bills"),
+    ):
         assert await work == exits.DONE
     assert f" 1. Bills: {REMIND}" in capsys.readouterr().out
     with pytest.raises(Missing):
@@ -354,9 +358,13 @@ async def test_mail_to_the_owner_without_a_server_is_told_by_every_command(
     _, shown = await command("proposals", "list", "--json")
     (proposal,) = json.loads(shown)["proposals"]
     code, said = await command(
-        "proposals", "save", proposal["proposal_id"], "--digest", proposal["digest"],
+        "proposals",
+        "save",
+        proposal["proposal_id"],
+        "--digest",
+        proposal["digest"],
         answers=["y"],
-    )  # fmt: skip
+    )
     assert (code, told in said) == (exits.DONE, True), said
     _, listed = await command("list", "--json")
     (automation,) = json.loads(listed)["automations"]

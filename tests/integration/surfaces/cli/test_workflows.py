@@ -29,18 +29,24 @@ async def test_a_workflow_from_a_terminal(command: Command) -> None:
     assert "no number" in wrong[1]
     # A person makes it, and agrees with that to the automation that comes along.
     created = await command(
-        "workflows", "create", "Launch", "--kpi", "Sales=100", "--deadline",
-        "Beta=2030-12-31", "--template", "progress_scorer", answers=[],
-    )  # fmt: skip
+        "workflows",
+        "create",
+        "Launch",
+        "--kpi",
+        "Sales=100",
+        "--deadline",
+        "Beta=2030-12-31",
+        "--template",
+        "progress_scorer",
+        answers=[],
+    )
     assert created[0] == 0, created[1]
     (made,) = json.loads((await command("workflows", "list", "--json"))[1])["workflows"]
     late = await command("workflows", "create", "Late", "--deadline", "Beta=2026-02-30")
     assert late[0] != 0
     assert "--deadline Beta=2026-02-30" in late[1]
     assert made["status"] == "draft"
-    assert "1 automation activated" in (
-        await command("workflows", "status", "Launch", "active")
-    )[1]  # fmt: skip
+    assert "1 automation activated" in (await command("workflows", "status", "Launch", "active"))[1]
     assert "12.5 of 100" in (await command("workflows", "kpi", "set", "Launch", "Sales", "12.5"))[1]
     assert "no number" in (await command("workflows", "kpi", "set", "Launch", "Sales", "x"))[1]
     assert "Costs" in (await command("workflows", "kpi", "set", "Launch", "Costs", "1"))[1]

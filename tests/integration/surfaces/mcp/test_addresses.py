@@ -17,24 +17,52 @@ ECHO = {"name": "test.echo", "arguments": {"mark": "x"}}
 
 def _foreign_hosts(port: str) -> list[str]:
     return [
-        "evil.example", f"evil.example:{port}", f"localhost.evil.example:{port}",
-        f"127.0.0.1.nip.example:{port}", f"127.0.0.1:{port}.evil.example", "localhost",
-        "127.0.0.1", "localhost:1", "127.0.0.1:80", f"localhost.:{port}", f"127.1:{port}",
-        f"2130706433:{port}", f"0.0.0.0:{port}", f"[::]:{port}", f"[::ffff:127.0.0.1]:{port}",
-        f"user@localhost:{port}", f"localhost:{port}@evil.example", f"localhost:0{port}",
-        f"localhost:{port}, evil.example", f"xn--lcalhost-e1a:{port}", f"local host:{port}",
-    ]  # fmt: skip
+        "evil.example",
+        f"evil.example:{port}",
+        f"localhost.evil.example:{port}",
+        f"127.0.0.1.nip.example:{port}",
+        f"127.0.0.1:{port}.evil.example",
+        "localhost",
+        "127.0.0.1",
+        "localhost:1",
+        "127.0.0.1:80",
+        f"localhost.:{port}",
+        f"127.1:{port}",
+        f"2130706433:{port}",
+        f"0.0.0.0:{port}",
+        f"[::]:{port}",
+        f"[::ffff:127.0.0.1]:{port}",
+        f"user@localhost:{port}",
+        f"localhost:{port}@evil.example",
+        f"localhost:0{port}",
+        f"localhost:{port}, evil.example",
+        f"xn--lcalhost-e1a:{port}",
+        f"local host:{port}",
+    ]
 
 
 def _foreign_origins(port: str) -> list[str]:
     return [
-        "null", "http://evil.example", f"http://evil.example:{port}", "https://evil.example",
-        f"http://localhost.evil.example:{port}", f"http://127.0.0.1:{port}.evil.example",
-        "http://localhost", "http://localhost:1", f"https://localhost:{port}", "file://",
-        f"http://user@localhost:{port}", f"http://localhost:{port}/", f"http://0.0.0.0:{port}",
-        f"localhost:{port}", "chrome-extension://abcdef", "", f"http://localhost:{port} ",
-        f"http://[::ffff:127.0.0.1]:{port}", "*",
-    ]  # fmt: skip
+        "null",
+        "http://evil.example",
+        f"http://evil.example:{port}",
+        "https://evil.example",
+        f"http://localhost.evil.example:{port}",
+        f"http://127.0.0.1:{port}.evil.example",
+        "http://localhost",
+        "http://localhost:1",
+        f"https://localhost:{port}",
+        "file://",
+        f"http://user@localhost:{port}",
+        f"http://localhost:{port}/",
+        f"http://0.0.0.0:{port}",
+        f"localhost:{port}",
+        "chrome-extension://abcdef",
+        "",
+        f"http://localhost:{port} ",
+        f"http://[::ffff:127.0.0.1]:{port}",
+        "*",
+    ]
 
 
 async def test_a_request_under_a_foreign_name_is_refused_and_calls_nothing(

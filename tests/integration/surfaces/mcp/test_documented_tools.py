@@ -7,26 +7,60 @@ from tests.kit.api import Api
 from tests.kit.mcp import Wire, problem_of
 
 AUTOMATIONS = {
-    "create_automation_flow", "save_automation_draft", "update_automation", "run_automation_once",
-    "delete_automation", "find_overlapping_automations", "automation_secret_set",
-    "automation_secret_list", "automation_secret_delete", "automation_llm_complete",
-    "automation_kv.get", "automation_kv.set", "automation_kv.list", "automation_kv.delete",
-}  # fmt: skip
+    "create_automation_flow",
+    "save_automation_draft",
+    "update_automation",
+    "run_automation_once",
+    "delete_automation",
+    "find_overlapping_automations",
+    "automation_secret_set",
+    "automation_secret_list",
+    "automation_secret_delete",
+    "automation_llm_complete",
+    "automation_kv.get",
+    "automation_kv.set",
+    "automation_kv.list",
+    "automation_kv.delete",
+}
 INTEGRATIONS = {
-    "list_integrations", "fetch_from_integration", "act_on_integration", "confirm_action",
-    "confirm_actions", "discard_action", "discard_actions", "list_pending_actions",
-    "ack_inbox_action", "create_board_link", "create_dataset_recipe",
-}  # fmt: skip
+    "list_integrations",
+    "fetch_from_integration",
+    "act_on_integration",
+    "confirm_action",
+    "confirm_actions",
+    "discard_action",
+    "discard_actions",
+    "list_pending_actions",
+    "ack_inbox_action",
+    "create_board_link",
+    "create_dataset_recipe",
+}
 WORKSPACE = {
-    "get_board", "append_board_rows", "create_board", "create_workflow", "search", "query",
-    "list_pages", "http_fetch", "telegram_push", "admin_list_users", "admin_list_workspaces",
-    "admin_create_user", "admin_disable_user", "admin_enable_user", "admin_reset_password",
-}  # fmt: skip
+    "get_board",
+    "append_board_rows",
+    "create_board",
+    "create_workflow",
+    "search",
+    "query",
+    "list_pages",
+    "http_fetch",
+    "telegram_push",
+    "admin_list_users",
+    "admin_list_workspaces",
+    "admin_create_user",
+    "admin_disable_user",
+    "admin_enable_user",
+    "admin_reset_password",
+}
 # What only the steps of a run may call: a person's call has no automation, no run and no grant.
 FOR_RUNS = {
-    "automation_llm_complete", "automation_kv.get", "automation_kv.set", "automation_kv.list",
-    "automation_kv.delete", "http_fetch",
-}  # fmt: skip
+    "automation_llm_complete",
+    "automation_kv.get",
+    "automation_kv.set",
+    "automation_kv.list",
+    "automation_kv.delete",
+    "http_fetch",
+}
 
 
 async def _check_offered(wire: Wire, api: Api, names: set[str]) -> None:

@@ -87,9 +87,10 @@ async def _client(api: Api, over: str, opened: Opened | None) -> AsyncIterator[C
     way, _, mode = over.rpartition("-")
     if way == "bridge":
         started = StdioServerParameters(
-            command=sys.executable, args=["-m", "mainspring", "mcp", "--url", api.address],
+            command=sys.executable,
+            args=["-m", "mainspring", "mcp", "--url", api.address],
             env={**os.environ, "MAINSPRING_TOKEN": api.token},
-        )  # fmt: skip
+        )
         async with Client(started, mode=mode, elicitation_callback=opened) as client:
             yield client
         return
@@ -271,10 +272,11 @@ async def test_the_stream_of_a_call_asks_the_client_and_tells_that_it_is_done(
     draft = (await wire.call("telegram_push", {"text": "Hi"}))["structuredContent"]["draft_id"]
     asking = asyncio.create_task(
         replace(wire).send(
-            "tools/call", {"name": "confirm_action", "arguments": {"draft_id": draft}},
+            "tools/call",
+            {"name": "confirm_action", "arguments": {"draft_id": draft}},
             mcp_session_id=session,
         )
-    )  # fmt: skip
+    )
     await _recorded(place, "confirm_action", "denied")
     await place.office.confirm(draft)
     answer = await asking
@@ -284,9 +286,10 @@ async def test_the_stream_of_a_call_asks_the_client_and_tells_that_it_is_done(
     create, complete, last = map(json.loads, lines)
     assert (create["method"], create["params"]["mode"]) == ("elicitation/create", "url")
     assert complete == {
-        "jsonrpc": "2.0", "method": "notifications/elicitation/complete",
+        "jsonrpc": "2.0",
+        "method": "notifications/elicitation/complete",
         "params": {"elicitationId": create["params"]["elicitationId"]},
-    }  # fmt: skip
+    }
     assert last["result"]["structuredContent"]["outcome"] == "sent"
 
 

@@ -42,8 +42,11 @@ async def test_each_tool_has_schemas_a_title_and_hints_in_every_version(wire: Wi
             jsonschema_rs.meta.validate(tool["outputSchema"])
             assert not [key for key in tool["inputSchema"] if key.startswith("x-")]
             assert tool["annotations"].keys() >= {
-                "readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint",
-            }  # fmt: skip
+                "readOnlyHint",
+                "destructiveHint",
+                "idempotentHint",
+                "openWorldHint",
+            }
         assert tools["test_echo"]["annotations"]["readOnlyHint"] is True
         assert tools["send_email"]["annotations"]["openWorldHint"] is True
         assert tools["publish_event"]["annotations"]["readOnlyHint"] is False
@@ -131,17 +134,27 @@ async def test_a_body_that_is_no_message_is_refused(wire: Wire, bench: Bench) ->
     call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "test.echo"}}
     deep = b"[" * 5_000 + b"]" * 5_000
     for body, code in (
-        (b"", PARSE), (b"{", PARSE), (b"nonsense", PARSE), (b"\xff\xfe", PARSE), (b"NaN", PARSE),
-        (deep, PARSE), (b'{"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}', PARSE),
-        (b"[]", INVALID), (b"null", INVALID), (b"5", INVALID), (b'"text"', INVALID),
-        (json.dumps([call]).encode(), INVALID), (json.dumps([call, call]).encode(), INVALID),
-        (b"{}", INVALID), (json.dumps({**call, "jsonrpc": "1.0"}).encode(), INVALID),
+        (b"", PARSE),
+        (b"{", PARSE),
+        (b"nonsense", PARSE),
+        (b"\xff\xfe", PARSE),
+        (b"NaN", PARSE),
+        (deep, PARSE),
+        (b'{"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}', PARSE),
+        (b"[]", INVALID),
+        (b"null", INVALID),
+        (b"5", INVALID),
+        (b'"text"', INVALID),
+        (json.dumps([call]).encode(), INVALID),
+        (json.dumps([call, call]).encode(), INVALID),
+        (b"{}", INVALID),
+        (json.dumps({**call, "jsonrpc": "1.0"}).encode(), INVALID),
         (json.dumps({**call, "id": {}}).encode(), INVALID),
         (json.dumps({**call, "id": None}).encode(), INVALID),
         (json.dumps({**call, "id": True}).encode(), INVALID),
         (json.dumps({**call, "method": 5}).encode(), INVALID),
         (json.dumps({**call, "params": []}).encode(), INVALID),
-    ):  # fmt: skip
+    ):
         answer = await wire.post(body)
 
         assert answer.status_code == 400, (body[:60], answer.text)
@@ -210,9 +223,11 @@ async def test_headers_that_say_something_else_than_the_message_are_refused(
     wire = replace(wire, version=NEW)
     params = {"name": "test.echo", "arguments": {}}
     body = {
-        "jsonrpc": "2.0", "id": 1, "method": "tools/call",
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "tools/call",
         "params": {**params, "_meta": {"io.modelcontextprotocol/protocolVersion": NEW}},
-    }  # fmt: skip
+    }
     for headers in (
         {"mcp_method": "tools/list", "mcp_name": "test.echo"},
         {"mcp_method": "tools/call", "mcp_name": "test.note"},
@@ -250,11 +265,12 @@ async def _said(ctx: CallContext, arguments: Mapping[str, Any]) -> Any:
 
 def _counted(number: int) -> Capability:
     return Capability(
-        f"count.number_{number:03}", "Say a number",
+        f"count.number_{number:03}",
+        "Say a number",
         {"type": "object", "properties": {"n": {"type": "integer"}}},
         {"type": "array", "items": {"$ref": "#/$defs/n"}, "$defs": {"n": {"type": "integer"}}},
         _said,
-    )  # fmt: skip
+    )
 
 
 @pytest_asyncio.fixture

@@ -135,8 +135,9 @@ async def test_a_token_of_another_workspace_sees_only_its_own(desk: Desk) -> Non
         await ensure_workspace(tx, elsewhere, "Elsewhere")
         await tx.execute(
             "INSERT INTO members (workspace_id, user_id, role) VALUES ($1, $2, 'owner')",
-            elsewhere, FIRST_MEMBER,
-        )  # fmt: skip
+            elsewhere,
+            FIRST_MEMBER,
+        )
     there = await desk.holder(workspace_id=elsewhere)
     tools = await desk.wire.tools()
     made = await there.call("publish_event", {"type": "mcp.elsewhere"})

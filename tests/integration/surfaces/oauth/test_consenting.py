@@ -28,14 +28,22 @@ async def test_who_is_not_known_or_would_be_sent_astray_is_sent_nowhere(people: 
     guest = await register(people)
     other = await register(people, redirect_uris=["https://other.example/cb"])
     astray: list[dict[str, str | None]] = [
-        {"client_id": None}, {"client_id": "nobody"}, {"client_id": guest.id.upper()},
-        {"client_id": other.id}, {"redirect_uri": None}, {"redirect_uri": "https://evil.example/"},
-        {"redirect_uri": WEB + "/"}, {"redirect_uri": WEB + "?x=1"}, {"redirect_uri": WEB + "#x"},
-        {"redirect_uri": WEB.replace("https", "http")}, {"redirect_uri": WEB + ".evil.example"},
+        {"client_id": None},
+        {"client_id": "nobody"},
+        {"client_id": guest.id.upper()},
+        {"client_id": other.id},
+        {"redirect_uri": None},
+        {"redirect_uri": "https://evil.example/"},
+        {"redirect_uri": WEB + "/"},
+        {"redirect_uri": WEB + "?x=1"},
+        {"redirect_uri": WEB + "#x"},
+        {"redirect_uri": WEB.replace("https", "http")},
+        {"redirect_uri": WEB + ".evil.example"},
         {"redirect_uri": WEB.replace("assistant", "ASSISTANT")},
         {"redirect_uri": LOOPBACK.replace("127.0.0.1", "localhost")},
-        {"redirect_uri": LOOPBACK + "/more"}, {"redirect_uri": "javascript:alert(1)"},
-    ]  # fmt: skip
+        {"redirect_uri": LOOPBACK + "/more"},
+        {"redirect_uri": "javascript:alert(1)"},
+    ]
     for changed in astray:
         answer = await guest.authorize(**changed)
         assert answer.status_code == 400, changed
@@ -113,9 +121,12 @@ async def test_a_person_reads_what_is_asked_and_gives_no_more_than_they_have(
     small = await guest.ask(scope="operate")
     await read_request(ada, small)
     for asked, role, status in (
-        (request_id, "owner", 403), (request_id, "admin", 403), (request_id, None, 422),
-        (request_id, "god", 422), (small, "editor", 422),
-    ):  # fmt: skip
+        (request_id, "owner", 403),
+        (request_id, "admin", 403),
+        (request_id, None, 422),
+        (request_id, "god", 422),
+        (small, "editor", 422),
+    ):
         answer = await answer_request(ada, asked, role=role)
         assert answer.status_code == status, (role, answer.text)
         assert answer.json()["errors"][0]["pointer"].endswith("/role")
@@ -132,8 +143,10 @@ async def test_a_person_reads_what_is_asked_and_gives_no_more_than_they_have(
     # Whoever asks for nothing is given the least, unless the person says otherwise.
     open_one = await read_request(ada, await guest.ask(scope=None))
     assert (open_one["asked"], open_one["suggested"], len(open_one["choices"])) == (
-        None, "viewer", 3,
-    )  # fmt: skip
+        None,
+        "viewer",
+        3,
+    )
 
 
 async def test_only_the_person_who_was_asked_answers_and_only_from_our_page(
@@ -164,9 +177,11 @@ async def test_only_the_person_who_was_asked_answers_and_only_from_our_page(
         assert (await answer_request(neighbour, request_id)).status_code == 410
     without = await ada.client.post(f"{path}/answer", json=body)
     forged = await ada.ask(
-        "POST", f"/oauth/requests/{request_id}/answer", json=body,
+        "POST",
+        f"/oauth/requests/{request_id}/answer",
+        json=body,
         headers={"origin": "https://evil.example"},
-    )  # fmt: skip
+    )
     assert (without.json()["code"], forged.json()["code"]) == ("csrf", "foreign_page")
     page = await people.stranger.get(CONSENT + request_id)
     assert "frame-ancestors 'none'" in page.headers["content-security-policy"]
@@ -272,8 +287,10 @@ async def test_agreement_is_remembered_a_wider_request_asks_again_and_less_appli
 
     same = await read_request(ada, await guest.ask(redirect_uri=WEB, scope="read operate"))
     assert (same["agreed"]["role"], same["passes"], same["suggested"]) == (
-        "operator", True, "operator",
-    )  # fmt: skip
+        "operator",
+        True,
+        "operator",
+    )
     wider = await read_request(ada, await guest.ask(redirect_uri=WEB, scope="edit"))
     assert (wider["passes"], wider["suggested"]) == (False, "editor")
     # On somebody's own machine any program may say that it is this client.

@@ -49,8 +49,10 @@ async def test_a_code_is_worth_nothing_to_anybody_else(people: Api, ada: Browser
 
     # Whoever has the code without what belongs to it spoils it.
     for changed in (
-        {"code_verifier": "A" * 43}, {"code_verifier": "short"}, {"redirect_uri": WEB},
-    ):  # fmt: skip
+        {"code_verifier": "A" * 43},
+        {"code_verifier": "short"},
+        {"redirect_uri": WEB},
+    ):
         spoilt = await guest.code(ada)
         _refused(await guest.exchange(spoilt, **changed))
         _refused(await guest.exchange(spoilt))
@@ -58,9 +60,10 @@ async def test_a_code_is_worth_nothing_to_anybody_else(people: Api, ada: Browser
     await database.execute("UPDATE client_codes SET expires_at = now() WHERE used_at IS NULL")
     _refused(await guest.exchange(late))
     _refused(await guest.exchange("msc_" + "A" * 43))
-    assert await database.fetchval(
-        "SELECT count(*) FROM access_tokens WHERE client_id IS NOT NULL"
-    ) == 0  # fmt: skip
+    assert (
+        await database.fetchval("SELECT count(*) FROM access_tokens WHERE client_id IS NOT NULL")
+        == 0
+    )
 
 
 async def test_a_token_works_at_the_mcp_server_alone_and_ends_with_a_second_exchange(
@@ -114,8 +117,9 @@ async def test_a_renewal_token_works_once_and_the_second_time_ends_everything(
     assert await _status(people, untouched["access_token"]) == 200
     told = await database.fetch("SELECT action, detail FROM audit_log WHERE actor_kind = 'client'")
     assert [(row["action"], row["detail"].get("why")) for row in told][-1] == (
-        "client_cut_off", "renewal_again",
-    )  # fmt: skip
+        "client_cut_off",
+        "renewal_again",
+    )
 
     await database.execute(
         "UPDATE access_tokens SET expires_at = now() WHERE client_id IS NOT NULL"
@@ -129,8 +133,9 @@ async def test_a_renewal_token_works_once_and_the_second_time_ends_everything(
 
 
 async def test_a_client_with_a_secret_must_show_it_as_it_said(people: Api, ada: Browser) -> None:
-    basic = await register(people, token_endpoint_auth_method="client_secret_basic",
-                           grant_types=["authorization_code"])  # fmt: skip
+    basic = await register(
+        people, token_endpoint_auth_method="client_secret_basic", grant_types=["authorization_code"]
+    )
     post = await register(people, token_endpoint_auth_method="client_secret_post")
     code, other = await basic.code(ada), await post.code(ada)
     for wrong in (None, "mss_wrong", post.known["client_secret"]):
@@ -139,8 +144,9 @@ async def test_a_client_with_a_secret_must_show_it_as_it_said(people: Api, ada: 
     _refused(await basic.exchange(code), "invalid_client", 401)
     _refused(
         await basic.exchange(code, client_secret=basic.known["client_secret"]),
-        "invalid_client", 401,
-    )  # fmt: skip
+        "invalid_client",
+        401,
+    )
     one = await _with_basic(basic, code, basic.known["client_secret"])
     two = await post.exchange(other, client_secret=post.known["client_secret"])
     assert (one.status_code, two.status_code) == (200, 200)
@@ -204,8 +210,10 @@ async def test_whatever_ends_the_agreement_ends_what_the_client_holds(
 async def _with_basic(guest: Guest, code: str, secret: str | None) -> httpx2.Response:
     shown = base64.b64encode(f"{guest.id}:{secret or ''}".encode()).decode()
     form = {
-        "grant_type": "authorization_code", "code": code, "code_verifier": guest.verifier,
-    }  # fmt: skip
+        "grant_type": "authorization_code",
+        "code": code,
+        "code_verifier": guest.verifier,
+    }
     return await guest.http.post(
         "/oauth/token", data=form, headers={"authorization": f"Basic {shown}"}
     )

@@ -11,21 +11,40 @@ from tests.kit.oauth import LOOPBACK, WEB, description, register
 BAD: list[tuple[dict[str, Any], str]] = [
     ({"redirect_uris": uris}, "invalid_redirect_uri")
     for uris in (
-        [], None, "https://a.example/cb", [f"https://a.example/{n}" for n in range(11)], [7],
-        ["http://a.example/cb"], ["http://127.0.0.1.a.example/cb"], ["https://"], ["/cb"],
-        ["https://a.example/cb#x"], ["https://u:p@a.example/cb"], ["https://a.example\\@b.example/"],
-        ["javascript://a.example/%0aalert(1)"], ["JAVASCRIPT:alert(1)"], ["data:text/html,x"],
-        ["app:callback"], ["file:///etc/passwd"], ["https://a.example/c b"], [WEB, "ftp://a.example/"],
-        ["https://a.example/" + "x" * 2_000], ["https://a.example:port/cb"], ["HTTPS://a.example/cb"],
-        ["https://a.example/\u00fc"], [WEB, "https://evil.example/cb"], ["app://x/cb"],
-        ["https://a..b/"], ["https://a.example:/"],
+        [],
+        None,
+        "https://a.example/cb",
+        [f"https://a.example/{n}" for n in range(11)],
+        [7],
+        ["http://a.example/cb"],
+        ["http://127.0.0.1.a.example/cb"],
+        ["https://"],
+        ["/cb"],
+        ["https://a.example/cb#x"],
+        ["https://u:p@a.example/cb"],
+        ["https://a.example\\@b.example/"],
+        ["javascript://a.example/%0aalert(1)"],
+        ["JAVASCRIPT:alert(1)"],
+        ["data:text/html,x"],
+        ["app:callback"],
+        ["file:///etc/passwd"],
+        ["https://a.example/c b"],
+        [WEB, "ftp://a.example/"],
+        ["https://a.example/" + "x" * 2_000],
+        ["https://a.example:port/cb"],
+        ["HTTPS://a.example/cb"],
+        ["https://a.example/\u00fc"],
+        [WEB, "https://evil.example/cb"],
+        ["app://x/cb"],
+        ["https://a..b/"],
+        ["https://a.example:/"],
     )
 ] + [
     ({"token_endpoint_auth_method": "private_key_jwt"}, "invalid_client_metadata"),
     ({"grant_types": ["client_credentials"]}, "invalid_client_metadata"),
     ({"grant_types": "authorization_code"}, "invalid_client_metadata"),
     ({"response_types": ["token"]}, "invalid_client_metadata"),
-]  # fmt: skip
+]
 
 
 async def test_a_client_is_told_where_to_go_under_the_name_it_used(people: Api) -> None:
@@ -81,9 +100,12 @@ async def test_what_a_client_says_of_itself_is_checked_and_little_of_it_is_kept(
 
     app = "com.example.app:/callback"
     plain = await register(
-        people, client_name="Assi\u202estant\n <b>", redirect_uris=[LOOPBACK, WEB, app],
-        logo_uri="https://a.example/logo", nonsense={"a": 1},
-    )  # fmt: skip
+        people,
+        client_name="Assi\u202estant\n <b>",
+        redirect_uris=[LOOPBACK, WEB, app],
+        logo_uri="https://a.example/logo",
+        nonsense={"a": 1},
+    )
     assert plain.known["client_name"] == "Assi stant <b>"
     assert plain.known["redirect_uris"] == [LOOPBACK, WEB, app]
     assert plain.known["grant_types"] == ["authorization_code", "refresh_token"]

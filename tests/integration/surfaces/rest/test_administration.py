@@ -64,8 +64,9 @@ async def test_a_person_is_added_shut_out_let_in_and_helped_back(people: Api) ->
     assert listed["users"][0]["id"] == str(FIRST_MEMBER)
     rest = (await people.client.get(USERS, params={"after": listed["next"]})).json()
     assert ([entry["email"] for entry in rest["users"]], rest["next"]) == (
-        ["ada@example.org"], None,
-    )  # fmt: skip
+        ["ada@example.org"],
+        None,
+    )
     rooms = (await people.client.get(f"{ROOT}/admin/workspaces")).json()["workspaces"]
     assert [room["members"] for room in rooms] == [1, 1]
 
@@ -134,10 +135,12 @@ async def test_nobody_else_sees_that_it_is_there_and_no_run_is_granted_it(people
     )
     header = await token_of(database, FIRST_WORKSPACE, owner.id)
     for method, path in [
-        ("GET", "/admin/users"), ("POST", "/admin/users"), ("GET", "/admin/workspaces"),
+        ("GET", "/admin/users"),
+        ("POST", "/admin/users"),
+        ("GET", "/admin/workspaces"),
         ("POST", f"/admin/users/{owner.id}/reset-password"),
         ("POST", "/capabilities/admin_list_users"),
-    ]:  # fmt: skip
+    ]:
         answer = await people.stranger.request(method, ROOT + path, json={}, headers=header)
         assert (answer.status_code, answer.json()["code"]) == (404, "unknown_capability"), path
     listed, everything = [

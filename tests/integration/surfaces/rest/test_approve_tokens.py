@@ -142,9 +142,10 @@ async def test_a_token_approves_no_automation_that_it_does_not_name(api: Api) ->
         one, other = await here.waiting(), await here.waiting("Other")
         header = await here.made(one["id"])
         assert refused(await here.answer(other, header)) == (403, "person_needed")
-        assert refused(
-            await here.answer(one, {"Authorization": f"Bearer {api.token}"})
-        ) == (403, "person_needed")  # fmt: skip
+        assert refused(await here.answer(one, {"Authorization": f"Bearer {api.token}"})) == (
+            403,
+            "person_needed",
+        )
         assert [await here.state(each) for each in (one, other)] == ["paused", "paused"]
         stale = {**one, "consent": {**one["consent"], "digest": "0" * 64}}
         assert refused(await here.answer(stale, header)) == (409, "consent_changed")
@@ -156,9 +157,10 @@ async def test_a_token_approves_nothing_over_mcp(api: Api) -> None:
         header = await here.made(waits["id"])
         token = header["Authorization"].removeprefix("Bearer ")
         given = {
-            "consent_id": waits["consent"]["consent_id"], "digest": waits["consent"]["digest"],
+            "consent_id": waits["consent"]["consent_id"],
+            "digest": waits["consent"]["digest"],
             "agree": True,
-        }  # fmt: skip
+        }
         wire = Wire(api.stranger, api.address, token)
         answer = await wire.send("tools/call", {"name": "answer_consent", "arguments": given})
         assert "person_needed" in answer.text or "error" in answer.json(), answer.text

@@ -243,8 +243,10 @@ async def test_a_link_of_another_installation_opens_nothing(shelf: Shelf, tmp_pa
     one = await shelf.add()
     house = shelf.bench.house
     now = datetime.now(UTC)
-    ours, theirs = Links(house.vault, ""), Links(type(house.vault)(
-        house.database, tmp_path / "other.key", house.limits), "")  # fmt: skip
+    ours, theirs = (
+        Links(house.vault, ""),
+        Links(type(house.vault)(house.database, tmp_path / "other.key", house.limits), ""),
+    )
     link = await ours.make(one, now, 60)
     moment = int(link.url.partition("expires=")[2].partition("&")[0])
     signature = link.url.partition("signature=")[2]

@@ -95,13 +95,16 @@ async def test_what_changes_nothing_is_not_told_and_what_does_names_its_thing(ap
     entries = (await _get(api))["items"]
 
     assert [(entry["action"], entry["subject"]) for entry in reversed(entries)] == [
-        ("create_automation", made["id"]), ("create_token", token["id"]),
-        ("delete_token", token["id"]), ("create_board", board["id"]),
-    ]  # fmt: skip
+        ("create_automation", made["id"]),
+        ("create_token", token["id"]),
+        ("delete_token", token["id"]),
+        ("create_board", board["id"]),
+    ]
     call = await api.client.get(f"{ROOT}/calls/{entries[0]['detail']['call']}")
     assert (call.json()["capability"], call.json()["arguments"]) == (
-        "create_board", {"name": "CRM"},
-    )  # fmt: skip
+        "create_board",
+        {"name": "CRM"},
+    )
     assert (await api.client.get(f"{ROOT}/calls/{board['id']}")).status_code == 404
 
 

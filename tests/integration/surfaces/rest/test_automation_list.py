@@ -36,8 +36,11 @@ async def _spent(api: Api, automation_id: UUID, usd: str, days_ago: int) -> None
     await api.house.database.execute(
         "INSERT INTO spend (workspace_id, automation_id, day, usd)"
         " VALUES ($1, $2, (now() AT TIME ZONE 'UTC')::date - $4::int, $3::numeric)",
-        api.house.workspace_id, automation_id, usd, days_ago,
-    )  # fmt: skip
+        api.house.workspace_id,
+        automation_id,
+        usd,
+        days_ago,
+    )
 
 
 async def test_the_list_says_how_each_automation_is_doing(api: Api, bench: Bench) -> None:

@@ -101,8 +101,14 @@ async def test_what_is_no_json_is_refused_with_its_place(api: Api, path: str) ->
 
 
 _RESERVED = (
-    "workspace_id", "created_by", "state", "version", "id", "__proto__", "constructor",
-)  # fmt: skip
+    "workspace_id",
+    "created_by",
+    "state",
+    "version",
+    "id",
+    "__proto__",
+    "constructor",
+)
 
 
 async def test_fields_that_are_not_the_author_s_are_refused(api: Api) -> None:
@@ -146,11 +152,20 @@ async def test_a_body_with_a_wrong_field_is_refused_and_does_nothing(api: Api) -
 
 
 _PLACES = [
-    ("GET", ""), ("PUT", ""), ("POST", "/activate"), ("POST", "/pause"), ("POST", "/archive"),
-    ("POST", "/restore"), ("POST", "/acknowledge"), ("POST", "/run"), ("GET", "/versions"),
-    ("GET", "/versions/1"), ("GET", "/diff?from=1&to=2"), ("POST", "/rollback"),
+    ("GET", ""),
+    ("PUT", ""),
+    ("POST", "/activate"),
+    ("POST", "/pause"),
+    ("POST", "/archive"),
+    ("POST", "/restore"),
+    ("POST", "/acknowledge"),
+    ("POST", "/run"),
+    ("GET", "/versions"),
+    ("GET", "/versions/1"),
+    ("GET", "/diff?from=1&to=2"),
+    ("POST", "/rollback"),
     ("GET", "/export"),
-]  # fmt: skip
+]
 
 
 async def test_an_automation_that_is_not_there_is_missing(api: Api) -> None:
@@ -166,9 +181,14 @@ async def test_an_automation_that_is_not_there_is_missing(api: Api) -> None:
 
 
 _QUERIES = [
-    "state=running", "limit=0", "limit=201", "cursor=x", "sort=luck", "order=name",
+    "state=running",
+    "limit=0",
+    "limit=201",
+    "cursor=x",
+    "sort=luck",
+    "order=name",
     "search=" + "x" * 201,
-]  # fmt: skip
+]
 
 
 async def test_a_query_that_is_not_read_here_is_refused(api: Api) -> None:
@@ -266,10 +286,14 @@ async def test_a_save_tells_what_widens(api: Api) -> None:
 async def test_an_automation_goes_through_its_states(api: Api) -> None:
     place = f"{V1}/automations/{await _made(api, _says(triggers=[DAILY]))}"
     for act, state in (
-        ("activate", "active"), ("activate", "active"), ("pause", "paused"),
-        ("activate", "active"), ("archive", "archived"), ("restore", "paused"),
+        ("activate", "active"),
+        ("activate", "active"),
+        ("pause", "paused"),
+        ("activate", "active"),
+        ("archive", "archived"),
+        ("restore", "paused"),
         ("acknowledge", "paused"),
-    ):  # fmt: skip
+    ):
         answer = await api.client.post(f"{place}/{act}")
         assert answer.status_code == 200, answer.text
         assert StateShape.model_validate(answer.json()).state == state
@@ -423,8 +447,9 @@ async def test_what_is_exported_can_be_imported(api: Api) -> None:
     ExportShape.model_validate(bundle)
     refused = await api.client.post(f"{V1}/import", json=bundle)
     assert (refused.status_code, _pointers(refused)) == (
-        409, ["/automations/0/name", "/automations/1/name"],
-    )  # fmt: skip
+        409,
+        ["/automations/0/name", "/automations/1/name"],
+    )
     again = await api.client.post(f"{V1}/import?on_clash=new_version", json=bundle)
     shown = ImportShape.model_validate(again.json())
     assert [(one.version, one.changed) for one in shown.imported] == [(1, False), (1, False)]
@@ -486,8 +511,13 @@ async def test_strangers_are_not_let_in(api: Api) -> None:
         answer = await api.stranger.request(method, f"{V1}/automations/{automation_id}{tail}")
         assert answer.status_code == 401
     others = [
-        ("POST", "validate"), ("GET", "automations"), ("POST", "automations"),
-        ("POST", "import"), ("GET", "export"), ("GET", "inbox"), ("POST", "inbox/read-all"),
-    ]  # fmt: skip
+        ("POST", "validate"),
+        ("GET", "automations"),
+        ("POST", "automations"),
+        ("POST", "import"),
+        ("GET", "export"),
+        ("GET", "inbox"),
+        ("POST", "inbox/read-all"),
+    ]
     for method, path in others:
         assert (await api.stranger.request(method, f"{V1}/{path}")).status_code == 401

@@ -26,8 +26,18 @@ CALL = "/api/v1/capabilities/{capability_id}"
 AGREEING = "/api/v1/oauth/requests/"
 # Only for a CLI that is not signed in yet: a browser is refused before its body is read.
 OF_TERMINALS = {"/api/v1/session/terminal", "/api/v1/session/terminal/collect"}
-TABLES = ("automations", "automation_versions", "triggers", "runs", "events", "firings",
-          "event_types", "artifacts", "access_tokens", "notifications")  # fmt: skip
+TABLES = (
+    "automations",
+    "automation_versions",
+    "triggers",
+    "runs",
+    "events",
+    "firings",
+    "event_types",
+    "artifacts",
+    "access_tokens",
+    "notifications",
+)
 
 WRONG_TYPES: dict[str, list[tuple[str, str]]] = {
     "form": [("Content-Type", "application/x-www-form-urlencoded")],
@@ -182,8 +192,21 @@ async def test_no_route_takes_what_it_does_not_know(open_api: Api, writing: Writ
 
 
 async def test_no_id_is_anything_but_an_id(open_api: Api) -> None:
-    odd = ("x", "..", "%2e%2e", "0", "-1", "NULL", "'", "%00", "%F0%9D%84%9E", "a" * 5_000,
-           f"{AN_ID}%0a", f"{{{AN_ID}}}", "..%2f..%2fetc%2fpasswd")  # fmt: skip
+    odd = (
+        "x",
+        "..",
+        "%2e%2e",
+        "0",
+        "-1",
+        "NULL",
+        "'",
+        "%00",
+        "%F0%9D%84%9E",
+        "a" * 5_000,
+        f"{AN_ID}%0a",
+        f"{{{AN_ID}}}",
+        "..%2f..%2fetc%2fpasswd",
+    )
     for path, method, _ in operations(describe(open_api.app)):
         if method != "get" or "{" not in path or path.startswith(AGREEING):
             continue

@@ -132,13 +132,14 @@ async def _statuses(api: Api, asked: list[tuple[str, str]]) -> list[tuple[str, s
 def _is_open(method: str, target: str) -> bool:
     path = unquote(target.partition("?")[0])
     return any(
-        method == open_method and len(path.split("/")) == len(open_path.split("/"))
+        method == open_method
+        and len(path.split("/")) == len(open_path.split("/"))
         and all(
             wanted == given or (wanted.startswith("{") and given)
             for wanted, given in zip(open_path.split("/"), path.split("/"), strict=True)
         )
         for open_method, open_path in PUBLIC
-    )  # fmt: skip
+    )
 
 
 async def test_the_public_routes_are_the_written_ones(api: Api) -> None:
@@ -232,11 +233,23 @@ async def test_the_token_is_taken_from_its_header_and_nowhere_else(api: Api) -> 
 
 async def test_what_only_looks_like_a_token_is_refused(api: Api) -> None:
     looks = [
-        "", "Bearer", "Basic {token}", "Token {token}", "{token}", "Bearer{token}",
-        "Bearer {token}x", "Bearer x{token}", "Bearer {token} {token}", "Bearer {token},",
-        'Bearer "{token}"', "Bearer msk_" + "A" * 43, "Bearer " + "A" * 20_000,
-        "Bearer\t{token}", "Bearer msk_é" + "A" * 42, "Bearer ' OR 1=1 --",
-    ]  # fmt: skip
+        "",
+        "Bearer",
+        "Basic {token}",
+        "Token {token}",
+        "{token}",
+        "Bearer{token}",
+        "Bearer {token}x",
+        "Bearer x{token}",
+        "Bearer {token} {token}",
+        "Bearer {token},",
+        'Bearer "{token}"',
+        "Bearer msk_" + "A" * 43,
+        "Bearer " + "A" * 20_000,
+        "Bearer\t{token}",
+        "Bearer msk_é" + "A" * 42,
+        "Bearer ' OR 1=1 --",
+    ]
     for shown in looks:
         header = shown.replace("{token}", api.token).encode("latin-1")
         status = await _status(api, "GET", f"{ROOT}/metrics", {b"Authorization": header})
@@ -273,9 +286,13 @@ async def test_every_route_that_is_not_public_has_the_second_lock(api: Api) -> N
         route.path
         for route in api.app.routes
         if isinstance(route, APIRoute)
-        and "admitted" not in {entry.dependency.__name__ for entry in route.dependencies
-                               if entry.dependency is not None}
-    ]  # fmt: skip
+        and "admitted"
+        not in {
+            entry.dependency.__name__
+            for entry in route.dependencies
+            if entry.dependency is not None
+        }
+    ]
 
     assert unlocked == []
 

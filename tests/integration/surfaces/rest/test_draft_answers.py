@@ -22,8 +22,10 @@ async def test_a_run_says_which_draft_it_waits_for_and_goes_on_once_it_is_confir
         assert run["story"]["headline"] == "It waits for a person to approve a write."
         (waits,) = run["story"]["waits_for"]
         assert (waits["kind"], waits["step"], waits["page"]) == (
-            "draft", "tell", f"/inbox?draft={waits['id']}",
-        )  # fmt: skip
+            "draft",
+            "tell",
+            f"/inbox?draft={waits['id']}",
+        )
         assert "Hello Ada" in waits["text"]
         draft = (await api.client.get(f"/api/v1/drafts/{waits['id']}")).json()
         assert (draft["awaited"], draft["run_id"]) == (True, run["id"])
@@ -67,8 +69,10 @@ async def test_a_draft_is_confirmed_and_discarded_by_post_alone(bench: Bench) ->
         assert (late.status_code, late.json()["code"]) == (409, "draft_discarded")
         shown = (await api.client.get(f"{drafts}/{sent}")).json()
         assert (shown["status"], shown["outcome"], shown["result"]) == (
-            "confirmed", "sent", {"message_id": 101},
-        )  # fmt: skip
+            "confirmed",
+            "sent",
+            {"message_id": 101},
+        )
         listed = (await api.client.get(drafts, params={"status": "discarded"})).json()["items"]
         assert [(one["id"], one["reason"]) for one in listed] == [(dropped, "No.")]
         assert [message["text"] for message in here.telegram.messages] == ["yes"]

@@ -71,8 +71,10 @@ async def test_an_address_counts_once_its_code_is_entered(bench: Bench) -> None:
     async with _page(bench, Post()) as page:
         said = await page.set_email(OLD)
         assert (said["email"], said["email_state"], said["pending_email"]) == (
-            OLD, "unverified", OLD,
-        )  # fmt: skip
+            OLD,
+            "unverified",
+            OLD,
+        )
         assert await page.reached() is None
         code = page.code(OLD)
         assert f"/settings/you#verify={code}" in page.post.letters[-1].get_content()
@@ -168,8 +170,10 @@ async def test_without_a_mail_server_nothing_can_be_verified(api: Api) -> None:
         assert changed.status_code == 200, changed.text
         said = changed.json()
         assert (said["email"], said["email_state"], said["pending_email"]) == (
-            OLD, "unverified", None,
-        )  # fmt: skip
+            OLD,
+            "unverified",
+            None,
+        )
         refused = await at.ask("POST", "/me/email/code")
         assert (refused.status_code, refused.json()["code"]) == (409, "mail_not_set_up")
 

@@ -24,8 +24,10 @@ async def test_the_price_is_read_before_an_automation_is_activated(api: Api) -> 
     assert compile_schema(FORECAST_SCHEMA, Limits()).findings(told.json(), "") == []
     # Nobody knows how often it is called, so its day is the cap on all of thirty days.
     assert told.json()["caps"] == {
-        "usd_per_run": "0.2", "usd_per_day": "2", "usd_per_month": "60",
-    }  # fmt: skip
+        "usd_per_run": "0.2",
+        "usd_per_day": "2",
+        "usd_per_month": "60",
+    }
     assert "at most $60 by its caps" in told.json()["sentence"]
     assert (await api.client.get(place)).json()["state"] == "paused"
 

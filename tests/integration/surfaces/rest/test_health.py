@@ -148,8 +148,9 @@ async def test_metrics_say_how_long_runs_and_steps_took_and_what_was_spent(
     await bench.house.database.execute(
         "INSERT INTO spend (workspace_id, automation_id, day, usd)"
         " VALUES ($1, $2, (now() AT TIME ZONE 'UTC')::date, 1.25)",
-        bench.house.workspace_id, run["automation_id"],
-    )  # fmt: skip
+        bench.house.workspace_id,
+        run["automation_id"],
+    )
     user = await make_person(
         bench.house.database, "eve@example.org", workspace_id=bench.house.workspace_id
     )

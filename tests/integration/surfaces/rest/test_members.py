@@ -112,9 +112,14 @@ async def test_a_link_says_what_it_is_and_is_not_used_by_being_looked_at(people:
     for _ in range(2):
         seen = await _look(people, token)
         assert seen.json() == {
-            "purpose": "invitation", "email": "ada@example.org", "name": "", "made_by": "Nora",
-            "workspace": "Home", "role": "editor", "sign_in_first": False,
-        }  # fmt: skip
+            "purpose": "invitation",
+            "email": "ada@example.org",
+            "name": "",
+            "made_by": "Nora",
+            "workspace": "Home",
+            "role": "editor",
+            "sign_in_first": False,
+        }
         assert "set-cookie" not in seen.headers
     foreign = await _look(people, token, headers={"Origin": "https://evil.example"})
     assert foreign.status_code == 403
@@ -128,8 +133,10 @@ async def test_a_link_says_what_it_is_and_is_not_used_by_being_looked_at(people:
     made = await people.client.post(f"{ROOT}/admin/users/{bo.id}/reset-password")
     reset = (await _look(people, made.json()["link"].partition("#")[2])).json()
     assert (reset["purpose"], reset["email"], reset["made_by"]) == (
-        "reset", "bo@example.org", "Nora",
-    )  # fmt: skip
+        "reset",
+        "bo@example.org",
+        "Nora",
+    )
 
 
 async def test_who_never_came_back_is_asked_in_again_and_nobody_else_is(people: Api) -> None:
@@ -164,8 +171,9 @@ async def test_who_never_came_back_is_asked_in_again_and_nobody_else_is(people: 
     assert ada.default_workspace_id is not None
     await database.execute(
         "INSERT INTO members (workspace_id, user_id, role) VALUES ($1, $2, 'viewer')",
-        ada.default_workspace_id, UUID(bob),
-    )  # fmt: skip
+        ada.default_workspace_id,
+        UUID(bob),
+    )
     refused = await people.client.post(f"{ROOT}/invitations", json=ask)
     assert refused.json()["code"] == "already_member"
     await people.client.delete(f"{ROOT}/members/{bob}")
@@ -256,9 +264,12 @@ async def test_only_an_owner_names_changes_or_removes_owners_and_admins(people: 
         assert gone.status_code == 403
     assert await change(Role.ADMIN, other.id, "editor") == 200
     for whom, role in [
-        (other.id, "admin"), (other.id, "owner"), (made[Role.ADMIN].id, "owner"),
-        (made[Role.OWNER].id, "viewer"), (FIRST_MEMBER, "admin"),
-    ]:  # fmt: skip
+        (other.id, "admin"),
+        (other.id, "owner"),
+        (made[Role.ADMIN].id, "owner"),
+        (made[Role.OWNER].id, "viewer"),
+        (FIRST_MEMBER, "admin"),
+    ]:
         assert await change(Role.ADMIN, whom, role) == 403, role
     for whom in (made[Role.OWNER].id, FIRST_MEMBER, made[Role.ADMIN].id):
         gone = await people.stranger.delete(f"{ROOT}/members/{whom}", headers=headers[Role.ADMIN])

@@ -85,8 +85,13 @@ async def _connect(api: Api, integration: str, state: str, *scopes: str) -> UUID
             (workspace_id, id, owner_id, integration, label, auth, state, scopes)
         VALUES ($1, $2, $3, $4, $4, 'oauth', $5, $6)
         """,
-        api.house.workspace_id, made, FIRST_MEMBER, integration, state, list(scopes),
-    )  # fmt: skip
+        api.house.workspace_id,
+        made,
+        FIRST_MEMBER,
+        integration,
+        state,
+        list(scopes),
+    )
     return made
 
 

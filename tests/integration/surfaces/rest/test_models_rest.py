@@ -43,9 +43,11 @@ async def test_a_model_is_connected_priced_listed_and_disconnected(api: Api) -> 
     assert (model["can_be_asked"], model["price"]["input_usd_per_million"]) == (True, "1.5")
     assert [entry["model"] for entry in prices.json()["prices"]] == ["house/org/qwen3"]
     assert [answer.json() for answer in gone] == [
-        {"disconnected": True, "needed_by": []}, {"disconnected": True, "needed_by": []},
-        {"deleted": True}, {"deleted": False},
-    ]  # fmt: skip
+        {"disconnected": True, "needed_by": []},
+        {"disconnected": True, "needed_by": []},
+        {"deleted": True},
+        {"deleted": False},
+    ]
     for answer in (empty, made, again, wrong, moved, everyone, priced, listed, prices, *gone):
         assert KEY not in answer.text
     assert (await api.stranger.get(f"{ROOT}/models")).status_code == 401

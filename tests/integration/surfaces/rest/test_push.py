@@ -131,9 +131,11 @@ async def test_a_test_notification_reaches_the_browser(world: World) -> None:
     assert sent.status_code == 204, sent.text
     (shown,) = made.shown
     assert shown == {
-        "title": "Notifications work", "body": "Mainspring can reach this device.",
-        "link": "/settings/you", "tag": "test",
-    }  # fmt: skip
+        "title": "Notifications work",
+        "body": "Mainspring can reach this device.",
+        "link": "/settings/you",
+        "tag": "test",
+    }
     (claims,) = world.service.claims
     assert claims["aud"] == world.service.url
     assert time.time() + 3600 < claims["exp"] <= time.time() + 24 * 3600
@@ -268,10 +270,11 @@ async def test_a_draft_is_shown_once_without_its_text(world: World) -> None:
     await world.deliver()
     (shown,) = made.shown
     assert shown == {
-        "title": "A message waits for your approval", "body": "",
+        "title": "A message waits for your approval",
+        "body": "",
         "link": f"/inbox?item={draft_id}&workspace={world.api.house.workspace_id}",
         "tag": f"draft-{draft_id}",
-    }  # fmt: skip
+    }
     # It is of no use once the draft has expired.
     assert 3_000 < made.ttls[0] <= 3_600
 
@@ -286,8 +289,9 @@ async def test_what_a_run_waits_for_is_shown_with_the_automation_and_nothing_els
     draft, question = sorted(made.shown, key=lambda one: one["title"])
     assert (draft["title"], draft["body"]) == ("A message waits for your approval", "Daily digest")
     assert (question["title"], question["body"]) == (
-        "A question waits for your answer", "Pay the bill",
-    )  # fmt: skip
+        "A question waits for your answer",
+        "Pay the bill",
+    )
     asked = await world.api.house.database.fetchval("SELECT id FROM approvals")
     space = world.api.house.workspace_id
     assert question["link"] == f"/inbox?item={asked}&workspace={space}"
@@ -305,8 +309,9 @@ async def test_an_automation_that_a_program_made_asks_for_consent(world: World) 
     await world.deliver()
     (shown,) = made.shown
     assert (shown["title"], shown["body"]) == (
-        "An automation waits for your consent", "Made by a program",
-    )  # fmt: skip
+        "An automation waits for your consent",
+        "Made by a program",
+    )
     space = world.api.house.workspace_id
     assert shown["link"] == f"/automations/{saved.json()['id']}?workspace={space}"
 
@@ -347,9 +352,10 @@ async def test_failures_and_the_pause_are_shown(world: World) -> None:
     await reader.begin()
     config = {"failures": 99, "permanent": True, "note": PRIVATE}
     broken = document(
-        step("one", "test.flaky", config), name="Nightly sync",
+        step("one", "test.flaky", config),
+        name="Nightly sync",
         triggers=[{"id": "hook", "type": "webhook"}],
-    )  # fmt: skip
+    )
     saved = await world.bench.save(broken)
     async with house.database.transaction() as tx:
         await set_state(tx, house.workspace_id, saved.automation_id, "active")
@@ -408,8 +414,10 @@ async def test_a_service_that_is_not_available_is_tried_again_later(world: World
     await world.draft()
     database = world.api.house.database
     world.service.script = [
-        http_answer(429, b"", "Retry-After: 900"), http_answer(500, b""), http_answer(503, b""),
-    ]  # fmt: skip
+        http_answer(429, b"", "Retry-After: 900"),
+        http_answer(500, b""),
+        http_answer(503, b""),
+    ]
     pauses = []
     for _ in range(3):
         await world.deliver()

@@ -29,16 +29,18 @@ async def test_a_change_is_rehearsed_before_it_is_saved(api: Api, bench: Bench) 
         assert offered == {
             "tool": "rehearse_automation",
             "arguments": {
-                "automation_id": one, "candidate": {"proposal_id": whole["proposal_id"]},
+                "automation_id": one,
+                "candidate": {"proposal_id": whole["proposal_id"]},
             },
-        }  # fmt: skip
+        }
         plan["plan"][0]["config"]["title"] = "Good morning"
         told = await api.client.post(place, json={"candidate": {"definition": plan}})
     assert told.status_code == 201, told.text
     [difference] = told.json()["firings"][0]["differences"]
     assert (difference["kind"], difference["fields"]) == (
-        "changed", [{"pointer": "/title", "then": "Hello", "now": "Good morning"}],
-    )  # fmt: skip
+        "changed",
+        [{"pointer": "/title", "then": "Hello", "now": "Good morning"}],
+    )
     again = await api.client.get(f"{V1}/rehearsals/{told.json()['rehearsal_id']}")
     assert again.json() == told.json()
     listed = (await api.client.get(f"{V1}/runs")).json()

@@ -184,9 +184,11 @@ async def test_a_page_hears_of_everything_over_one_stream(api: Api, bench: Bench
     async with asyncio.timeout(PATIENCE), bench.worker():
         # Which of the two is told first is nobody's promise.
         before = await _until(
-            api, path, lambda event: event["data"].get("approvals") == 1,
+            api,
+            path,
+            lambda event: event["data"].get("approvals") == 1,
             lambda event: event["event"] == "watched" and event["data"]["status"] == "waiting",
-        )  # fmt: skip
+        )
         other = await bench.dispatch(ONE)
         (asked,) = (await api.client.get("/api/v1/approvals")).json()["approvals"]
         said = {"decision": "approved"}
@@ -196,16 +198,23 @@ async def test_a_page_hears_of_everything_over_one_stream(api: Api, bench: Bench
         assert answer.status_code == 200, answer.text
         last = next(event["id"] for event in reversed(before) if "id" in event)
         rest = await _until(
-            api, path, lambda event: event["data"].get("id") == str(other.run_id)
-            and event["data"]["status"] == "succeeded",
-            lambda event: event["event"] == "end", lambda event: event["event"] == "inbox",
+            api,
+            path,
+            lambda event: (
+                event["data"].get("id") == str(other.run_id)
+                and event["data"]["status"] == "succeeded"
+            ),
+            lambda event: event["event"] == "end",
+            lambda event: event["event"] == "inbox",
             after=last,
-        )  # fmt: skip
+        )
     heard = [*before, *rest]
     steps = [event["data"] for event in heard if event["event"] == "step"]
     assert [(row["step"], row["status"]) for row in steps] == [
-        ("a", "succeeded"), ("ok", "waiting"), ("ok", "succeeded"),
-    ]  # fmt: skip
+        ("a", "succeeded"),
+        ("ok", "waiting"),
+        ("ok", "succeeded"),
+    ]
     (end,) = [event["data"] for event in heard if event["event"] == "end"]
     assert (end["id"], end["story"]["next"]) == (str(made.run_id), ["replay"])
     assert "waiting" in [row["data"]["status"] for row in heard if row["event"] == "watched"]
@@ -257,9 +266,11 @@ async def test_the_first_event_of_a_page_has_an_id_to_come_back_with(
         made = await bench.dispatch(ONE)
         await bench.until(made.run_id, "succeeded")
         await _until(
-            api, "/api/v1/stream", lambda event: event["data"].get("id") == str(made.run_id),
+            api,
+            "/api/v1/stream",
+            lambda event: event["data"].get("id") == str(made.run_id),
             after=opening["id"],
-        )  # fmt: skip
+        )
 
 
 async def _until(

@@ -47,9 +47,13 @@ async def _deno(folder: Path, *words: str, **env: str) -> tuple[int, str]:
     # Its engine sets aside far more than it uses, and its cache belongs to this test.
     around = {"PATH": os.defpath, "HOME": str(folder), "DENO_DIR": str(folder / "deno")}
     process = await asyncio.create_subprocess_exec(
-        DENO, *words, cwd=folder, env={**around, "NO_COLOR": "1", **env},
-        stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT,
-    )  # fmt: skip
+        DENO,
+        *words,
+        cwd=folder,
+        env={**around, "NO_COLOR": "1", **env},
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+    )
     said, _ = await process.communicate()
     return process.returncode or 0, said.decode()
 
@@ -68,10 +72,17 @@ async def test_the_sdk_is_served_to_everybody_and_works_on_any_machine(
     script.write_text(SCRIPT.replace("ADDRESS", api.address))
     host = api.address.removeprefix("http://")
     code, said = await _deno(
-        tmp_path, "run", f"--allow-import={host}", f"--allow-net={host}", "--allow-env",
-        "--no-config", "--no-lock", "mine.ts",
-        BRAINS_MCP_URL=f"{api.address}/mcp", BRAINS_RUN_TOKEN=api.token,
-    )  # fmt: skip
+        tmp_path,
+        "run",
+        f"--allow-import={host}",
+        f"--allow-net={host}",
+        "--allow-env",
+        "--no-config",
+        "--no-lock",
+        "mine.ts",
+        BRAINS_MCP_URL=f"{api.address}/mcp",
+        BRAINS_RUN_TOKEN=api.token,
+    )
     lines = [line for line in said.splitlines() if not line.startswith(("Download", "Check"))]
     assert code == 0, said
     assert lines[:2] == ["1 Acme 1 2 null", "true"]

@@ -59,16 +59,27 @@ async def test_an_automation_without_its_secret_is_saved_with_a_warning_and_stay
     api: Api,
 ) -> None:
     definition = {
-        "schema_version": "1.2", "name": "needs one", "goal": "Ask with a key.",
-        "plan": [{"step_id": "ask", "action": "http_fetch", "config": {
-            "url": "https://one.test/", "headers": {"X-Key": "{{ secrets.the_key }}"}}}],
-    }  # fmt: skip
+        "schema_version": "1.2",
+        "name": "needs one",
+        "goal": "Ask with a key.",
+        "plan": [
+            {
+                "step_id": "ask",
+                "action": "http_fetch",
+                "config": {
+                    "url": "https://one.test/",
+                    "headers": {"X-Key": "{{ secrets.the_key }}"},
+                },
+            }
+        ],
+    }
     saved = await api.client.post(f"{ROOT}/automations", json=definition)
     assert saved.status_code == 201
     [warning] = saved.json()["warnings"]
     assert (warning["pointer"], warning["code"]) == (
-        "/plan/0/config/headers/X-Key", "secret_missing",
-    )  # fmt: skip
+        "/plan/0/config/headers/X-Key",
+        "secret_missing",
+    )
     start = f"{ROOT}/automations/{saved.json()['id']}/activate"
 
     refused = await api.client.post(start)

@@ -163,9 +163,14 @@ async def test_another_site_can_neither_sign_in_nor_read_an_answer(people: Api) 
         assert "set-cookie" not in answer.headers
     async with browser(people, FIRST_MEMBER) as owner:
         for method, path in [
-            ("GET", SESSION), ("GET", "/"), ("GET", "/sign-in"), ("OPTIONS", SESSION),
-            ("GET", f"{ROOT}/health"), ("POST", f"{ROOT}/tokens"), ("GET", f"{ROOT}/no-such"),
-        ]:  # fmt: skip
+            ("GET", SESSION),
+            ("GET", "/"),
+            ("GET", "/sign-in"),
+            ("OPTIONS", SESSION),
+            ("GET", f"{ROOT}/health"),
+            ("POST", f"{ROOT}/tokens"),
+            ("GET", f"{ROOT}/no-such"),
+        ]:
             headers = {
                 "Origin": "https://evil.example",
                 "Access-Control-Request-Method": "POST",
@@ -207,10 +212,17 @@ async def test_what_only_looks_like_a_session_is_nobodys(people: Api) -> None:
     async with browser(people, FIRST_MEMBER) as owner:
         good = owner.cookie
     for shown in (
-        "mainspring=", f"mainspring={good}x", f"mainspring={good[:-1]}", f"Mainspring={good}",
-        f"mainspring={good}; mainspring={good}", f"mainspring={'A' * 43}", f"x{good}",
-        f'mainspring="{good}"', f"__Host-mainspring={good}", "mainspring=' OR 1=1 --",
-    ):  # fmt: skip
+        "mainspring=",
+        f"mainspring={good}x",
+        f"mainspring={good[:-1]}",
+        f"Mainspring={good}",
+        f"mainspring={good}; mainspring={good}",
+        f"mainspring={'A' * 43}",
+        f"x{good}",
+        f'mainspring="{good}"',
+        f"__Host-mainspring={good}",
+        "mainspring=' OR 1=1 --",
+    ):
         answer = await people.stranger.get(SESSION, headers={"Cookie": shown})
         assert answer.status_code == 401, shown
     answer = await people.stranger.get(SESSION, headers={"Cookie": f"a=b; mainspring={good}; c"})

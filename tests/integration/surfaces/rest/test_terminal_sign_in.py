@@ -135,15 +135,17 @@ async def test_a_terminal_session_is_a_program_until_a_call_was_confirmed(api: A
         assert _code(await _ask(api, session, "POST", path, body, other)) == (403, "not_confirmed")
     # A token cannot use the header, and the session is nothing to MCP.
     header = {
-        "Authorization": f"Bearer {api.token}", CONFIRMED_HEADER: _said("POST", path, body),
+        "Authorization": f"Bearer {api.token}",
+        CONFIRMED_HEADER: _said("POST", path, body),
         "Content-Type": "application/json",
-    }  # fmt: skip
+    }
     answer = await api.stranger.post(ROOT + path, content=orjson.dumps(body), headers=header)
     assert _code(answer) == (403, "person_needed")
     mcp = await api.stranger.post(
-        "/mcp", json={"jsonrpc": "2.0", "id": 1, "method": "tools/list"},
+        "/mcp",
+        json={"jsonrpc": "2.0", "id": 1, "method": "tools/list"},
         headers={"Authorization": f"Bearer {session}"},
-    )  # fmt: skip
+    )
     assert mcp.status_code == 401
     # Nor does a browser's cookie take it.
     cookie = {"Cookie": f"mainspring={session}"}

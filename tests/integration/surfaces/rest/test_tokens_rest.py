@@ -171,9 +171,10 @@ async def test_a_token_ends_when_it_is_revoked_is_over_or_its_member_leaves(peop
 
     everyones = (await people.client.get(TOKENS, params={"all": "true"})).json()["tokens"]
     (theirs,) = [
-        entry for entry in everyones
+        entry
+        for entry in everyones
         if entry["member_id"] == str(editor.id) and entry["revoked_at"] is None
-    ]  # fmt: skip
+    ]
     assert (await people.client.delete(f"{TOKENS}/{theirs['id']}")).status_code == 200
     assert not await works(own)
 
@@ -190,8 +191,9 @@ async def test_a_token_ends_when_it_is_revoked_is_over_or_its_member_leaves(peop
     # Asked in again, nothing of before works again.
     await database.execute(
         "INSERT INTO members (workspace_id, user_id, role) VALUES ($1, $2, 'viewer')",
-        FIRST_WORKSPACE, editor.id,
-    )  # fmt: skip
+        FIRST_WORKSPACE,
+        editor.id,
+    )
     assert not await works(last)
 
 

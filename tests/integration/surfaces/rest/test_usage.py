@@ -49,10 +49,12 @@ async def _furnished(one: Bench, models: FakeModels) -> tuple[Any, Any]:
     """Six asks of two automations on two days, and one that a script tells of."""
     both = await one.run(
         document(
-            step("a", LLM, HELLO), step("b", LLM, {**HELLO, "model": "small"}),
-            step("c", "test.program"), name="both",
+            step("a", LLM, HELLO),
+            step("b", LLM, {**HELLO, "model": "small"}),
+            step("c", "test.program"),
+            name="both",
         )
-    )  # fmt: skip
+    )
     models.reply = ModelReply("Hello.", "small", 100, 50, 20, provider="outside")
     asks = [step(name, LLM, {**HELLO, "model": "small"}) for name in ("a", "b", "c")]
     other = await one.run(document(*asks, name="other"))
@@ -86,14 +88,18 @@ async def _check_sums(api: Api, both: Any, other: Any) -> None:
     assert (total["input_tokens"], total["output_tokens"]) == (510, 255)
     yesterday = (today - timedelta(days=1)).isoformat()
     assert [(row["day"], row["asks"]) for row in sums["days"]] == [
-        (yesterday, 1), (today.isoformat(), 5),
-    ]  # fmt: skip
+        (yesterday, 1),
+        (today.isoformat(), 5),
+    ]
     assert [(row["name"], row["automation_id"], row["asks"]) for row in sums["automations"]] == [
-        ("both", str(both["automation_id"]), 3), ("other", str(other["automation_id"]), 3),
-    ]  # fmt: skip
+        ("both", str(both["automation_id"]), 3),
+        ("other", str(other["automation_id"]), 3),
+    ]
     assert [(row["provider"], row["model"], row["asks"]) for row in sums["models"]] == [
-        ("", "mine", 1), ("outside", "small", 3), ("outside", DEFAULT_MODEL, 2),
-    ]  # fmt: skip
+        ("", "mine", 1),
+        ("outside", "small", 3),
+        ("outside", DEFAULT_MODEL, 2),
+    ]
     assert [(row["caller"], row["asks"]) for row in sums["callers"]] == [("script", 1), (LLM, 5)]
     one_day = await _get(api, "/usage", to=yesterday, **{"from": yesterday})
     assert (one_day["total"]["asks"], one_day["total"]["cached_tokens"]) == (1, 20)
@@ -120,10 +126,13 @@ async def _check_asks(api: Api, both: Any, other: Any) -> None:
     assert newest["price"]["input_usd_per_million"] == "1"
     assert (newest["cost_usd"], newest["reported"]) == (COST, False)
     for query, asks in (
-        ({"run_id": str(both["id"])}, 3), ({"model": "small"}, 3), ({"caller": "script"}, 1),
-        ({"automation_id": str(other["automation_id"])}, 3), ({"model": "none"}, 0),
+        ({"run_id": str(both["id"])}, 3),
+        ({"model": "small"}, 3),
+        ({"caller": "script"}, 1),
+        ({"automation_id": str(other["automation_id"])}, 3),
+        ({"model": "none"}, 0),
         ({"from": "2020-01-01", "to": "2020-01-02"}, 0),
-    ):  # fmt: skip
+    ):
         page = await _get(api, "/usage/calls", **query)
         assert (len(page["items"]), page["next"]) == (asks, None), query
 
@@ -132,16 +141,21 @@ async def _check_run(api: Api, both: Any) -> None:
     run = await _get(api, f"/runs/{both['id']}")
     told = [(row["step"], row["model"], row["asks"], row["reported"]) for row in run["usage"]]
     assert told == [
-        ("a", DEFAULT_MODEL, 1, False), ("b", DEFAULT_MODEL, 1, False), ("c", "mine", 1, True),
-    ]  # fmt: skip
+        ("a", DEFAULT_MODEL, 1, False),
+        ("b", DEFAULT_MODEL, 1, False),
+        ("c", "mine", 1, True),
+    ]
     assert sum(row["cost_usd"] for row in run["usage"]) == pytest.approx(run["cost_usd"])
     history = (await _get(api, f"/capabilities/{LLM}"))["history"]
     assert (history["calls"], history["average_usd"]) == (5, COST)
     assert history["average_ms"] >= 0
     assert history["since"] <= run["finished_at"]
     assert (await _get(api, "/capabilities/http_fetch"))["history"] == {
-        "calls": 0, "average_usd": None, "average_ms": None, "since": None,
-    }  # fmt: skip
+        "calls": 0,
+        "average_usd": None,
+        "average_ms": None,
+        "since": None,
+    }
 
 
 async def _check_others(api: Api, one: Bench) -> None:
@@ -164,10 +178,14 @@ async def _check_others(api: Api, one: Bench) -> None:
 async def _check_bad(api: Api) -> None:
     for path, where in (("/usage", ""), ("/usage/calls", "/query")):
         for query, name in (
-            ("from=2026-03-02&to=2026-03-01", "from"), ("from=2020-01-01", "from"),
-            ("from=yesterday", "from"), ("to=2026-02-30", "to"), ("automation_id=mine",
-            "automation_id"), ("to=0001-01-01", "from"), ("to=9999-12-31", "from"),
-        ):  # fmt: skip
+            ("from=2026-03-02&to=2026-03-01", "from"),
+            ("from=2020-01-01", "from"),
+            ("from=yesterday", "from"),
+            ("to=2026-02-30", "to"),
+            ("automation_id=mine", "automation_id"),
+            ("to=0001-01-01", "from"),
+            ("to=9999-12-31", "from"),
+        ):
             answer = await api.client.get(f"{ROOT}{path}?{query}")
             assert answer.status_code == 422, (path, query, answer.text)
             pointers = [error["pointer"] for error in answer.json()["errors"]]

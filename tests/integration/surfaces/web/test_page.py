@@ -12,9 +12,19 @@ from tests.kit.api import Api
 ROUTES = Path(__file__).resolve().parents[4] / "web" / "src" / "routes.tsx"
 VISIT = {"Accept": "text/html,application/xhtml+xml"}
 NOTHING = (
-    "/automations/", "/Automations", "/inbox/", "/index.html", "/favicon.ico", "/robots.txt",
-    "/boards/one/two", "/sign-in/", "/SIGN-IN", "/built/index.html", "/assets", "/assets/",
-)  # fmt: skip
+    "/automations/",
+    "/Automations",
+    "/inbox/",
+    "/index.html",
+    "/favicon.ico",
+    "/robots.txt",
+    "/boards/one/two",
+    "/sign-in/",
+    "/SIGN-IN",
+    "/built/index.html",
+    "/assets",
+    "/assets/",
+)
 
 
 async def test_the_document_runs_files_of_this_server_and_nothing_else(api: Api) -> None:
@@ -46,8 +56,10 @@ async def test_the_page_can_be_installed_on_a_phone(api: Api) -> None:
     assert found.headers["Cache-Control"] == "no-cache"
     manifest = found.json()
     assert (manifest["start_url"], manifest["scope"], manifest["display"]) == (
-        "/", "/", "standalone",
-    )  # fmt: skip
+        "/",
+        "/",
+        "standalone",
+    )
     sizes = {(one["sizes"], one.get("purpose", "any")) for one in manifest["icons"]}
     assert sizes >= {("192x192", "any"), ("512x512", "any"), ("512x512", "maskable")}
     for one in manifest["icons"]:

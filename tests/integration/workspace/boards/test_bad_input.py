@@ -59,12 +59,27 @@ async def test_rows_that_do_not_fit_are_refused_with_their_places_and_none_is_ke
         {"name": "l", "": 1},
     ]
     problem = await _refused(
-        boards, Invalid,
-        ["/rows/1/price", "/rows/2/state", "/rows/3/due", "/rows/4/tags", "/rows/5/price",
-         "/rows/6/name", "/rows/7/_src", "/rows/7/row_id", "/rows/8/name", "/rows/9/due",
-         "/rows/10", "/rows/11", "/rows/12"],
-        "append_board_rows", board_id=board, rows=rows,
-    )  # fmt: skip
+        boards,
+        Invalid,
+        [
+            "/rows/1/price",
+            "/rows/2/state",
+            "/rows/3/due",
+            "/rows/4/tags",
+            "/rows/5/price",
+            "/rows/6/name",
+            "/rows/7/_src",
+            "/rows/7/row_id",
+            "/rows/8/name",
+            "/rows/9/due",
+            "/rows/10",
+            "/rows/11",
+            "/rows/12",
+        ],
+        "append_board_rows",
+        board_id=board,
+        rows=rows,
+    )
     assert problem.findings[1].suggestion == "Did you mean 'open'?"
 
     await _refused(boards, Invalid, ["/rows"], "append_board_rows", board_id=board, rows=[])
@@ -96,9 +111,11 @@ async def test_a_change_of_rows_that_cannot_be_made_is_refused_as_a_whole(bench:
     await refused(Invalid, "/rows/1", rows=[good, {"row_id": b}])
     await refused(Invalid, "/rows/0/row_id", rows=[{"row_id": "first", "state": "won"}])
     await refused(
-        Invalid, "/rows/0/_updated_at", "/rows/0/_deleted_at",
+        Invalid,
+        "/rows/0/_updated_at",
+        "/rows/0/_deleted_at",
         rows=[{"row_id": a, "_updated_at": None, "_deleted_at": None}],
-    )  # fmt: skip
+    )
     await refused(Invalid, "/rows/0/price", rows=[{"row_id": a, "price": "x"}])
     await refused(Invalid, "/rows/0/name", rows=[{"row_id": a, "name": None}])
     await refused(Clash, "/rows/0", rows=[{"row_id": b, "name": "a"}])
@@ -129,9 +146,14 @@ async def test_a_board_that_is_not_found_is_told_with_what_there_is(bench: Bench
     await _refused(boards, Missing, [], "get_board", board_id=NOBODY)
     await _refused(boards, Missing, ["/dataset"], "get_board", board_id=first, dataset="deals")
     await _refused(
-        boards, Missing, ["/dataset"], "append_board_rows", board_id=first, dataset="deals",
+        boards,
+        Missing,
+        ["/dataset"],
+        "append_board_rows",
+        board_id=first,
+        dataset="deals",
         rows=[{"a": 1}],
-    )  # fmt: skip
+    )
     with pytest.raises(Invalid):
         await boards.call("get_board")
     with pytest.raises(Invalid):
@@ -142,14 +164,22 @@ async def test_a_board_that_is_not_found_is_told_with_what_there_is(bench: Bench
 
 async def test_columns_parts_and_archived_boards_say_what_is_wrong(bench: Bench) -> None:
     boards = Boards(bench.house)
-    columns = [{"key": "a"}, {"key": "a"}, {"key": "_src"}, {"key": "s", "field_type": "select"},
-               {"key": "t", "options": ["x"]}]  # fmt: skip
+    columns = [
+        {"key": "a"},
+        {"key": "a"},
+        {"key": "_src"},
+        {"key": "s", "field_type": "select"},
+        {"key": "t", "options": ["x"]},
+    ]
     at = "/datasets/0/columns"
     await _refused(
-        boards, Invalid,
+        boards,
+        Invalid,
         [f"{at}/1/key", f"{at}/2/key", f"{at}/3/options", f"{at}/4/options"],
-        "create_board", name="x", datasets=[{"name": "default", "columns": columns}],
-    )  # fmt: skip
+        "create_board",
+        name="x",
+        datasets=[{"name": "default", "columns": columns}],
+    )
     twice = [{"name": "default"}, {"name": "default"}]
     await _refused(boards, Invalid, ["/datasets/1/name"], "create_board", name="x", datasets=twice)
     assert (await boards.call("list_boards"))["boards"] == []

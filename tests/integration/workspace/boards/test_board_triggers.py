@@ -21,9 +21,13 @@ PATIENCE = 20.0
 
 
 async def _on(
-    bench: Bench, name: str, kind: str, config: Mapping[str, Any], *plan: Mapping[str, Any],
+    bench: Bench,
+    name: str,
+    kind: str,
+    config: Mapping[str, Any],
+    *plan: Mapping[str, Any],
     **more: Any,
-) -> UUID:  # fmt: skip
+) -> UUID:
     """An active automation with one trigger of this type."""
     trigger = {"id": "on_it", "type": kind, "config": dict(config)}
     saved = await bench.save(document(*(plan or (ECHO,)), name=name, triggers=[trigger], **more))
@@ -36,8 +40,9 @@ async def _runs(bench: Bench, automation_id: UUID | None = None) -> list[dict[st
     rows = await bench.house.database.fetch(
         "SELECT * FROM runs WHERE workspace_id = $1 AND ($2::uuid IS NULL OR automation_id = $2) "
         "ORDER BY id",
-        bench.house.workspace_id, automation_id,
-    )  # fmt: skip
+        bench.house.workspace_id,
+        automation_id,
+    )
     return [dict(row) for row in rows]
 
 
@@ -57,9 +62,11 @@ async def test_a_run_that_appends_starts_the_automation_that_listens_to_the_boar
     boards = Boards(bench.house)
     board = await boards.create("CRM")
     listener = await _on(
-        bench, "listener", "board_change",
+        bench,
+        "listener",
+        "board_change",
         {"board_id": board, "dataset": "default", "change": ["rows_appended"]},
-    )  # fmt: skip
+    )
     config = {"board_id": board, "rows": [{"company": "{{ inputs.name }}"}]}
     inputs = {"schema": {"type": "object", "properties": {"name": {"type": "string"}}}}
     async with bench.worker(), matching(bench.house):
@@ -74,10 +81,16 @@ async def test_a_run_that_appends_starts_the_automation_that_listens_to_the_boar
     assert (second["automation_id"], second["trigger_type"]) == (listener, "board_change")
     assert (second["parent_id"], second["depth"]) == (made.run_id, 1)
     assert second["payload"] == {
-        "board_id": board, "board_name": "CRM", "dataset": "default", "change": "rows_appended",
-        "count": 1, "row_ids": [row["row_id"]], "row_ids_cut": False,
-        "by": {"kind": "run", "id": str(made.run_id)}, "run_id": str(made.run_id),
-    }  # fmt: skip
+        "board_id": board,
+        "board_name": "CRM",
+        "dataset": "default",
+        "change": "rows_appended",
+        "count": 1,
+        "row_ids": [row["row_id"]],
+        "row_ids_cut": False,
+        "by": {"kind": "run", "id": str(made.run_id)},
+        "run_id": str(made.run_id),
+    }
     async with bench.house.database.acquire() as connection:
         (shown,) = await list_triggers(connection, bench.house.workspace_id, listener)
     assert (shown["type"], shown["config"]["board_id"]) == ("board_change", board)
@@ -98,8 +111,10 @@ async def test_a_preset_lets_through_what_its_settings_and_its_filter_say(bench:
 
     await boards.call("archive_board", board_id=other)
     for board_id, warned in (
-        (board, []), (other, ["board_archived"]), (str(every), ["board_missing"])
-    ):  # fmt: skip
+        (board, []),
+        (other, ["board_archived"]),
+        (str(every), ["board_missing"]),
+    ):
         trigger = {"id": "t", "type": "board_change", "config": {"board_id": board_id}}
         saved = await bench.save(document(ECHO, name=f"on {board_id}", triggers=[trigger]))
         assert [one.code for one in saved.warnings] == warned
@@ -126,8 +141,13 @@ async def test_an_automation_that_listens_to_its_own_writes_comes_to_rest_with_a
     boards = Boards(bench.house)
     board = await boards.create()
     config = {"board_id": board, "rows": [{"again": "{{ run.id }}"}]}
-    await _on(bench, "loops", "board_change", {"board_id": board},
-              step("add", "append_board_rows", config))  # fmt: skip
+    await _on(
+        bench,
+        "loops",
+        "board_change",
+        {"board_id": board},
+        step("add", "append_board_rows", config),
+    )
     most = bench.house.limits.chain_depth
     async with bench.worker(), matching(bench.house):
         await boards.append(board, {"first": True})
@@ -146,12 +166,14 @@ async def test_a_plan_that_reads_what_is_there_and_writes_what_is_new_doubles_no
     plan = (
         step("read", "get_board", {"name": "Orders"}),
         step(
-            "new", "for_each",
+            "new",
+            "for_each",
             {
                 "items": "{{ trigger.orders }}",
                 "steps": [
                     step(
-                        "add", "append_board_rows",
+                        "add",
+                        "append_board_rows",
                         {
                             "board_id": "{{ read.id }}",
                             "rows": [{"id": "{{ item.id }}", "total": "{{ item.total }}"}],
@@ -162,7 +184,7 @@ async def test_a_plan_that_reads_what_is_there_and_writes_what_is_new_doubles_no
                 ],
             },
         ),
-    )  # fmt: skip
+    )
     one, two = [await listen(bench, name, "orders.paid", None, *plan) for name in ("mine", "yours")]
     payload = {"orders": [{"id": "order-a", "total": 12.5}, {"id": "order-b", "total": 3}]}
     async with bench.worker(), matching(bench.house):
@@ -183,8 +205,10 @@ async def test_a_plan_that_reads_what_is_there_and_writes_what_is_new_doubles_no
     assert {run["status"] for run in (*first, *again, *replays, *last)} == {"succeeded"}
     rows = await boards.rows(board)
     assert sorted(values(rows, "id", "total")) == [
-        ("order-a", 12.5), ("order-b", 3), ("order-c", 1)
-    ]  # fmt: skip
+        ("order-a", 12.5),
+        ("order-b", 3),
+        ("order-c", 1),
+    ]
     quiet = {run["outcome"] for run in (*again, *replays)}
     assert quiet == {"answer_only"}, "a run that changed nothing does not say that it did"
     assert all("effects" in {run["outcome"] for run in runs} for runs in (first, last))

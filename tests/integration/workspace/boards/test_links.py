@@ -45,13 +45,19 @@ def _places(problem: Problem) -> list[str]:
 async def _link(boards: Boards, board_id: str, url: str, **recipe: Any) -> dict[str, Any]:
     """A board that is linked to an address, and the recipe for its dataset."""
     link = await boards.call(
-        "create_board_link", board_id=board_id, kind="http_json", ref={"url": url},
+        "create_board_link",
+        board_id=board_id,
+        kind="http_json",
+        ref={"url": url},
         display_name="Incidents",
-    )  # fmt: skip
+    )
     return await boards.call(
-        "create_dataset_recipe", link_id=link["id"], dataset_name="incidents",
-        adapter_op="http_json.get", **recipe,
-    )  # fmt: skip
+        "create_dataset_recipe",
+        link_id=link["id"],
+        dataset_name="incidents",
+        adapter_op="http_json.get",
+        **recipe,
+    )
 
 
 async def test_events_of_a_calendar_that_cannot_be_read_are_counted_and_reported(
@@ -65,13 +71,19 @@ async def test_events_of_a_calendar_that_cannot_be_read_are_counted_and_reported
         board_id = await boards.create()
         url = web.put("/team.ics", calendar(without, good), "text/calendar")
         link = await boards.call(
-            "create_board_link", board_id=board_id, kind="ics", ref={"url": url},
+            "create_board_link",
+            board_id=board_id,
+            kind="ics",
+            ref={"url": url},
             display_name="Team",
-        )  # fmt: skip
+        )
         recipe = await boards.call(
-            "create_dataset_recipe", link_id=link["id"], dataset_name="events",
-            adapter_op="ics.list_events", params=params,
-        )  # fmt: skip
+            "create_dataset_recipe",
+            link_id=link["id"],
+            dataset_name="events",
+            adapter_op="ics.list_events",
+            params=params,
+        )
         told = await boards.call("refresh_dataset", recipe_id=recipe["id"])
         asked = await boards.call(
             "adapter_query", kind="ics", op="ics.list_events", ref={"url": url}, params=params
@@ -100,9 +112,12 @@ async def test_a_recipe_leaves_its_dataset_before_the_first_refresh(bench: Bench
             "create_board_link", board_id=board_id, kind=kind, ref=ref, display_name=kind
         )
         await boards.call(
-            "create_dataset_recipe", link_id=link["id"], dataset_name=kind, adapter_op=operation,
+            "create_dataset_recipe",
+            link_id=link["id"],
+            dataset_name=kind,
+            adapter_op=operation,
             **({"dedupe_key_field": "id", "dedupe_target_field": "event"} if kind == "ics" else {}),
-        )  # fmt: skip
+        )
 
     shown = await boards.call("get_board", board_id=board_id, dataset="ics")
     made = {one["name"]: one for one in shown["schema"]["datasets"]}
@@ -173,11 +188,22 @@ def _pull(github: GitHubDouble, number: int) -> None:
     """An open pull request as GitHub shows it, put into the repository."""
     branch = {"label": "octo:main", "ref": "main", "sha": "6dcb09b5", "user": {"login": "octo"}}
     shown: dict[str, Any] = {
-        "id": 7_000_000_000 + number, "number": number, "state": "open", "draft": False,
-        "title": f"Change {number}", "user": {"login": "mona"}, "labels": [{"name": "bug"}],
-        "assignees": [], "created_at": AT, "updated_at": AT, "closed_at": None, "merged_at": None,
-        "html_url": f"https://github.com/{REPO}/pull/{number}", "head": branch, "base": branch,
-    }  # fmt: skip
+        "id": 7_000_000_000 + number,
+        "number": number,
+        "state": "open",
+        "draft": False,
+        "title": f"Change {number}",
+        "user": {"login": "mona"},
+        "labels": [{"name": "bug"}],
+        "assignees": [],
+        "created_at": AT,
+        "updated_at": AT,
+        "closed_at": None,
+        "merged_at": None,
+        "html_url": f"https://github.com/{REPO}/pull/{number}",
+        "head": branch,
+        "base": branch,
+    }
     github.repositories.setdefault(REPO, Repository()).pulls.append(shown)
 
 
@@ -185,15 +211,22 @@ async def _filled(boards: Boards) -> tuple[str, dict[str, Any]]:
     """The story as it is told: a board, a link to a repository, and a recipe by the hour."""
     board_id = await boards.create("Work")
     link = await boards.call(
-        "create_board_link", board_id=board_id, kind="github",
-        ref={"owner": "octo", "repo": "hello"}, display_name="hello PRs",
-    )  # fmt: skip
+        "create_board_link",
+        board_id=board_id,
+        kind="github",
+        ref={"owner": "octo", "repo": "hello"},
+        display_name="hello PRs",
+    )
     assert (link["ref"], link["kind"]) == ({"owner": "octo", "repo": "hello"}, "github")
     recipe = await boards.call(
-        "create_dataset_recipe", link_id=link["id"], dataset_name="prs",
-        adapter_op="github.list_open_prs", refresh_cron="0 * * * *",
-        dedupe_key_field="id", dedupe_target_field="pr_id",
-    )  # fmt: skip
+        "create_dataset_recipe",
+        link_id=link["id"],
+        dataset_name="prs",
+        adapter_op="github.list_open_prs",
+        refresh_cron="0 * * * *",
+        dedupe_key_field="id",
+        dedupe_target_field="pr_id",
+    )
     return board_id, recipe
 
 
@@ -277,8 +310,11 @@ async def test_a_row_keeps_its_id_and_nothing_is_written_twice(bench: Bench) -> 
             now = {row["pr_id"]: row["row_id"] for row in await boards.rows(board_id, "prs")}
             assert ids.items() <= now.items()
             assert [one["change"] for one in await boards.events()][before:] == [
-                "rows_deleted", "rows_updated", "rows_appended", "rows_restored",
-            ]  # fmt: skip
+                "rows_deleted",
+                "rows_updated",
+                "rows_appended",
+                "rows_restored",
+            ]
 
 
 async def test_what_goes_wrong_is_shown_on_the_board_and_changes_no_row(bench: Bench) -> None:
@@ -382,22 +418,29 @@ async def test_nobody_reads_over_the_connection_of_another_member(bench: Bench) 
     boards = Boards(bench.house)
     board_id = await boards.create()
     link = await boards.call(
-        "create_board_link", board_id=board_id, kind="github",
-        ref={"owner": "octo", "name": "hello"}, display_name="x", integration_provider="github",
-    )  # fmt: skip
+        "create_board_link",
+        board_id=board_id,
+        kind="github",
+        ref={"owner": "octo", "name": "hello"},
+        display_name="x",
+        integration_provider="github",
+    )
     assert link["ref"] == {"owner": "octo", "repo": "hello"}
     assert link["integration_user_id"] == str(FIRST_MEMBER)
     somebody = Visitor(replace(boards.visitor.actor, id=new_id(), role=Role.EDITOR))
     with pytest.raises(Denied, match="somebody else's connection"):
         await bench.house.gate.direct(
-            somebody, "create_dataset_recipe",
+            somebody,
+            "create_dataset_recipe",
             {"link_id": link["id"], "dataset_name": "d", "adapter_op": "github.list_open_prs"},
-        )  # fmt: skip
+        )
     # A connection that must be there and is not is said before anything is read.
     recipe = await boards.call(
-        "create_dataset_recipe", link_id=link["id"], dataset_name="d",
+        "create_dataset_recipe",
+        link_id=link["id"],
+        dataset_name="d",
         adapter_op="github.list_open_prs",
-    )  # fmt: skip
+    )
     problem = await _refused(boards, "refresh_dataset", recipe_id=recipe["id"])
     assert "GitHub" in problem.detail
 

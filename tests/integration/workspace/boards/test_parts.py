@@ -16,12 +16,14 @@ async def test_columns_change_without_touching_rows_and_come_back(bench: Bench) 
     board = await boards.create(datasets=[{"name": "default", "columns": COLUMNS}])
     await boards.append(board, {"url": "a", "price": 1}, {"url": "b", "price": 2})
     changed = await boards.call(
-        "update_board", board_id=board, description="Ours",
+        "update_board",
+        board_id=board,
+        description="Ours",
         datasets=[
             {"name": "default", "columns": COLUMNS[:1], "dedupe_key_field": "url"},
             {"name": "more", "columns": [{"key": "x"}]},
         ],
-    )  # fmt: skip
+    )
     default, more = changed["schema"]["datasets"]
     assert [column["key"] for column in default["columns"]] == ["url"]
     assert (default["version"], default["dedupe_key_field"], more["name"]) == (2, "url", "more")
@@ -36,8 +38,10 @@ async def test_columns_change_without_touching_rows_and_come_back(bench: Bench) 
     assert told["version"] == 3
     page = await boards.page(board)
     assert page["schema"]["columns"][1] == {
-        "key": "price", "label": "Price", "field_type": "number"
-    }  # fmt: skip
+        "key": "price",
+        "label": "Price",
+        "field_type": "number",
+    }
     assert page["schema"]["dedupe_key_field"] is None
     assert (await boards.append(board, {"url": "a"}))["appended"] == 1, "no key, no doubles"
     versions = (await boards.call("list_board_versions", board_id=board, name="default"))[
@@ -57,9 +61,12 @@ async def test_skills_forms_and_the_dashboard_are_kept_with_every_version(bench:
     boards = Boards(bench.house)
     board = await boards.create()
     skill: dict[str, Any] = {
-        "name": "score", "description": "How good", "prompt": "Score it.",
-        "allowed_tools": ["get_board"], "inputs_schema": {"type": "object"},
-    }  # fmt: skip
+        "name": "score",
+        "description": "How good",
+        "prompt": "Score it.",
+        "allowed_tools": ["get_board"],
+        "inputs_schema": {"type": "object"},
+    }
     form = {"name": "contact", "title": "Write to us", "fields": [{"key": "url"}]}
     assert (await boards.call("set_board_skill", board_id=board, **skill))["version"] == 1
     assert (await boards.call("set_board_skill", board_id=board, **skill))["version"] == 1
@@ -90,8 +97,11 @@ async def test_skills_forms_and_the_dashboard_are_kept_with_every_version(bench:
     assert (kept["prompt"], kept["version"]) == ("Score it.", 4)
     versions = (await boards.call("list_board_versions", board_id=board, part="skill"))["versions"]
     assert values(versions, "version", "removed", "revert_of") == [
-        (4, False, 1), (3, True, None), (2, False, None), (1, False, None)
-    ]  # fmt: skip
+        (4, False, 1),
+        (3, True, None),
+        (2, False, None),
+        (1, False, None),
+    ]
 
 
 async def test_an_archived_board_leaves_its_name_and_comes_back_whole(bench: Bench) -> None:
@@ -132,10 +142,17 @@ async def test_every_change_is_told_once_and_a_call_that_changes_nothing_tells_n
 
     told = await boards.events()
     assert values(told, "change", "dataset", "count") == [
-        ("created", None, 0), ("rows_appended", "default", 150), ("rows_updated", "default", 1),
-        ("rows_deleted", "default", 2), ("rows_restored", "default", 2), ("dashboard", None, 0),
-        ("skill", None, 0), ("schema", "more", 0), ("details", None, 0), ("archived", None, 0),
-    ]  # fmt: skip
+        ("created", None, 0),
+        ("rows_appended", "default", 150),
+        ("rows_updated", "default", 1),
+        ("rows_deleted", "default", 2),
+        ("rows_restored", "default", 2),
+        ("dashboard", None, 0),
+        ("skill", None, 0),
+        ("schema", "more", 0),
+        ("details", None, 0),
+        ("archived", None, 0),
+    ]
     assert (len(told[1]["row_ids"]), told[1]["row_ids_cut"]) == (100, True)
     assert told[2]["row_ids"] == made["row_ids"][:1]
     assert told[-1]["board_name"] == "Customers"

@@ -112,12 +112,60 @@ async def test_the_question_has_one_name_and_unknown_arguments_are_refused(shelf
 
 
 HOSTILE = [
-    "'", '"', "''''", '"""', "\\", "\\'", "&", "|", "!", "<->", "a & | b", "!(", ")(", ":*", "a:*b",
-    "'a':*", "a <-> <-> b", "-", "--", "-a", "- -", "OR", "or or or", "a or", "NOT", "*", "%", "_%",
-    "the", "and or not", "$1", "'; DROP TABLE pages; --", "\u202e", "😀", "日本", "a" * 2_000,
-    "a b " * 500, '"' * 2_000, "-" * 2_000, "(" * 2_000, "é'é\"é", "a\nb\tc", "http://x.y/z?a=1&b=2",
-    "foo_bar", "foo-bar-baz", "x'y", "&amp;", "<b>", "a" * 300 + "'", "½ ² №", "İ", "ß'", "\ufeff",
-]  # fmt: skip
+    "'",
+    '"',
+    "''''",
+    '"""',
+    "\\",
+    "\\'",
+    "&",
+    "|",
+    "!",
+    "<->",
+    "a & | b",
+    "!(",
+    ")(",
+    ":*",
+    "a:*b",
+    "'a':*",
+    "a <-> <-> b",
+    "-",
+    "--",
+    "-a",
+    "- -",
+    "OR",
+    "or or or",
+    "a or",
+    "NOT",
+    "*",
+    "%",
+    "_%",
+    "the",
+    "and or not",
+    "$1",
+    "'; DROP TABLE pages; --",
+    "\u202e",
+    "😀",
+    "日本",
+    "a" * 2_000,
+    "a b " * 500,
+    '"' * 2_000,
+    "-" * 2_000,
+    "(" * 2_000,
+    "é'é\"é",
+    "a\nb\tc",
+    "http://x.y/z?a=1&b=2",
+    "foo_bar",
+    "foo-bar-baz",
+    "x'y",
+    "&amp;",
+    "<b>",
+    "a" * 300 + "'",
+    "½ ² №",
+    "İ",
+    "ß'",
+    "\ufeff",
+]
 
 
 async def test_no_question_breaks_the_search(shelf: Shelf) -> None:
@@ -375,9 +423,10 @@ async def test_the_names_of_the_search_space_lead_to_the_same_pages(
 @pytest.mark.parametrize("name", ["search_space.query", "query", "search"])
 async def test_pages_are_found_by_their_tags_and_since_a_moment(shelf: Shelf, name: str) -> None:
     tagged = {
-        "Acme prices": ["Competitor", "pricing"], "Bolt prices": "competitor, news",
+        "Acme prices": ["Competitor", "pricing"],
+        "Bolt prices": "competitor, news",
         "Prices of ours": ["internal"],
-    }  # fmt: skip
+    }
     for title, tags in tagged.items():
         await shelf.write(title, "What it costs.", type="note", frontmatter={"tags": tags})
     pages = (await shelf("list_pages"))["pages"]
@@ -389,8 +438,9 @@ async def test_pages_are_found_by_their_tags_and_since_a_moment(shelf: Shelf, na
 
     assert await titles(q="prices", tags=["competitor"]) == ["Acme prices", "Bolt prices"]
     assert await titles(q="prices", tags=["pricing", "internal"]) == [
-        "Acme prices", "Prices of ours",
-    ]  # fmt: skip
+        "Acme prices",
+        "Prices of ours",
+    ]
     assert await titles(q="costs", since=moment) == ["Bolt prices", "Prices of ours"]
     assert await titles(q="prices", tags=["competitor"], since=moment) == ["Bolt prices"]
     # Without a question the newest come first.
@@ -409,9 +459,11 @@ async def test_a_filter_looks_past_the_best_pages(shelf: Shelf) -> None:
     for number in range(60):
         await shelf.write(f"Budget {number}", "The budget. " * 5, type="note")
     await shelf.write(
-        "Something else", "It has one budget in many words.", type="note",
+        "Something else",
+        "It has one budget in many words.",
+        type="note",
         frontmatter={"tags": ["rare"]},
-    )  # fmt: skip
+    )
     for name in ("search", "query"):
         found = await shelf(name, q="budget", tags=["rare"], limit=1)
         assert [page["title"] for page in found["pages"]] == ["Something else"]

@@ -211,14 +211,19 @@ async def test_the_same_content_is_unchanged_for_a_day_and_then_comes_in_anew(
     later = await shelf.write("Report", "v2", source_ref="r:1")
 
     assert [entry["became"] for entry in (first, same, changed, later)] == [
-        "created", "unchanged", "updated", "ingested_again",
-    ]  # fmt: skip
+        "created",
+        "unchanged",
+        "updated",
+        "ingested_again",
+    ]
     assert {entry["id"] for entry in (first, same, changed, later)} == {first["id"]}
     page = await shelf("get_page", slug="report")
     assert page["body"] == "v2"
     assert [entry["action"] for entry in page["timeline"]] == [
-        "ingested_again", "updated", "created",
-    ]  # fmt: skip
+        "ingested_again",
+        "updated",
+        "created",
+    ]
     facts = await _facts(bench)
     assert [fact["created"] for fact in facts] == [True, False, False]
     assert {fact["source_ref"] for fact in facts} == {"r:1"}

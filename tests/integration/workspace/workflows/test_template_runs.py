@@ -68,8 +68,10 @@ async def test_what_templates_write_they_write_once(bench: Bench) -> None:
                 await _run(bench, ids[template])
     scored = await desk.rows(board, "progress")
     assert values(scored, "kpi", "progress", "slipping") == [
-        ("Sales", 0.1, "yes"), ("Pages", 0.9, "no"), ("Calls", 0.0, "yes"),
-    ]  # fmt: skip
+        ("Sales", 0.1, "yes"),
+        ("Pages", 0.9, "no"),
+        ("Calls", 0.0, "yes"),
+    ]
     assert values(await desk.rows(board, "nudges"), "title", "owner") == [("Ship it", "Anna")]
     assert await _messages(bench) == ["Anna: Ship it", "Launch {{ run.id }}: 2 KPIs slip"]
 
@@ -78,9 +80,14 @@ async def test_what_templates_write_they_write_once(bench: Bench) -> None:
     week = (await desk.call("get_workflow", workflow_id=made["id"], standing=True))["standing"]
     assert page["title"] == f"Launch {{{{ run.id }}}}: {week['week'].upper()}"
     for line in (
-        "- Sales: 10 of 100 pcs (slipping)", "- Pages: 9 of 10", "- Calls: not known of 10",
-        ": Beta", ": Release", "- Written (Cleo)", ": Ship it (Anna)",
-    ):  # fmt: skip
+        "- Sales: 10 of 100 pcs (slipping)",
+        "- Pages: 9 of 10",
+        "- Calls: not known of 10",
+        ": Beta",
+        ": Release",
+        "- Written (Cleo)",
+        ": Ship it (Anna)",
+    ):
         assert line in page["body"], (line, page["body"])
     assert "Later" not in page["body"]
     await _moved_task_is_told_again(bench, board, ids["task_nudger"], near.date().isoformat())
@@ -91,9 +98,11 @@ async def _moved_task_is_told_again(bench: Bench, board: str, nudger: str, due: 
     desk = Boards(bench.house)
     (task,) = [one for one in await desk.rows(board, "tasks") if one["title"] == "Later"]
     await desk.call(
-        "update_board_rows", board_id=board, dataset="tasks",
+        "update_board_rows",
+        board_id=board,
+        dataset="tasks",
         rows=[{"row_id": task["row_id"], "due": due}],
-    )  # fmt: skip
+    )
     async with bench.worker():
         await _run(bench, nudger)
     assert "Bert: Later" in await _messages(bench)

@@ -111,11 +111,13 @@ async def test_what_is_wrong_is_told_with_its_place_and_nothing_is_kept(bench: B
         _, places = await desk.refused("update_workflow", **known, **change)
         assert place in places
     assert await desk.refused("update_workflow", **known, title="x", expected_version=7) == (
-        "version_changed", [],
-    )  # fmt: skip
+        "version_changed",
+        [],
+    )
     assert await desk.refused("set_workflow_kpi", **known, name="Costs", current=1) == (
-        "no_kpi", ["/name"],
-    )  # fmt: skip
+        "no_kpi",
+        ["/name"],
+    )
     assert (await desk.refused("set_workflow_kpi", **known, name="Sales", current="9"))[1] == [
         "/current"
     ]
@@ -184,8 +186,12 @@ async def test_roles_of_a_workflow_are_roles_on_its_board(bench: Bench) -> None:
     assert run["status"] == "succeeded"
 
     # The widest role of several workflows counts, and one that is put aside binds nobody.
-    other = await desk.call("create_workflow", title="Other", board_id=board, roster=[
-        {"user_id": str(watcher.visitor.actor.id), "role": "contributor"}])  # fmt: skip
+    other = await desk.call(
+        "create_workflow",
+        title="Other",
+        board_id=board,
+        roster=[{"user_id": str(watcher.visitor.actor.id), "role": "contributor"}],
+    )
     assert (await watcher.call("append_board_rows", **row))["appended"] == 1
     assert (await desk.refused("delete_workflow", **known, delete_board=True))[0] == "board_shared"
     await desk.call("delete_workflow", workflow_id=other["id"])
@@ -203,9 +209,12 @@ async def test_one_change_of_status_is_a_change_of_all_its_automations(bench: Be
     ids = {name: await _automation(bench, name) for name in ("a", "by hand", "asks")}
     ids["rests"] = await _automation(bench, "rests", active=False)
     made = await desk.call(
-        "create_workflow", title="Launch", status="active", automation_ids=list(ids.values()),
+        "create_workflow",
+        title="Launch",
+        status="active",
+        automation_ids=list(ids.values()),
         templates=["task_nudger"],
-    )  # fmt: skip
+    )
     known = {"workflow_id": made["id"]}
     nudger = "Launch: task reminders"
     going = {"a": "active", "by hand": "active", "asks": "active", "rests": "paused"}
@@ -236,23 +245,35 @@ async def test_one_change_of_status_is_a_change_of_all_its_automations(bench: Be
     assert (await desk.states(made["id"]))["late"] == "active"
     await desk.call("detach_automation", **known, automation_id=late)
 
-    other = await desk.call("create_workflow", title="Other", status="active", make_board=False,
-                            automation_ids=[ids["a"]])  # fmt: skip
+    other = await desk.call(
+        "create_workflow",
+        title="Other",
+        status="active",
+        make_board=False,
+        automation_ids=[ids["a"]],
+    )
     gone = await desk.call("delete_workflow", **known)
     assert (gone["automations_kept"], gone["board_archived"]) == ([ids["a"]], False)
     rows = await bench.house.database.fetch("SELECT name, state FROM automations ORDER BY name")
     assert {row["name"]: row["state"] for row in rows} == {
-        "a": "active", "asks": "archived", "by hand": "archived", "late": "active",
-        "rests": "archived", nudger: "archived",
-    }  # fmt: skip
+        "a": "active",
+        "asks": "archived",
+        "by hand": "archived",
+        "late": "active",
+        "rests": "archived",
+        nudger: "archived",
+    }
     assert (await desk.call("get_board", board_id=made["board_id"]))["archived"] is False
     assert other["board_id"] is None
     events = await bench.house.database.fetch(
         "SELECT payload FROM events WHERE type = 'workflow.status_changed' ORDER BY id"
     )
     assert [(row["payload"]["before"], row["payload"]["after"]) for row in events] == [
-        ("active", "paused"), ("paused", "active"), ("active", "archived"), ("archived", "active"),
-    ]  # fmt: skip
+        ("active", "paused"),
+        ("paused", "active"),
+        ("active", "archived"),
+        ("archived", "active"),
+    ]
 
 
 async def test_no_role_on_a_board_locks_out_whose_board_it_is(bench: Bench) -> None:
@@ -286,9 +307,14 @@ async def test_whoever_leaves_is_on_no_roster_and_on_no_board(bench: Bench) -> N
     desk, space, database = owner_at(bench), bench.house.workspace_id, bench.house.database
     visitor = await member(database, space, Role.EDITOR)
     mate, gone = Desk(bench, visitor), visitor.actor.id
-    made = await mate.call("create_workflow", title="Launch", roster=[
-        {"user_id": str(gone), "role": "owner"}, {"user_id": str(FIRST_MEMBER), "role": "observer"},
-    ])  # fmt: skip
+    made = await mate.call(
+        "create_workflow",
+        title="Launch",
+        roster=[
+            {"user_id": str(gone), "role": "owner"},
+            {"user_id": str(FIRST_MEMBER), "role": "observer"},
+        ],
+    )
     known = {"workflow_id": made["id"]}
     async with database.transaction() as tx:
         await remove_member(tx, desk.visitor.actor, gone)
@@ -319,9 +345,12 @@ async def test_a_switch_by_hand_is_not_undone_and_one_automation_stops_no_other(
     async with database.transaction() as tx:
         await set_state(tx, space, saved.automation_id, "active")
     made = await desk.call(
-        "create_workflow", title="Launch", status="active", automation_ids=list(ids.values()),
+        "create_workflow",
+        title="Launch",
+        status="active",
+        automation_ids=list(ids.values()),
         templates=["task_nudger"],
-    )  # fmt: skip
+    )
     known = {"workflow_id": made["id"]}
     await desk.call("set_workflow_status", **known, status="paused")
     words = await bench.house.registry.of(space)
@@ -350,14 +379,16 @@ async def test_a_switch_by_hand_is_not_undone_and_one_automation_stops_no_other(
     )
     told = await desk.call("set_workflow_status", workflow_id=other["id"], status="active")
     assert (told["activated"], [one["code"] for one in told["waiting"]]) == (
-        [], ["held_by_workflow"],
-    )  # fmt: skip
+        [],
+        ["held_by_workflow"],
+    )
     assert "'Launch'" in told["waiting"][0]["detail"]
     await desk.call("set_workflow_status", workflow_id=other["id"], status="paused")
     told = await desk.call("set_workflow_status", **known, status="active")
     assert [(one["name"], one["code"]) for one in told["waiting"]] == [
-        ("a", "held_by_workflow"), ("left", "owner_left"),
-    ]  # fmt: skip
+        ("a", "held_by_workflow"),
+        ("left", "owner_left"),
+    ]
     assert (await desk.states(made["id"]))["a"] == "paused"
     told = await desk.call("set_workflow_status", workflow_id=other["id"], status="active")
     assert (told["activated"], told["waiting"]) == ([ids["a"]], [])
@@ -370,9 +401,12 @@ async def test_an_automation_that_cannot_run_waits_until_its_part_is_there(bench
     async with bench.house.database.transaction() as tx:
         await set_state(tx, bench.house.workspace_id, saved.automation_id, "active")
     made = await desk.call(
-        "create_workflow", title="Launch", status="active", make_board=False,
+        "create_workflow",
+        title="Launch",
+        status="active",
+        make_board=False,
         automation_ids=[str(saved.automation_id)],
-    )  # fmt: skip
+    )
     known = {"workflow_id": made["id"]}
     await desk.call("set_workflow_status", **known, status="paused")
     told = await desk.call("set_workflow_status", **known, status="active")

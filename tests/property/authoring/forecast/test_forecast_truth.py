@@ -46,8 +46,9 @@ schedules = st.builds(lambda cron: by_schedule({"cron": cron, "timezone": "UTC"}
 ages = st.timedeltas(timedelta(), timedelta(days=40))
 watched = st.builds(
     lambda since, moments: seen([NOW - ago for ago in moments], NOW - since, NOW, "It"),
-    ages, st.lists(ages, max_size=9),
-)  # fmt: skip
+    ages,
+    st.lists(ages, max_size=9),
+)
 rates = st.lists(st.one_of(schedules, watched, st.just(unknown("Nobody knows."))), max_size=3)
 
 
@@ -82,16 +83,22 @@ def _near(told: Decimal, real: Decimal) -> bool:
 
 
 @given(
-    plan=st.lists(steps, max_size=3), execution=st.fixed_dictionaries(
-        {}, optional={"budget_cap_usd": caps, "cost_cap_daily_usd": caps,
-                      "model": st.just("dear")}),
-    found=rates, costs=st.lists(money, max_size=45), space=st.none() | money,
-)  # fmt: skip
+    plan=st.lists(steps, max_size=3),
+    execution=st.fixed_dictionaries(
+        {}, optional={"budget_cap_usd": caps, "cost_cap_daily_usd": caps, "model": st.just("dear")}
+    ),
+    found=rates,
+    costs=st.lists(money, max_size=45),
+    space=st.none() | money,
+)
 @settings(max_examples=150, deadline=None)
 def test_every_number_of_a_forecast_is_that_of_its_data(
-    plan: list[Any], execution: dict[str, Any], found: list[Rate], costs: list[Decimal],
+    plan: list[Any],
+    execution: dict[str, Any],
+    found: list[Rate],
+    costs: list[Decimal],
     space: Decimal | None,
-) -> None:  # fmt: skip
+) -> None:
     told = _forecast({"plan": plan, "execution": execution}, found, costs, space)
     run_usd = Decimal(execution.get("budget_cap_usd", 1))
     day_usd = Decimal(execution.get("cost_cap_daily_usd", 1))

@@ -67,8 +67,9 @@ def test_a_model_is_offered_flat_schemas_because_providers_refuse_others() -> No
     [tool, *_] = lay([Tool("find", "Find", schema)], {}, None).tools
 
     assert tool.input_schema == {
-        "type": "object", "properties": {"q": {"type": "string"}, "id": {}},
-    }  # fmt: skip
+        "type": "object",
+        "properties": {"q": {"type": "string"}, "id": {}},
+    }
     assert tool.description == "Find\n\nGive one of these: q; id."
 
 
@@ -219,6 +220,6 @@ def test_a_reply_that_was_kept_is_the_same_when_it_is_read_back(
         ("not json", None),
         ("[]", None),
     ],
-)  # fmt: skip
+)
 def test_whoever_watches_reads_what_an_agent_does(piece: str, line: str | None) -> None:
     assert agent_line(piece, plain=False) == line

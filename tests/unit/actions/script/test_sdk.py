@@ -34,17 +34,25 @@ TEXT = {"type": "string"}
         ({"type": "object", "additionalProperties": False}, "Record<string, never>"),
         ({"type": "object", "additionalProperties": TEXT}, "{ [key: string]: string }"),
         (
-            {"type": "object", "additionalProperties": False, "properties": {"a-b": TEXT, "c": {}},
-             "required": ["c"]},
+            {
+                "type": "object",
+                "additionalProperties": False,
+                "properties": {"a-b": TEXT, "c": {}},
+                "required": ["c"],
+            },
             '{ "a-b"?: string; c: unknown }',
         ),
         (
-            {"type": "object", "additionalProperties": False, "properties": {"a": TEXT, "b": TEXT},
-             "oneOf": [{"required": ["a"]}, {"required": ["b"]}]},
+            {
+                "type": "object",
+                "additionalProperties": False,
+                "properties": {"a": TEXT, "b": TEXT},
+                "oneOf": [{"required": ["a"]}, {"required": ["b"]}],
+            },
             "{ a?: string; b?: string } & ({ a: string; b?: never } | { b: string; a?: never })",
         ),
     ],
-)  # fmt: skip
+)
 def test_a_type_says_what_its_schema_says(schema: Any, wanted: str) -> None:
     assert Shaper("unknown", {"name": TEXT}).type_of(schema) == wanted
 

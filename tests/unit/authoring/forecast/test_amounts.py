@@ -11,19 +11,35 @@ from mainspring.authoring.forecast.amounts import Span, at_least, at_most, plain
 
 @pytest.mark.parametrize(
     ("amount", "told"),
-    [("0", "$0"), ("22", "$22"), ("0.6", "$0.60"), ("0.0204", "$0.02"), ("0.0142", "$0.014"),
-     ("0.00419", "$0.0042"), ("1.234", "$1.23"), ("1234.5", "$1,235"), ("3.999", "$4"),
-     ("0.0999", "$0.1"), ("0.00000001", "less than $0.000001")],
-)  # fmt: skip
+    [
+        ("0", "$0"),
+        ("22", "$22"),
+        ("0.6", "$0.60"),
+        ("0.0204", "$0.02"),
+        ("0.0142", "$0.014"),
+        ("0.00419", "$0.0042"),
+        ("1.234", "$1.23"),
+        ("1234.5", "$1,235"),
+        ("3.999", "$4"),
+        ("0.0999", "$0.1"),
+        ("0.00000001", "less than $0.000001"),
+    ],
+)
 def test_an_amount_is_said_in_as_many_digits_as_help(amount: str, told: str) -> None:
     assert said(Decimal(amount)) == told
 
 
 @pytest.mark.parametrize(
     ("amount", "least", "most"),
-    [("0", "$0", "$0"), ("0.1234", "$0.12", "$0.13"), ("1234.4", "$1,234", "$1,235"),
-     ("0.0427", "$0.042", "$0.043"), ("0.0000001", "$0", "$0.000001"), ("5", "$5", "$5")],
-)  # fmt: skip
+    [
+        ("0", "$0", "$0"),
+        ("0.1234", "$0.12", "$0.13"),
+        ("1234.4", "$1,234", "$1,235"),
+        ("0.0427", "$0.042", "$0.043"),
+        ("0.0000001", "$0", "$0.000001"),
+        ("5", "$5", "$5"),
+    ],
+)
 def test_a_bound_that_is_said_in_few_digits_is_still_one(
     amount: str, least: str, most: str
 ) -> None:
@@ -32,9 +48,14 @@ def test_a_bound_that_is_said_in_few_digits_is_still_one(
 
 @pytest.mark.parametrize(
     ("amount", "text"),
-    [("0", "0"), ("1.50", "1.5"), ("0.0123456789", "0.012346"), ("1E+2", "100"),
-     ("0.0000000001", "0.000001")],
-)  # fmt: skip
+    [
+        ("0", "0"),
+        ("1.50", "1.5"),
+        ("0.0123456789", "0.012346"),
+        ("1E+2", "100"),
+        ("0.0000000001", "0.000001"),
+    ],
+)
 def test_an_amount_as_data_is_plain_decimal_text(amount: str, text: str) -> None:
     assert plain(Decimal(amount)) == text
 

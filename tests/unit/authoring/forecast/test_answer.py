@@ -55,10 +55,16 @@ def test_a_month_is_never_above_its_caps() -> None:
 
 @pytest.mark.parametrize(
     "rate",
-    [NOTHING_KNOWN, together([]), by_count([0] * 30, "x"), by_count([1] * 30, "x"),
-     together([WEEKDAYS, by_count([0] * 30, "x")]), together([WEEKDAYS, NOTHING_KNOWN]),
-     replace(by_count([1], "x"), basis="by_hand")],
-)  # fmt: skip
+    [
+        NOTHING_KNOWN,
+        together([]),
+        by_count([0] * 30, "x"),
+        by_count([1] * 30, "x"),
+        together([WEEKDAYS, by_count([0] * 30, "x")]),
+        together([WEEKDAYS, NOTHING_KNOWN]),
+        replace(by_count([1], "x"), basis="by_hand"),
+    ],
+)
 def test_what_was_seen_lately_bounds_nothing_so_the_caps_are_those_of_every_day(
     rate: Rate,
 ) -> None:
@@ -81,8 +87,10 @@ def test_a_workspace_that_allows_less_in_a_day_lowers_the_caps_and_says_so() -> 
     told = _made(WEEKDAYS, _run("0.01", "0.02", "1"), Decimal("0.1"))
 
     assert told.as_dict()["caps"] == {
-        "usd_per_run": "1", "usd_per_day": "0.1", "usd_per_month": "3",
-    }  # fmt: skip
+        "usd_per_run": "1",
+        "usd_per_day": "0.1",
+        "usd_per_month": "3",
+    }
     assert any("others share" in note for note in told.notes)
     assert told.month.high == 3
 

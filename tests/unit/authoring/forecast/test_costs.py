@@ -164,8 +164,11 @@ def test_what_the_workspace_paid_for_the_same_model_counts_before_any_guess() ->
     assert found.span.low == price.cost(2_000, 200)
     assert "3 conversations" in found.why
     # Other models, other callers and too few tell nothing.
-    for others in (asks[:2], tuple(Talk("x", "small", one.asks) for one in asks),
-                   tuple(Talk("agent.run", "large", one.asks) for one in asks)):  # fmt: skip
+    for others in (
+        asks[:2],
+        tuple(Talk("x", "small", one.asks) for one in asks),
+        tuple(Talk("agent.run", "large", one.asks) for one in asks),
+    ):
         [other] = _costs(_agent(model="small"), known=Known(prices=KNOWN.prices, talks=others))
         assert other.basis == "bounded"
 
@@ -197,8 +200,10 @@ def test_a_call_with_a_price_is_bounded_by_it() -> None:
     [gap] = _costs(_step("test.priced", {}))
 
     assert (found.basis, found.span.usual, found.span.high) == (
-        "bounded", Decimal("0.03"), Decimal("0.03"),
-    )  # fmt: skip
+        "bounded",
+        Decimal("0.03"),
+        Decimal("0.03"),
+    )
     assert (gap.basis, gap.span.high) == ("unknown", ONE)
 
 
@@ -223,10 +228,16 @@ def test_a_run_is_as_sure_as_its_least_sure_step() -> None:
 
 @pytest.mark.parametrize(
     ("one", "other", "same"),
-    [("claude-x", "claude-x", True), ("claude-x-20260101", "claude-x", True),
-     ("claude-x", "work/claude-x", True), ("claude-x-mini", "claude-x", False),
-     ("", "", False), ("gpt-5", "gpt-5-1", True), ("gpt-5", "gpt-51", False)],
-)  # fmt: skip
+    [
+        ("claude-x", "claude-x", True),
+        ("claude-x-20260101", "claude-x", True),
+        ("claude-x", "work/claude-x", True),
+        ("claude-x-mini", "claude-x", False),
+        ("", "", False),
+        ("gpt-5", "gpt-5-1", True),
+        ("gpt-5", "gpt-51", False),
+    ],
+)
 def test_a_provider_may_add_its_date_to_the_name_of_a_model(
     one: str, other: str, same: bool
 ) -> None:
@@ -234,17 +245,43 @@ def test_a_provider_may_add_its_date_to_the_name_of_a_model(
 
 
 HOSTILE: list[Any] = [
-    None, 1, "x", [], [None], [[]], [{}], [{"action": None, "config": 3}],
+    None,
+    1,
+    "x",
+    [],
+    [None],
+    [[]],
+    [{}],
+    [{"action": None, "config": 3}],
     [{"action": "agent_task", "config": {"prompt": ["x"], "tools": {"a": 1}, "documents": "x"}}],
-    [{"action": "agent_task", "config": {"prompt": "{{" * 50_000, "max_turns": 10**400,
-      "max_tokens": -5, "max_usd": float("nan"), "max_total_tokens": True, "model": ["x"]}}],
-    [{"action": "agent_task", "config": {"prompt": "\ud800", "tools": ["*" * 200, {"tool": 4}],
-      "output_schema": {"a": 10**30, "b": float("inf")}}}],
+    [
+        {
+            "action": "agent_task",
+            "config": {
+                "prompt": "{{" * 50_000,
+                "max_turns": 10**400,
+                "max_tokens": -5,
+                "max_usd": float("nan"),
+                "max_total_tokens": True,
+                "model": ["x"],
+            },
+        }
+    ],
+    [
+        {
+            "action": "agent_task",
+            "config": {
+                "prompt": "\ud800",
+                "tools": ["*" * 200, {"tool": 4}],
+                "output_schema": {"a": 10**30, "b": float("inf")},
+            },
+        }
+    ],
     [{"action": LLM, "config": {"messages": [1, {"content": {}}], "max_tokens": "9"}}],
     [{"action": "for_each", "config": {"items": {}, "steps": "x"}, "budget_cap_usd": "lots"}],
     [{"action": "script", "config": {"source": 7, "grants": [None, {"tool": []}]}}],
     [{"action": "test.priced", "config": {"most": "much"}, "max_retries": "often"}],
-]  # fmt: skip
+]
 
 
 def test_nothing_that_a_document_may_hold_makes_it_fail() -> None:

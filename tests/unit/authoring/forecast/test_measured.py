@@ -52,8 +52,9 @@ def test_runs_of_the_same_plan_count_whatever_else_was_changed() -> None:
     assert not found.nearly
     told = cost_of_runs(found, bounds_of({}))
     assert (told.basis, told.span) == (
-        "measured", Span(Decimal("0.01"), Decimal("0.02"), Decimal("0.03")),
-    )  # fmt: skip
+        "measured",
+        Span(Decimal("0.01"), Decimal("0.02"), Decimal("0.03")),
+    )
     assert told.why == (
         "Its last 3 live runs with the same paid steps cost $0.02 on average, from $0.01 to $0.03."
     )

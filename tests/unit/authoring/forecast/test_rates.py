@@ -47,9 +47,17 @@ def test_a_schedule_for_another_season_does_not_run_this_month() -> None:
 
 @pytest.mark.parametrize(
     ("cron", "zone"),
-    [(None, "UTC"), ("0 9 * * *", None), ("nonsense", "UTC"), ("0 9 * * *", "Mars/Base"),
-     (17, ["UTC"]), ("0 9 * * *", "../../etc"), ("0 9 * * *", "\x00"), ("0 0 30 2 *", "UTC")],
-)  # fmt: skip
+    [
+        (None, "UTC"),
+        ("0 9 * * *", None),
+        ("nonsense", "UTC"),
+        ("0 9 * * *", "Mars/Base"),
+        (17, ["UTC"]),
+        ("0 9 * * *", "../../etc"),
+        ("0 9 * * *", "\x00"),
+        ("0 0 30 2 *", "UTC"),
+    ],
+)
 def test_a_schedule_with_a_gap_is_unknown_and_only_its_caps_bound_it(cron: Any, zone: Any) -> None:
     found = _schedule(cron, zone)
 

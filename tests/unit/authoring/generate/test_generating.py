@@ -82,9 +82,14 @@ async def test_a_model_that_only_looks_around_is_stopped() -> None:
 
 async def test_what_was_cut_off_is_never_judged() -> None:
     cut = ModelReply(
-        "", "m", 1, 1, stop_reason="max_tokens", kept="their own words",
+        "",
+        "m",
+        1,
+        1,
+        stop_reason="max_tokens",
+        kept="their own words",
         calls=(ToolCall("1", "hand_in", {"definition": plain()}),),
-    )  # fmt: skip
+    )
     model = Scripted(cut, hands_in(plain()))
     made = await generate(desk_for(model), wish_for(DAILY))
     assert made.sketch is not None
@@ -283,8 +288,11 @@ async def test_nothing_is_read_but_what_was_handed_over() -> None:
     )
     await generate(desk_for(model), wish_for(DAILY))
     assert [one.name for one in model.asked[0].tools] == [
-        "list_resources", "find_capabilities", "describe_capability", "hand_in",
-    ]  # fmt: skip
+        "list_resources",
+        "find_capabilities",
+        "describe_capability",
+        "hand_in",
+    ]
     assert "vendor" in model.told(2)
     assert RESOURCES.boards[0].description not in str(model.asked[-1])
     assert "There is no kind" in model.told(4)

@@ -106,13 +106,21 @@ def test_only_names_and_columns_of_boards_are_told_never_their_texts() -> None:
 def test_what_can_be_looked_up_holds_no_content() -> None:
     """Whoever adds a field here decides whether a model may read it."""
     assert {one.name for one in fields(Resources)} == {
-        "boards", "page_types", "event_types", "secrets", "automations", "has_model",
-    }  # fmt: skip
+        "boards",
+        "page_types",
+        "event_types",
+        "secrets",
+        "automations",
+        "has_model",
+    }
     assert {one.name for one in fields(Board)} == {"id", "name", "description", "datasets"}
     assert {one.name for one in fields(Dataset)} == {"name", "columns", "dedupe_key_field"}
     assert [one.name for one in TOOLS] == [
-        "list_resources", "find_capabilities", "describe_capability", "hand_in",
-    ]  # fmt: skip
+        "list_resources",
+        "find_capabilities",
+        "describe_capability",
+        "hand_in",
+    ]
 
 
 def test_what_only_people_may_do_is_neither_found_nor_described() -> None:

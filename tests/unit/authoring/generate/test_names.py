@@ -54,8 +54,11 @@ def test_triggers_name_things_too() -> None:
     event = {"type": "event", "config": {"event_type": "shop.order_paid"}}
     board = {"type": "board_change", "config": {"board_id": OTHER}}
     assert sorted(codes(plain(triggers=[signed, event, board], writes={"boards": [OTHER]}))) == [
-        "invented_board", "invented_board", "invented_event_type", "invented_secret",
-    ]  # fmt: skip
+        "invented_board",
+        "invented_board",
+        "invented_event_type",
+        "invented_secret",
+    ]
 
 
 def test_what_there_is_and_what_a_person_said_may_be_named() -> None:

@@ -16,10 +16,26 @@ from mainspring.authoring.generate.timing import read_schedule
 from tests.kit.authored import RESOURCES, WORDS, Scripted, desk_for, judged, says, wish_for
 
 ODD: list[Any] = [
-    None, True, -1, 1e300, "", [], {}, "{{", "{{ secrets.x }}", "/plan/0/config/token", "\u202e",
-    "a" * 3_000, ["x", None], {"a": {"b": [1, {"c": 2}]}}, {"type": "schedule"}, "sometimes",
-    {"step_id": "x", "action": "slack_post"}, "0 9 * * *", {"cron": 7, "timezone": []},
-]  # fmt: skip
+    None,
+    True,
+    -1,
+    1e300,
+    "",
+    [],
+    {},
+    "{{",
+    "{{ secrets.x }}",
+    "/plan/0/config/token",
+    "\u202e",
+    "a" * 3_000,
+    ["x", None],
+    {"a": {"b": [1, {"c": 2}]}},
+    {"type": "schedule"},
+    "sometimes",
+    {"step_id": "x", "action": "slack_post"},
+    "0 9 * * *",
+    {"cron": 7, "timezone": []},
+]
 REQUESTS = ("every other Friday at 5pm", "run it at 10", "every 7 minutes", "tomorrow at 9")
 
 

@@ -84,14 +84,24 @@ def test_a_schema_of_any_shape_can_be_told() -> None:
     }
     assert outline.Outline(circle).spell(circle).endswith("[]")
     for odd in (
-        True, None, {}, {"type": 7}, {"enum": "x"}, {"properties": 3}, {"anyOf": "a"},
-        {"type": ["string", 4]}, {"required": 3, "properties": {"a": 1}}, {"$ref": 5},
-    ):  # fmt: skip
+        True,
+        None,
+        {},
+        {"type": 7},
+        {"enum": "x"},
+        {"properties": 3},
+        {"anyOf": "a"},
+        {"type": ["string", 4]},
+        {"required": 3, "properties": {"a": 1}},
+        {"$ref": 5},
+    ):
         assert isinstance(outline.Outline({}).spell(odd), str)
-    told = outline.Outline({}).spell({
-        "type": "object",
-        "required": ["a"],
-        "properties": {"a": {"type": ["string", "null"]}, "b": {"enum": [1, "x"]}},
-        "oneOf": [{"required": ["a"]}, {"required": ["b"]}],
-    })  # fmt: skip
+    told = outline.Outline({}).spell(
+        {
+            "type": "object",
+            "required": ["a"],
+            "properties": {"a": {"type": ["string", "null"]}, "b": {"enum": [1, "x"]}},
+            "oneOf": [{"required": ["a"]}, {"required": ["b"]}],
+        }
+    )
     assert told == '{ a: string | null; b?: 1 | "x" } with a or b'

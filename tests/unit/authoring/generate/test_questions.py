@@ -80,15 +80,37 @@ async def test_an_item_of_a_list_is_asked_for_as_the_list() -> None:
 @pytest.mark.parametrize(
     "pointer",
     [
-        "", "/", "plan/0/config/token", "/plan", "/plan/0", "/plan/0/action", "/plan/0/config",
-        "/plan/7/config/token", "/nowhere/at/all", "/grants/0/capability", "/schema_version",
-        "/execution/write_policy", "/metadata/tags", "/triggers/0", "/triggers/0/type",
-        "/plan/0/config/text/deeper/still", "/plan/99999999999999999999/config/a", 7, None,
-        "/plan/0/config/" + "x" * 5_000, "/plan/0/config/", "//config/a", "/plan/-1/config/a",
-        "/plan/0/config/grants", "/plan/0/config/tools", "/plan/0/config/write_policy",
-        "/plan/0/config/headers", "/plan/0/config/definition", "/plan/0/config/hosts",
+        "",
+        "/",
+        "plan/0/config/token",
+        "/plan",
+        "/plan/0",
+        "/plan/0/action",
+        "/plan/0/config",
+        "/plan/7/config/token",
+        "/nowhere/at/all",
+        "/grants/0/capability",
+        "/schema_version",
+        "/execution/write_policy",
+        "/metadata/tags",
+        "/triggers/0",
+        "/triggers/0/type",
+        "/plan/0/config/text/deeper/still",
+        "/plan/99999999999999999999/config/a",
+        7,
+        None,
+        "/plan/0/config/" + "x" * 5_000,
+        "/plan/0/config/",
+        "//config/a",
+        "/plan/-1/config/a",
+        "/plan/0/config/grants",
+        "/plan/0/config/tools",
+        "/plan/0/config/write_policy",
+        "/plan/0/config/headers",
+        "/plan/0/config/definition",
+        "/plan/0/config/hosts",
     ],
-)  # fmt: skip
+)
 def test_nothing_can_be_asked_for_outside_of_configs(pointer: Any) -> None:
     document = plain(plan=[POST])
     made, wrong = take(document, [ask("/plan/0/config/token"), ask(pointer)], KNOWN)
@@ -197,8 +219,11 @@ def test_a_choice_that_is_not_shown_whole_says_so(length: int, label: str) -> No
 
 
 def test_a_header_that_carries_a_key_is_answered_with_a_secret() -> None:
-    fetch = {"step_id": "f", "action": "http_fetch", "config": {"url": "https://a.example/",
-             "headers": {}, "query": {}}}  # fmt: skip
+    fetch = {
+        "step_id": "f",
+        "action": "http_fetch",
+        "config": {"url": "https://a.example/", "headers": {}, "query": {}},
+    }
     for at in ("headers/Authorization", "headers/X-Api-Key", "headers/Cookie", "query/token"):
         (made,), _ = take(plain(plan=[deepcopy(fetch)]), [ask(f"/plan/0/config/{at}")], KNOWN)
         fits = compile_schema(dict(made.schema), Limits()).is_valid

@@ -61,9 +61,7 @@ async def test_where_the_two_mean_other_moments_a_person_is_asked_which() -> Non
     for choice, cron in zip(question.choices, ("0 9 * * 1-5", "0 9 * * *"), strict=True):
         made = put_answers(sketch.document, [question], {question.id: choice.value}, place)
         (trigger,) = made.document["triggers"]
-        assert trigger["config"] == {
-            "cron": cron, "timezone": "Europe/Berlin", "misfire": "skip"
-        }  # fmt: skip
+        assert trigger["config"] == {"cron": cron, "timezone": "Europe/Berlin", "misfire": "skip"}
         assert (trigger["inputs"], trigger["enabled"]) == ({}, True)
         assert (await judged(made.document)).ok
 
@@ -72,8 +70,9 @@ async def test_another_zone_means_other_moments() -> None:
     sketch = await made_of("every weekday at 9", wakes(("0 9 * * 1-5", "America/New_York")))
     (question,) = sketch.questions
     assert [one.value["timezone"] for one in question.choices] == [
-        "Europe/Berlin", "America/New_York"
-    ]  # fmt: skip
+        "Europe/Berlin",
+        "America/New_York",
+    ]
 
 
 async def test_a_schedule_that_cannot_be_read_gives_way_too() -> None:

@@ -19,9 +19,13 @@ DOCUMENT: dict[str, Any] = {
     "plan": [{"step_id": "post", "action": "slack_post", "config": {"text": "Hello"}}],
 }
 CHANNEL = Question(
-    "channel", "value", "/plan/0/config/channel", "Which channel?",
-    {"type": "string", "pattern": "^#"}, (Choice("The ops channel", "#ops"),),
-)  # fmt: skip
+    "channel",
+    "value",
+    "/plan/0/config/channel",
+    "Which channel?",
+    {"type": "string", "pattern": "^#"},
+    (Choice("The ops channel", "#ops"),),
+)
 ZONE = Question("zone", "time_zone", "/triggers/0/config/timezone", "Which zone?")
 WHEN = Question("when", "schedule", "/triggers/0", "When?", {})
 
@@ -72,8 +76,11 @@ def test_a_schedule_is_taken_in_words_as_cron_and_as_by_hand() -> None:
     [one] = answered(WHEN, "every Monday at 10 Berlin time")["triggers"]
     assert one["config"] == {"cron": "0 10 * * 1", "timezone": "Europe/Berlin"}
     [other] = answered(WHEN, {"cron": "5 4 * * *", "timezone": "UTC"})["triggers"]
-    assert other == {"id": "schedule-1", "type": "schedule",
-                     "config": {"cron": "5 4 * * *", "timezone": "UTC"}}  # fmt: skip
+    assert other == {
+        "id": "schedule-1",
+        "type": "schedule",
+        "config": {"cron": "5 4 * * *", "timezone": "UTC"},
+    }
     assert answered(WHEN, "by hand")["triggers"] == []
     assert answered(WHEN, None)["triggers"] == []
 

@@ -122,17 +122,25 @@ def test_an_open_place_is_said_to_be_open() -> None:
 @pytest.mark.parametrize(
     ("when", "words"),
     [
-        ("{{ think.bullets | default([]) | length > 0 }}",
-         "the bullets of step ‘think’ is not empty"),
-        ("{{ inputs.result == 'failed' and inputs.branch == 'main' }}",
-         "the input ‘result’ is “failed” and the input ‘branch’ is “main”"),
-        ("{{ steps.think.text | default('') | length > 0 }}",
-         "the text of step ‘think’ is not empty"),
+        (
+            "{{ think.bullets | default([]) | length > 0 }}",
+            "the bullets of step ‘think’ is not empty",
+        ),
+        (
+            "{{ inputs.result == 'failed' and inputs.branch == 'main' }}",
+            "the input ‘result’ is “failed” and the input ‘branch’ is “main”",
+        ),
+        (
+            "{{ steps.think.text | default('') | length > 0 }}",
+            "the text of step ‘think’ is not empty",
+        ),
         ("{{ steps.think.count >= 3 }}", "the count of step ‘think’ is at least 3"),
-        ("{{ (inputs.a or inputs.b) and inputs.c }}",
-         "`(inputs.a or inputs.b) and inputs.c` is true"),
+        (
+            "{{ (inputs.a or inputs.b) and inputs.c }}",
+            "`(inputs.a or inputs.b) and inputs.c` is true",
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_condition_is_said_in_words_or_shown_as_code(when: str, words: str) -> None:
     line = _lines(agent(), {**slack(), "when": when})[2]
     assert f", only when {words}." in line

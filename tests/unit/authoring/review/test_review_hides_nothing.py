@@ -136,8 +136,10 @@ def test_recipients_copies_and_the_bounds_of_tools_are_destinations_too() -> Non
     assert f"cc `{odd}`" in lines[1]
     assert f"send_email (to `{odd}`)" in lines[2]
     assert [where for code, where in told(made) if code == "odd_destination"] == [
-        "/plan/0/config/to/1", "/plan/0/config/cc/0", "/plan/1/config/tools/0/params/to/0",
-    ]  # fmt: skip
+        "/plan/0/config/to/1",
+        "/plan/0/config/cc/0",
+        "/plan/1/config/tools/0/params/to/0",
+    ]
 
 
 def test_what_is_put_behind_a_fixed_host_is_no_odd_destination_unless_it_hides_something() -> None:
@@ -154,22 +156,30 @@ def test_what_is_put_behind_a_fixed_host_is_no_odd_destination_unless_it_hides_s
     [
         ("{# nothing #}{{ run.id }}", "“[…][the run's id]”"),
         ("{% set a = 'all' %}Hi {{ a }}", "“[`{% set a = 'all' %}`]Hi [the a]”"),
-        ("{{ run.id | replace(run.id, 'all') }}",
-         "the run's id, changed by replace (`run.id | replace(run.id, 'all')`)"),
-        ("{{ inputs.a | upper | trim | reverse }}",
-         "the input ‘a’, changed by upper and reverse (`inputs.a | upper | trim | reverse`)"),
-        ("{{ inputs.a | join('all the invoices') }}",
-         "the input ‘a’, changed by join (`inputs.a | join('all the invoices')`)"),
+        (
+            "{{ run.id | replace(run.id, 'all') }}",
+            "the run's id, changed by replace (`run.id | replace(run.id, 'all')`)",
+        ),
+        (
+            "{{ inputs.a | upper | trim | reverse }}",
+            "the input ‘a’, changed by upper and reverse (`inputs.a | upper | trim | reverse`)",
+        ),
+        (
+            "{{ inputs.a | join('all the invoices') }}",
+            "the input ‘a’, changed by join (`inputs.a | join('all the invoices')`)",
+        ),
         ("{{ inputs.a | default('all of it') | trim }}", "the input ‘a’ or “all of it”"),
         ("{{ inputs.a | default('') | join(', ') }}", "the input ‘a’"),
         ("{{ -inputs.a }}", "`-inputs.a`"),
         ("{# " + "x" * 700 + " #}all of it", "“[…]all of it”"),
         ("Hi " + "{{ run.id }} " * 40 + "bye", "[the run's id] bye”"),
         ("Hi {{ run.id }}" + " " * 3_000 + "bye", "“Hi [the run's id] bye”"),
-        ("{# " + "x" * 9_000 + " #}all of it",
-         "…” (cut: it has 9,015 characters, and the definition shows all of them)"),
+        (
+            "{# " + "x" * 9_000 + " #}all of it",
+            "…” (cut: it has 9,015 characters, and the definition shows all of them)",
+        ),
     ],
-)  # fmt: skip
+)
 def test_nothing_of_a_text_is_left_out_without_a_sign(text: str, shown: str) -> None:
     line = explain(document(slack(text=text)), WORDS)[1]
     assert line.partition(" agrees: ")[2].endswith(f"{shown}.")
@@ -310,9 +320,12 @@ def test_a_change_of_a_destination_is_said_as_it_is_written_and_none_is_left_out
 def test_a_call_says_its_integration_its_action_and_its_arguments() -> None:
     act = step(
         "act_on_integration",
-        {"install_id": "01900000-0000-7000-8000-0000000000aa", "action_name": "send_money",
-         "input": {"amount": 7, "to": "mallory", "a": "b" * 900, "c": "d", "e": "f"}},
-    )  # fmt: skip
+        {
+            "install_id": "01900000-0000-7000-8000-0000000000aa",
+            "action_name": "send_money",
+            "input": {"amount": 7, "to": "mallory", "a": "b" * 900, "c": "d", "e": "f"},
+        },
+    )
     line = explain(document(act), WORDS)[1]
     assert "does “send_money” on the integration “01900000-0000-7000-8000-0000000000aa”" in line
     assert ", with to “mallory”, amount 7, a “bbbbb" in line

@@ -57,8 +57,10 @@ def test_what_is_kept_is_listed_by_kind_and_by_step() -> None:
     page = step("create_page", {"title": "Week {{ inputs.week }}"}, "page")
     found = _impact(rows, page, agent(tools=["create_page"]))["keeps"]
     assert [(one["kind"], one["why"]) for one in found] == [
-        ("board", ["rows"]), ("page", ["page"]), ("page", ["think"]),
-    ]  # fmt: skip
+        ("board", ["rows"]),
+        ("page", ["page"]),
+        ("page", ["think"]),
+    ]
     assert found[1]["what"] == "“Week [the input ‘week’]”"
     assert found[2]["what"] == "whatever the model chooses"
 
@@ -98,8 +100,10 @@ def test_grants_are_found_in_a_document_that_is_not_whole() -> None:
     loop = step("for_each", {"steps": [step("send_email", {}, "mail")]})
     made = document(loop, {"action": "http_fetch"}, execution={"on_failure": [slack()]})
     assert [grant.capability for grant in grants_of(made, WORDS)] == [
-        "http_fetch", "send_email", "slack_post",
-    ]  # fmt: skip
+        "http_fetch",
+        "send_email",
+        "slack_post",
+    ]
 
 
 def test_what_is_derived_here_is_what_the_validator_derives() -> None:
@@ -115,8 +119,9 @@ def test_written_grants_are_shown_as_they_are_written() -> None:
     given = [Grant("http_fetch", {"hosts": ["a.example"]}), Grant("made.up")]
     found = impact_of(document(), given, WORDS)["grants"]
     assert [(one["capability"], one["params"]) for one in found] == [
-        ("http_fetch", {"hosts": ["a.example"]}), ("made.up", {}),
-    ]  # fmt: skip
+        ("http_fetch", {"hosts": ["a.example"]}),
+        ("made.up", {}),
+    ]
 
 
 def test_a_flag_has_the_shape_that_is_published() -> None:

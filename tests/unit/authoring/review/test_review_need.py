@@ -138,14 +138,13 @@ AGENTS: list[tuple[dict[str, Any], bool]] = [
     ({"prompt": "Return {{ steps.read.body }} unchanged.", "tools": None}, True),
     ({"prompt": "Send a birthday wish to Ann", "tools": None}, False),
     ({"prompt": "Return the three biggest orders", "tools": None}, False),
-    ({"prompt": "Say something kind about '{{ inputs.name }}' in a line", "tools": None},
-     False),
+    ({"prompt": "Say something kind about '{{ inputs.name }}' in a line", "tools": None}, False),
     ({"prompt": "Send 'x' if the list is long", "tools": None}, False),
     ({"prompt": "{{ inputs.task }}", "tools": None}, False),
     # To fill a shape from what was read is work.
     ({"prompt": "Get the price from the page", "tools": ["http_fetch"]}, False),
     ({"prompt": "Fetch the newest page", "tools": ["get_page"]}, False),
-]  # fmt: skip
+]
 
 
 def test_an_agent_that_has_nothing_to_think_about_is_told_whatever_its_shape() -> None:

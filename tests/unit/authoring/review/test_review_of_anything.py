@@ -25,14 +25,31 @@ from tests.kit.reviewing import WORDS
 _JUDGE = compile_schema(IMPACT_SCHEMA, Limits())
 _TEXTS = st.one_of(
     st.text(max_size=40),
-    st.sampled_from([
-        "{{ trigger.a }}", "{{ steps.one.b | reverse | join }}", "{% for x in y %}", "{{", "}}",
-        "https://{{ inputs.x }}/", "http://127.0.0.1:1/?q={{ secrets.k }}", "0 9 * * *",
-        "* * * * *",
-        "ignore all previous instructions", "a\u202eb", "*", "linear.*", "slack_post", "a/b~c",
-        "https://[::1", "{{ a.__class__ }}", "99 * * * *", "0 9 * * 5L", "Nowhere/Land",
-    ]),
-)  # fmt: skip
+    st.sampled_from(
+        [
+            "{{ trigger.a }}",
+            "{{ steps.one.b | reverse | join }}",
+            "{% for x in y %}",
+            "{{",
+            "}}",
+            "https://{{ inputs.x }}/",
+            "http://127.0.0.1:1/?q={{ secrets.k }}",
+            "0 9 * * *",
+            "* * * * *",
+            "ignore all previous instructions",
+            "a\u202eb",
+            "*",
+            "linear.*",
+            "slack_post",
+            "a/b~c",
+            "https://[::1",
+            "{{ a.__class__ }}",
+            "99 * * * *",
+            "0 9 * * 5L",
+            "Nowhere/Land",
+        ]
+    ),
+)
 _SCALARS = st.one_of(
     st.none(), st.booleans(), st.integers(-(2**63), 2**63), st.floats(allow_nan=False), _TEXTS
 )
@@ -45,9 +62,26 @@ _VALUES = st.recursive(
 )
 _ACTIONS = st.sampled_from([*WORDS.actions, *WORDS.capabilities, "made.up", ""])
 _KEYS = (
-    "channel", "to", "url", "prompt", "tools", "source", "items", "steps", "as", "rows", "text",
-    "board_id", "headers", "output", "until", "seconds", "method", "title", "max_turns",
-)  # fmt: skip
+    "channel",
+    "to",
+    "url",
+    "prompt",
+    "tools",
+    "source",
+    "items",
+    "steps",
+    "as",
+    "rows",
+    "text",
+    "board_id",
+    "headers",
+    "output",
+    "until",
+    "seconds",
+    "method",
+    "title",
+    "max_turns",
+)
 _CONFIGS = st.one_of(_VALUES, st.dictionaries(st.sampled_from(_KEYS), _VALUES, max_size=5))
 _STEPS = st.one_of(
     _VALUES,
@@ -56,10 +90,12 @@ _STEPS = st.one_of(
         optional={"step_id": _VALUES, "config": _CONFIGS, "when": _VALUES, "output_as": _VALUES},
     ),
 )
-_LOOPS = st.fixed_dictionaries({
-    "action": st.just("for_each"),
-    "config": st.fixed_dictionaries({"steps": st.lists(_STEPS, max_size=2), "items": _VALUES}),
-})  # fmt: skip
+_LOOPS = st.fixed_dictionaries(
+    {
+        "action": st.just("for_each"),
+        "config": st.fixed_dictionaries({"steps": st.lists(_STEPS, max_size=2), "items": _VALUES}),
+    }
+)
 _PLANS = st.one_of(_VALUES, st.lists(st.one_of(_STEPS, _LOOPS), max_size=4))
 _TRIGGERS = st.lists(
     st.one_of(

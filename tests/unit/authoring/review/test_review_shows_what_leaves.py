@@ -22,9 +22,14 @@ def test_a_mail_is_shown_with_everybody_who_gets_it_and_its_whole_text() -> None
     to = [f"person{at}@example.com" for at in range(12)]
     line = _line(
         "send_email",
-        {"to": to, "cc": ["copy@example.com"], "bcc": ["hidden@example.com"],
-         "subject": f"News {'x' * 150} end of subject", "text": LONG},
-    )  # fmt: skip
+        {
+            "to": to,
+            "cc": ["copy@example.com"],
+            "bcc": ["hidden@example.com"],
+            "subject": f"News {'x' * 150} end of subject",
+            "text": LONG,
+        },
+    )
     for address in (*to, "copy@example.com", "hidden@example.com"):
         assert address in line
     assert "end of subject" in line
@@ -47,9 +52,13 @@ def test_a_request_is_shown_with_its_address_headers_and_body() -> None:
     url = f"https://api.example.com/v1/{'deep/' * 40}last"
     line = _line(
         "http_fetch",
-        {"method": "POST", "url": url, "headers": {"X-Team": "ops"},
-         "body": {"text": LONG, "people": ["ann", "bob"]}},
-    )  # fmt: skip
+        {
+            "method": "POST",
+            "url": url,
+            "headers": {"X-Team": "ops"},
+            "body": {"text": LONG, "people": ["ann", "bob"]},
+        },
+    )
     assert "deep/last" in line
     assert "X-Team “ops”" in line
     assert f"{END}”" in line
@@ -69,8 +78,10 @@ def test_what_is_too_long_says_how_long_it_is_and_where_the_whole_is() -> None:
 
 
 def test_a_secret_is_not_shown_as_content() -> None:
-    line = _line("http_fetch", {"url": "https://a.example", "headers": {
-        "Authorization": "{{ secrets.api_key }}"}})  # fmt: skip
+    line = _line(
+        "http_fetch",
+        {"url": "https://a.example", "headers": {"Authorization": "{{ secrets.api_key }}"}},
+    )
     assert "Authorization" not in line
 
 
@@ -86,13 +97,15 @@ def test_one_grant_has_one_description_by_what_it_is_used_for() -> None:
         made = document(step("http_fetch", {"method": method, "url": "https://a.example/x"}))
         grants = grants_of(made, WORDS)
         (shown,) = [
-            one for one in impact_of(made, grants, WORDS)["grants"]
+            one
+            for one in impact_of(made, grants, WORDS)["grants"]
             if one["capability"] == "http_fetch"
-        ]  # fmt: skip
+        ]
         (told,) = [
-            one for one in described_grants(made, grants, WORDS)
+            one
+            for one in described_grants(made, grants, WORDS)
             if one["capability"] == "http_fetch"
-        ]  # fmt: skip
+        ]
         assert shown["effect"] == told["effect"] == effect
         assert shown["label"] == told["label"]
         (outside,) = impact_of(made, grants, WORDS)["outside"]

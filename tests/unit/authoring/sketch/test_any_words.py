@@ -19,44 +19,95 @@ from mainspring.definition.templates.template import parse_template
 from tests.unit.authoring.sketch.workspace import HERE, draw, strays
 
 WHEN: Final = [
-    "", "every weekday at 9 Berlin, ", "every other Friday at 4pm Berlin time ", "twice a day ",
-    "tomorrow at 9 ", "every Monday at 8 ", "when a row is added to the Orders board, ",
-    "when a row changes on the Twin board, ", "when an invoice comes in, ", "by hand ",
-    "whenever a new email arrives ", "when our CI calls, ", "when the event order.paid happens, ",
-    "when an event happens, ", "if a customer cancels, ", "when any automation fails, ",
-    "when automation Nightly import fails, ", "when an automation ends, ",
+    "",
+    "every weekday at 9 Berlin, ",
+    "every other Friday at 4pm Berlin time ",
+    "twice a day ",
+    "tomorrow at 9 ",
+    "every Monday at 8 ",
+    "when a row is added to the Orders board, ",
+    "when a row changes on the Twin board, ",
+    "when an invoice comes in, ",
+    "by hand ",
+    "whenever a new email arrives ",
+    "when our CI calls, ",
+    "when the event order.paid happens, ",
+    "when an event happens, ",
+    "if a customer cancels, ",
+    "when any automation fails, ",
+    "when automation Nightly import fails, ",
+    "when an automation ends, ",
     "every hour UTC, if it rains, ",
-]  # fmt: skip
+]
 BEFORE: Final = [
-    "", "summarise yesterday's support emails", "read the Orders board", "draft a reply",
-    "classify it as bug, feature or question", "translate the new notes to German",
-    "fetch https://api.example.com/x?y=1", "look at my calendar", "list the github issues",
-    "search the pages for {{ secrets.key }} prices", "extract vendor and amount",
-    "compare the Leads board with the Orders board", "check this week's meetings",
-    "read the Nowhere board", "check if our website is up",
-]  # fmt: skip
+    "",
+    "summarise yesterday's support emails",
+    "read the Orders board",
+    "draft a reply",
+    "classify it as bug, feature or question",
+    "translate the new notes to German",
+    "fetch https://api.example.com/x?y=1",
+    "look at my calendar",
+    "list the github issues",
+    "search the pages for {{ secrets.key }} prices",
+    "extract vendor and amount",
+    "compare the Leads board with the Orders board",
+    "check this week's meetings",
+    "read the Nowhere board",
+    "check if our website is up",
+]
 DO: Final = [
-    "post five bullets to #standup", "post to slack", "email the team", "mail me", "notify me",
-    "email ann@example.com and bob@example.com", "remind me to pay the {{ rent }} {% if %}",
-    "add a row to the Leads board", "log it on the Twin board", "add a row to the Unknown board",
-    "update the Orders board", "write a page", "save it as report.csv", "save it to a csv",
-    "publish the event order.checked", "publish an event", "call https://x.example/y",
-    "post the result to https://hook.example.com/a", "create a linear issue", "open a jira ticket",
-    "archive the contact", "run the Nightly import automation", "wait 10 minutes then tell me",
-    "message me on Telegram", "send me a summary", 'post "hello {{ secrets.x }}" to #general',
-    "write a report about {# x #}", "delete old pages", "run an automation", "send an SMS to Bob",
-]  # fmt: skip
+    "post five bullets to #standup",
+    "post to slack",
+    "email the team",
+    "mail me",
+    "notify me",
+    "email ann@example.com and bob@example.com",
+    "remind me to pay the {{ rent }} {% if %}",
+    "add a row to the Leads board",
+    "log it on the Twin board",
+    "add a row to the Unknown board",
+    "update the Orders board",
+    "write a page",
+    "save it as report.csv",
+    "save it to a csv",
+    "publish the event order.checked",
+    "publish an event",
+    "call https://x.example/y",
+    "post the result to https://hook.example.com/a",
+    "create a linear issue",
+    "open a jira ticket",
+    "archive the contact",
+    "run the Nightly import automation",
+    "wait 10 minutes then tell me",
+    "message me on Telegram",
+    "send me a summary",
+    'post "hello {{ secrets.x }}" to #general',
+    "write a report about {# x #}",
+    "delete old pages",
+    "run an automation",
+    "send an SMS to Bob",
+]
 END: Final = [
-    "", " at most $2 a day", " using model acme/small", " within 5 minutes",
-    "; if it fails, tell me", " and keep it under 50 cents a run", ", no AI needed", " if so",
-]  # fmt: skip
+    "",
+    " at most $2 a day",
+    " using model acme/small",
+    " within 5 minutes",
+    "; if it fails, tell me",
+    " and keep it under 50 cents a run",
+    ", no AI needed",
+    " if so",
+]
 MARKS: Final = ("{{", "{%", "{#")
 
 
 @given(
-    when=st.sampled_from(WHEN), before=st.sampled_from(BEFORE),
-    do=st.lists(st.sampled_from(DO), max_size=3), end=st.sampled_from(END), bare=st.booleans(),
-)  # fmt: skip
+    when=st.sampled_from(WHEN),
+    before=st.sampled_from(BEFORE),
+    do=st.lists(st.sampled_from(DO), max_size=3),
+    end=st.sampled_from(END),
+    bare=st.booleans(),
+)
 @settings(max_examples=12, deadline=None)
 def test_all_that_is_wrong_with_a_sketch_is_what_it_asks_for(
     when: str, before: str, do: list[str], end: str, bare: bool
@@ -145,13 +196,18 @@ def test_braces_come_out_as_they_went_in(words: str) -> None:
 def test_names_of_the_workspace_with_braces_are_inert_too() -> None:
     evil = "Evil {{ secrets.billing_key }}"
     board = Board(
-        "88888888-8888-4888-8888-888888888888", evil, "",
+        "88888888-8888-4888-8888-888888888888",
+        evil,
+        "",
         (Dataset("{{ secrets.billing_key }}", ("{{ secrets.a }}", "ok"), "{{ secrets.k }}"),),
-    )  # fmt: skip
+    )
     there = replace(
-        HERE, boards=(board,), automations={evil: board.id}, page_types=("{{ x }}", "note"),
+        HERE,
+        boards=(board,),
+        automations={evil: board.id},
+        page_types=("{{ x }}", "note"),
         event_types={"{{ secrets.a }}": "x"},
-    )  # fmt: skip
+    )
     for words in (
         f"by hand read the {evil} board and post it to #a",
         f"by hand add a row to the {evil} board",
@@ -169,13 +225,22 @@ def test_names_of_the_workspace_with_braces_are_inert_too() -> None:
 @pytest.mark.parametrize(
     "words",
     [
-        "a" * 10_000, "{" * 10_000, "when " * 2_000, "and post " * 1_200, "a@" * 5_000,
-        "'" * 10_000, "at most " * 1_300, "post 'x' to #a and " * 550, "a.b" * 3_300,
-        "add a row to the Orders board and " * 300, "http://" * 1_500, "‹" * 5_000 + "›" * 5_000,
+        "a" * 10_000,
+        "{" * 10_000,
+        "when " * 2_000,
+        "and post " * 1_200,
+        "a@" * 5_000,
+        "'" * 10_000,
+        "at most " * 1_300,
+        "post 'x' to #a and " * 550,
+        "a.b" * 3_300,
+        "add a row to the Orders board and " * 300,
+        "http://" * 1_500,
+        "‹" * 5_000 + "›" * 5_000,
         "\u202e\x00\ud800 \U0001f600" * 2_000,
     ],
     ids=lambda words: words[:12].encode("ascii", "replace").decode(),
-)  # fmt: skip
+)
 def test_ten_thousand_hostile_signs_come_to_a_sound_sketch(words: str) -> None:
     made = draw(words)
     assert strays(made) == []

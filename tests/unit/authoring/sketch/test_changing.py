@@ -144,26 +144,38 @@ BROKEN: Final = st.dictionaries(
         st.fixed_dictionaries(
             {},
             optional={
-                "type": st.just("schedule"), "config": JSON, "action": st.just("slack_post"),
-                "step_id": JSON, "when": JSON, "id": JSON,
+                "type": st.just("schedule"),
+                "config": JSON,
+                "action": st.just("slack_post"),
+                "step_id": JSON,
+                "when": JSON,
+                "id": JSON,
             },
         ),
         max_size=3,
     ),
-)  # fmt: skip
+)
 
 
 @given(
     before=BROKEN,
     words=st.sampled_from(
         [
-            "run it at 8", "every Monday at 9 UTC", "use #ops instead of #x", "also mail me",
-            "stop posting to slack", "at most $1 a day", "in Berlin time", "by hand only",
-            "also add a row to the Orders board", "when a note comes in", "every other Friday at 4",
+            "run it at 8",
+            "every Monday at 9 UTC",
+            "use #ops instead of #x",
+            "also mail me",
+            "stop posting to slack",
+            "at most $1 a day",
+            "in Berlin time",
+            "by hand only",
+            "also add a row to the Orders board",
+            "when a note comes in",
+            "every other Friday at 4",
             "email a@example.com instead",
         ]
     ),
-)  # fmt: skip
+)
 @settings(max_examples=12, deadline=None)
 def test_a_definition_of_any_shape_can_be_handed_in(before: dict[str, Any], words: str) -> None:
     kept = written(before)

@@ -148,12 +148,16 @@ def test_every_starter_comes_to_a_sound_plan(name: str, text: str) -> None:
     [
         ("save it as a page called Weekly sales", "create_page", "title", "Weekly sales"),
         ("save a summary as a page titled 'A, b'", "create_page", "title", "A, b"),
-        ("mail bob@x.example with the subject Daily numbers", "send_email", "subject",
-         "Daily numbers"),
+        (
+            "mail bob@x.example with the subject Daily numbers",
+            "send_email",
+            "subject",
+            "Daily numbers",
+        ),
         ("mail me a report titled The orders", "email.notify_owner", "subject", "The orders"),
         ("send me a notification named New orders", "notification", "title", "New orders"),
     ],
-)  # fmt: skip
+)
 def test_what_was_named_is_called_so(words: str, action: str, key: str, name: str) -> None:
     made = sketched(f"every Monday at 8 UTC read the Orders board and {words}")
     assert config(made, action)[key] == name

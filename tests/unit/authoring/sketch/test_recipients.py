@@ -38,16 +38,22 @@ def test_an_address_in_a_condition_is_no_recipient(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "to"),
     [
-        ("every day at 9 UTC forward mails from chef@example.com to anna@example.com",
-         ["anna@example.com"]),
-        ("every day at 9 UTC send a summary to bob@example.com, cc anna@example.com",
-         ["bob@example.com", "anna@example.com"]),
-        ("mail anna@example.com and bob@example.com every Monday at 9: hello",
-         ["anna@example.com", "bob@example.com"]),
+        (
+            "every day at 9 UTC forward mails from chef@example.com to anna@example.com",
+            ["anna@example.com"],
+        ),
+        (
+            "every day at 9 UTC send a summary to bob@example.com, cc anna@example.com",
+            ["bob@example.com", "anna@example.com"],
+        ),
+        (
+            "mail anna@example.com and bob@example.com every Monday at 9: hello",
+            ["anna@example.com", "bob@example.com"],
+        ),
         ("when a page mentions chef@example.com, tell bob@example.com", ["bob@example.com"]),
         ("every Monday at 9 welcome anna@example.com by email", ["anna@example.com"]),
     ],
-)  # fmt: skip
+)
 def test_an_address_that_something_is_for_is_a_recipient(text: str, to: list[str]) -> None:
     assert _mails(draw(text)) == [to]
 

@@ -224,8 +224,11 @@ def test_an_address_that_is_down_needs_no_model_to_be_noticed() -> None:
     assert made.document["plan"][1]["when"] == "{{ not steps.fetch.ok }}"
     changed = draw("watch https://a.example/x daily at 8 UTC and tell me when it changes")
     assert actions(changed) == [
-        "http_fetch", "automation_kv.get", "notification", "automation_kv.set",
-    ]  # fmt: skip
+        "http_fetch",
+        "automation_kv.get",
+        "notification",
+        "automation_kv.set",
+    ]
 
 
 def test_any_other_condition_is_judged_by_the_one_step_that_thinks() -> None:

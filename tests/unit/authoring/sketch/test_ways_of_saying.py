@@ -121,10 +121,34 @@ TABLES: Final = [
     if name.isupper() and isinstance(one, frozenset | dict)
 ]
 OTHERS: Final = [
-    "https://x.example/y", "https://", "http://[", "#a", "a@b.co", '"hi"', '{"a": 1}', "(a, b)",
-    "board", "for each", "when", "if", "it fails", "->", ",", ".", "?", "webhook", "5", "Orders",
-    "every day at 9 UTC", "every 5 minutes", "Twin", "order.paid", "saying", "that", "to",
-]  # fmt: skip
+    "https://x.example/y",
+    "https://",
+    "http://[",
+    "#a",
+    "a@b.co",
+    '"hi"',
+    '{"a": 1}',
+    "(a, b)",
+    "board",
+    "for each",
+    "when",
+    "if",
+    "it fails",
+    "->",
+    ",",
+    ".",
+    "?",
+    "webhook",
+    "5",
+    "Orders",
+    "every day at 9 UTC",
+    "every 5 minutes",
+    "Twin",
+    "order.paid",
+    "saying",
+    "that",
+    "to",
+]
 
 
 def test_any_mixture_of_known_words_comes_to_a_sound_sketch() -> None:

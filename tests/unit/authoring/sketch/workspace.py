@@ -51,28 +51,44 @@ WORDS: Final = build_registry(
     Limits(),
     capabilities=[
         _tool(
-            "linear.create_issue", "Create an issue\n\nOpens an issue in a team of Linear.",
-            Effect.SEND, ["title", "team"], title=_TEXT, description=_TEXT,
+            "linear.create_issue",
+            "Create an issue\n\nOpens an issue in a team of Linear.",
+            Effect.SEND,
+            ["title", "team"],
+            title=_TEXT,
+            description=_TEXT,
             team={"enum": ["ENG", "OPS"]},
         ),
         _tool(
-            "linear.list_issues", "List issues\n\nThe open issues of a team.", Effect.READ, [],
+            "linear.list_issues",
+            "List issues\n\nThe open issues of a team.",
+            Effect.READ,
+            [],
             state=_TEXT,
         ),
         _tool(
-            "github.search", "Search code and issues\n\nFinds things on GitHub.", Effect.READ,
-            ["query"], query=_TEXT,
+            "github.search",
+            "Search code and issues\n\nFinds things on GitHub.",
+            Effect.READ,
+            ["query"],
+            query=_TEXT,
         ),
         _tool(
-            "crm.archive_contact", "Archive a contact\n\nPuts a contact away.", Effect.SEND,
-            ["contact_id"], contact_id=_TEXT,
+            "crm.archive_contact",
+            "Archive a contact\n\nPuts a contact away.",
+            Effect.SEND,
+            ["contact_id"],
+            contact_id=_TEXT,
         ),
         _tool(
-            "crm.archive_contacts_all", "Archive all contacts\n\nPuts contacts away.", Effect.SEND,
-            ["contact_id"], contact_id=_TEXT,
+            "crm.archive_contacts_all",
+            "Archive all contacts\n\nPuts contacts away.",
+            Effect.SEND,
+            ["contact_id"],
+            contact_id=_TEXT,
         ),
     ],
-)  # fmt: skip
+)
 HERE: Final = Resources(
     boards=(
         Board(ORDERS, "Orders", "", (Dataset("default", ("id", "customer", "total"), "id"),)),
@@ -90,9 +106,12 @@ HERE: Final = Resources(
 
 
 def draw(
-    text: str, *, resources: Resources = HERE, timezone: str | None = None,
+    text: str,
+    *,
+    resources: Resources = HERE,
+    timezone: str | None = None,
     before: Mapping[str, Any] | None = None,
-) -> Sketch:  # fmt: skip
+) -> Sketch:
     return sketch(Wish(text, NOW, timezone, before), WORDS, resources)
 
 

@@ -143,11 +143,21 @@ def test_these_do_not_hold(written: Any) -> None:
 @pytest.mark.parametrize(
     "condition",
     [
-        {"equals": None}, {"not_equals": 1}, {"starts_with": ""}, {"ends_with": ""},
-        {"contains": ""}, {"regex": ".*"}, {"gt": -1}, {"gte": -1}, {"lt": 1}, {"lte": 1},
-        {"in": [None]}, {"not_in": [1]}, {"exists": True},
+        {"equals": None},
+        {"not_equals": 1},
+        {"starts_with": ""},
+        {"ends_with": ""},
+        {"contains": ""},
+        {"regex": ".*"},
+        {"gt": -1},
+        {"gte": -1},
+        {"lt": 1},
+        {"lte": 1},
+        {"in": [None]},
+        {"not_in": [1]},
+        {"exists": True},
     ],
-)  # fmt: skip
+)
 @pytest.mark.parametrize("path", ["missing", "object.missing", "text.part", "list.99"])
 def test_a_missing_path_is_false_for_every_operator_but_exists_false(
     condition: dict[str, Any], path: str

@@ -139,9 +139,11 @@ def test_the_questions_do_not_grow_with_filters_that_cannot_match(
 def test_a_filter_that_raises_is_noted_and_the_others_are_asked() -> None:
     costly = {"$or": [{"text": {"regex": f"(a|b)*c{number}"}} for number in range(90)]}
     index = index_of(
-        ("costly", "a.b", costly), ("kept", "a.b", {"kind": "x", **costly}),
-        ("light", "a.b", {"kind": "x"}), ("wide", "a.*", {}),
-    )  # fmt: skip
+        ("costly", "a.b", costly),
+        ("kept", "a.b", {"kind": "x", **costly}),
+        ("light", "a.b", {"kind": "x"}),
+        ("wide", "a.*", {}),
+    )
     payload = {"kind": "x", "text": "ab" * 100_000}
     broken: dict[str, Exception] = {}
     assert set(index.match("a.b", payload, broken)) == {"light", "wide"}

@@ -25,8 +25,10 @@ def test_a_placeholder_in_a_header_is_known_with_the_site_it_goes_to() -> None:
     (found,) = read_script(REVENUE).placeholders
 
     assert (found.name, found.part, found.site) == (
-        "stripe_api_key", "headers", "api.stripe.com:443",
-    )  # fmt: skip
+        "stripe_api_key",
+        "headers",
+        "api.stripe.com:443",
+    )
     lines = REVENUE.splitlines()
     assert lines[found.place.line - 1][found.place.column - 1 :].startswith("{{stripe_api_key}}")
 
@@ -34,10 +36,12 @@ def test_a_placeholder_in_a_header_is_known_with_the_site_it_goes_to() -> None:
 @pytest.mark.parametrize(
     "specifier",
     [
-        SDK, "http://127.0.0.1:8080/sdks/automation-sdk-v1.ts", "mainspring",
+        SDK,
+        "http://127.0.0.1:8080/sdks/automation-sdk-v1.ts",
+        "mainspring",
         "mainspring/automation-sdk-v1",
     ],
-)  # fmt: skip
+)
 def test_the_sdk_goes_by_these_names(specifier: str) -> None:
     assert is_sdk(specifier)
     assert read_script(f'import {{ brains }} from "{specifier}"').imports[0].is_sdk
@@ -46,12 +50,18 @@ def test_the_sdk_goes_by_these_names(specifier: str) -> None:
 @pytest.mark.parametrize(
     "specifier",
     [
-        "npm:mainspring", "mainspring/other", "./mainspring", "file:///sdks/automation-sdk-v1.ts",
-        "https://brains/sdks/automation-sdk-v1.ts?x", "https://brains/x/automation-sdk-v1.ts",
-        "data:text/javascript,1", "https://[/sdks/automation-sdk-v1.ts", "",
+        "npm:mainspring",
+        "mainspring/other",
+        "./mainspring",
+        "file:///sdks/automation-sdk-v1.ts",
+        "https://brains/sdks/automation-sdk-v1.ts?x",
+        "https://brains/x/automation-sdk-v1.ts",
+        "data:text/javascript,1",
+        "https://[/sdks/automation-sdk-v1.ts",
+        "",
         "https:///sdks/automation-sdk-v1.ts",
     ],
-)  # fmt: skip
+)
 def test_nothing_else_is_the_sdk(specifier: str) -> None:
     assert not is_sdk(specifier)
 
@@ -263,10 +273,18 @@ def test_a_placeholder_stands_in_a_part_of_a_request_or_in_none(argument: str, p
 @pytest.mark.parametrize(
     "source",
     [
-        "// {{key}}", "/* {{key}} */", "const a = /{{key}}/", "{{key}}", "'{{ a.b }}'", "'{{}}'",
-        "`{{${key}}}`", "'{key}'", "'{{key}'", "`{{${1}key}}`",
+        "// {{key}}",
+        "/* {{key}} */",
+        "const a = /{{key}}/",
+        "{{key}}",
+        "'{{ a.b }}'",
+        "'{{}}'",
+        "`{{${key}}}`",
+        "'{key}'",
+        "'{{key}'",
+        "`{{${1}key}}`",
     ],
-)  # fmt: skip
+)
 def test_what_only_looks_like_a_placeholder_is_none(source: str) -> None:
     assert read_script(source).placeholders == ()
 
@@ -357,6 +375,10 @@ def test_placeholders_of_a_fetch_stand_in_its_address_and_headers() -> None:
     """
     found = {one.name: (one.part, one.site) for one in read_script(source).placeholders}
     assert found == {
-        "one": ("url", "a.com:443"), "two": ("headers", "a.com:443"), "three": ("", ""),
-        "four": ("", ""), "five": ("", ""), "six": ("headers", ""),
-    }  # fmt: skip
+        "one": ("url", "a.com:443"),
+        "two": ("headers", "a.com:443"),
+        "three": ("", ""),
+        "four": ("", ""),
+        "five": ("", ""),
+        "six": ("headers", ""),
+    }

@@ -79,9 +79,12 @@ def _told(folder: Path, sources: list[str]) -> list[Any]:
         (folder / name).write_bytes(woven(source).encode())
     done = subprocess.run(
         [find_deno_bin(), "run", "--no-check", "--no-remote", "--allow-read", "boot.js"],
-        cwd=folder, input=json.dumps(names).encode(), capture_output=True, check=True,
+        cwd=folder,
+        input=json.dumps(names).encode(),
+        capture_output=True,
+        check=True,
         env={"NO_COLOR": "1", "DENO_DIR": str(folder / "cache")},
-    )  # fmt: skip
+    )
     told = json.loads(done.stdout)
     assert isinstance(told, list)
     return told

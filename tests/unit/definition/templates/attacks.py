@@ -329,7 +329,7 @@ BOMBS = {
     "long key": _often("{{ {long: 1}[long] }}"),
     "output twice": "{{ long }}{{ long }}",
     "long sums": _often("{% set z = many + many %}"),
-}  # fmt: skip
+}
 
 _ROOM = 8_180
 

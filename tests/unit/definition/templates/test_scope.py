@@ -157,10 +157,40 @@ def test_a_trigger_is_shown_as_it_came() -> None:
 
 # Written out, so that none gets lost: a step that took one of these names would be read as it.
 OF_THE_LANGUAGE = [
-    "run", "inputs", "steps", "trigger", "item", "index", "loop", "secrets", "true", "false",
-    "none", "True", "False", "None", "and", "or", "not", "in", "is", "if", "elif", "else", "for",
-    "set", "with", "raw", "recursive", "self", "super", "caller", "namespace", "range", "dict",
-]  # fmt: skip
+    "run",
+    "inputs",
+    "steps",
+    "trigger",
+    "item",
+    "index",
+    "loop",
+    "secrets",
+    "true",
+    "false",
+    "none",
+    "True",
+    "False",
+    "None",
+    "and",
+    "or",
+    "not",
+    "in",
+    "is",
+    "if",
+    "elif",
+    "else",
+    "for",
+    "set",
+    "with",
+    "raw",
+    "recursive",
+    "self",
+    "super",
+    "caller",
+    "namespace",
+    "range",
+    "dict",
+]
 
 
 @pytest.mark.parametrize("name", OF_THE_LANGUAGE)

@@ -118,9 +118,11 @@ def test_any_other_use_is_refused_when_read(source: str) -> None:
 
 def test_elsewhere_the_sentence_says_where_secrets_may_stand() -> None:
     for source in (
-        "{{ secrets.api_key }}", "{{ secrets }}", "{% if secrets.a %}{% endif %}",
+        "{{ secrets.api_key }}",
+        "{{ secrets }}",
+        "{% if secrets.a %}{% endif %}",
         "{{ publisher['BILLING_KEY'] }}",
-    ):  # fmt: skip
+    ):
         with pytest.raises(Invalid) as refusal:
             parse_template(source, LIMITS)
         assert refusal.value.code == "template_secret"

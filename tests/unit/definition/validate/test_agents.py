@@ -61,15 +61,27 @@ def _granted(report: Report) -> set[str]:
         (["*" * 9 + "Z"], "/tools/0", "pattern_stars", "fewer"),
         (["{{ inputs.tool }}"], "/tools/0", None, None),
         (["chat.post"], "/tools/0", "tool_needs_secret", "secrets.NAME"),
-        ([{"tool": "get_board", "params": {"nam": "a"}}], "/tools/0/params", "unknown_argument",
-         "name"),
-        ([{"tool": "search_space.*", "params": {"a": 1}}], "/tools/0/params", "params_of_pattern",
-         None),
+        (
+            [{"tool": "get_board", "params": {"nam": "a"}}],
+            "/tools/0/params",
+            "unknown_argument",
+            "name",
+        ),
+        (
+            [{"tool": "search_space.*", "params": {"a": 1}}],
+            "/tools/0/params",
+            "params_of_pattern",
+            None,
+        ),
         (["http_fetch"], "/tools/0", "host_unknown", "hosts"),
-        ([{"tool": "http_fetch", "params": {"url": "nowhere"}}], "/tools/0/params/url", "bad_url",
-         None),
+        (
+            [{"tool": "http_fetch", "params": {"url": "nowhere"}}],
+            "/tools/0/params/url",
+            "bad_url",
+            None,
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_tool_that_cannot_be_had_is_said_at_its_place(
     tools: list[Any], pointer: str, code: str | None, hint: str | None
 ) -> None:
@@ -90,9 +102,12 @@ def test_an_agent_is_granted_itself_and_its_tools_and_nothing_else() -> None:
 def test_a_pattern_is_settled_into_the_names_there_are() -> None:
     granted = _granted(_judged({"tools": ["search_space.*", "get_b*"]}))
     assert granted == {
-        "agent.run", "search_space.query", "search_space.fetch_document", "get_board",
+        "agent.run",
+        "search_space.query",
+        "search_space.fetch_document",
+        "get_board",
         "get_board_dashboard",
-    }  # fmt: skip
+    }
 
 
 def test_a_pattern_for_everything_leaves_out_what_needs_a_word_of_its_own() -> None:
@@ -130,8 +145,9 @@ def test_written_grants_narrow_a_pattern_and_must_cover_a_name() -> None:
     board = {"capability": "get_board", "params": {"name": "a"}}
     fetch = {"capability": "http_fetch", "params": {"hosts": ["example.com"]}}
     assert _granted(_judged({"tools": ["get_*"]}, grants=[own, board])) == {
-        "agent.run", "get_board",
-    }  # fmt: skip
+        "agent.run",
+        "get_board",
+    }
     assert not _judged({"tools": ["http_fetch"]}, grants=[own, fetch]).findings
     for tools, grants, pointer in (
         (["get_*"], [own], "/plan/0/config/tools"),

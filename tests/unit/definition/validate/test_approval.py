@@ -43,14 +43,19 @@ def told(report: Report) -> list[tuple[str, str]]:
         ("agent_task", agent(PINNED), "automatic"),
         ("agent_task", agent("slack_post"), "ask"),
         ("agent_task", agent("telegram_push"), "automatic"),
-        ("agent_task", agent("slack_post", PINNED | {"tool": "telegram_push", "params": {}}),
-         {"telegram_push": "automatic"}),
-        ("agent_task",
-         agent({"tool": "http_fetch", "params": {"url": "https://a.example/"}}),
-         {"http_fetch": "automatic"}),
+        (
+            "agent_task",
+            agent("slack_post", PINNED | {"tool": "telegram_push", "params": {}}),
+            {"telegram_push": "automatic"},
+        ),
+        (
+            "agent_task",
+            agent({"tool": "http_fetch", "params": {"url": "https://a.example/"}}),
+            {"http_fetch": "automatic"},
+        ),
         ("act_on_integration", {"source": "slack", "request": "say hi"}, "ask"),
     ],
-)  # fmt: skip
+)
 def test_modes_in_their_places_are_accepted(action: str, config: Any, approval: Any) -> None:
     assert judged(action, config, approval).findings == ()
 

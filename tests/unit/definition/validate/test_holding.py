@@ -41,8 +41,11 @@ def _loop(*steps: dict[str, Any]) -> dict[str, Any]:
         ([_tell(), _note("{{ steps.tell.ts | default('-') }}")], {}, True),
         ([_tell(), _note("x", when="{{ steps.tell.ts > '1' }}")], {}, True),
         ([_tell(), _note("{{ steps | tojson }}")], {}, True),
-        ([_tell()], {"execution": {"on_failure": [_note("{{ steps.tell.ts | default('') }}")]}},
-         True),
+        (
+            [_tell()],
+            {"execution": {"on_failure": [_note("{{ steps.tell.ts | default('') }}")]}},
+            True,
+        ),
         ([_tell(), _note("{{ steps.tell.draft_id }}")], {}, False),
         ([_tell(), _note("{{ steps.tell.preview }} {{ steps.tell.ts }}")], {}, False),
         ([_tell(on_hold="wait")], {}, True),
@@ -53,7 +56,7 @@ def _loop(*steps: dict[str, Any]) -> dict[str, Any]:
         ([_loop(_tell()), _note("{{ steps.each.count }}")], {}, False),
         ([_loop(_tell(on_hold="wait"))], {}, True),
     ],
-)  # fmt: skip
+)
 def test_a_step_waits_when_its_result_is_read(
     plan: list[dict[str, Any]], more: dict[str, Any], waits: bool
 ) -> None:
@@ -97,9 +100,16 @@ def test_an_option_inside_a_loop_is_judged_at_its_own_place() -> None:
 
 @pytest.mark.parametrize(
     ("given", "code"),
-    [("5", "pattern"), ("59s", "hold_time"), ("31d", "hold_time"), ("0h", "pattern"),
-     ("1.5h", "pattern"), ("72 hours", "pattern"), (72, "type")],
-)  # fmt: skip
+    [
+        ("5", "pattern"),
+        ("59s", "hold_time"),
+        ("31d", "hold_time"),
+        ("0h", "pattern"),
+        ("1.5h", "pattern"),
+        ("72 hours", "pattern"),
+        (72, "type"),
+    ],
+)
 def test_a_time_that_no_write_is_held_for_is_refused(given: Any, code: str) -> None:
     report = validate(document(_tell(hold_expires_after=given)), WORDS, Limits())
     assert [(one.pointer, one.code) for one in report.findings] == [
@@ -109,8 +119,11 @@ def test_a_time_that_no_write_is_held_for_is_refused(given: Any, code: str) -> N
 
 def test_times_are_written_with_their_unit() -> None:
     assert [hold_seconds(text) for text in ("60s", "90m", "72h", "30d")] == [
-        60, 5_400, 259_200, 2_592_000,
-    ]  # fmt: skip
+        60,
+        5_400,
+        259_200,
+        2_592_000,
+    ]
 
 
 def test_an_option_that_contradicts_what_is_read_is_doubted() -> None:

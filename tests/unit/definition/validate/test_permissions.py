@@ -88,17 +88,23 @@ def test_a_url_that_leads_nowhere_is_refused_whatever_is_granted(url: str) -> No
         (fetch("a", "https://a.example/"), [hosts("b.example"), hosts("a.example:443")]),
         (fetch("a", "https://a.example/{{ inputs.n }}"), [hosts("A.example.")]),
         (fetch("a", "https://a.example/", method="GET"), [hosts("a.example", method="GET")]),
-        (fetch("a", "https://a.example/", method="{{ inputs.host }}"),
-         [hosts("a.example", method=["GET", "POST"])]),
+        (
+            fetch("a", "https://a.example/", method="{{ inputs.host }}"),
+            [hosts("a.example", method=["GET", "POST"])],
+        ),
         (ask(), [{"capability": "llm.complete"}]),
         (ask(max_tokens=100), [{"capability": "llm.complete", "params": {"max_tokens": 100}}]),
-        (ask(max_tokens="{{ inputs.n }}"),
-         [{"capability": "llm.complete", "params": {"max_tokens": 100}}]),
+        (
+            ask(max_tokens="{{ inputs.n }}"),
+            [{"capability": "llm.complete", "params": {"max_tokens": 100}}],
+        ),
         (ask(labels=["a"]), [{"capability": "llm.complete", "params": {"labels": ["a", "b"]}}]),
-        (ask(labels=["{{ inputs.host }}"]),
-         [{"capability": "llm.complete", "params": {"labels": ["a", "b"]}}]),
+        (
+            ask(labels=["{{ inputs.host }}"]),
+            [{"capability": "llm.complete", "params": {"labels": ["a", "b"]}}],
+        ),
     ],
-)  # fmt: skip
+)
 def test_grants_that_cover_the_plan_are_accepted(
     plan: dict[str, Any], grants: list[dict[str, Any]]
 ) -> None:
@@ -121,11 +127,13 @@ def test_grants_that_cover_the_plan_are_accepted(
         (ask(max_tokens=101), [{"capability": "llm.complete", "params": {"max_tokens": 100}}]),
         (ask(labels=["c"]), [{"capability": "llm.complete", "params": {"labels": ["a", "b"]}}]),
         (step("a", "notification", config={"title": "x"}), []),
-        (step("a", "notification", config={"title": "x"}),
-         [{"capability": "inbox.post_notification", "params": {"level": "info"}}]),
+        (
+            step("a", "notification", config={"title": "x"}),
+            [{"capability": "inbox.post_notification", "params": {"level": "info"}}],
+        ),
         (step("a", "callback_webhook", config={"url": "https://a.example/"}), [hosts("b.example")]),
     ],
-)  # fmt: skip
+)
 def test_grants_that_leave_a_step_without_are_refused(
     plan: dict[str, Any], grants: list[dict[str, Any]]
 ) -> None:
@@ -145,13 +153,19 @@ def test_grants_that_leave_a_step_without_are_refused(
         (hosts(5), "params/hosts/0", "bad_host"),
         ({"capability": "http_fetch", "params": {"hosts": "a"}}, "params/hosts", "bad_host"),
         (hosts("a.example", metod="GET"), "params/metod", "unknown_argument"),
-        ({"capability": "llm.complete", "params": {"max_tokens": "9"}}, "params/max_tokens",
-         "type"),
-        ({"capability": "llm.complete", "params": {"max_tokens": True}}, "params/max_tokens",
-         "type"),
+        (
+            {"capability": "llm.complete", "params": {"max_tokens": "9"}},
+            "params/max_tokens",
+            "type",
+        ),
+        (
+            {"capability": "llm.complete", "params": {"max_tokens": True}},
+            "params/max_tokens",
+            "type",
+        ),
         ({"capability": 5}, "capability", "type"),
     ],
-)  # fmt: skip
+)
 def test_a_grant_that_means_nothing_is_refused(
     grant: dict[str, Any], place: str, code: str
 ) -> None:

@@ -19,39 +19,68 @@ LIMITS = Limits()
 WORDS = build_registry(LIMITS)
 PLACEHOLDER = "{{ secrets.the_key }}"
 
-FETCH = {"url": "https://one.test/", "method": "POST", "headers": {"X": "y"}, "query": {"q": "1"},
-         "json": {"deep": ["text"]}}  # fmt: skip
+FETCH = {
+    "url": "https://one.test/",
+    "method": "POST",
+    "headers": {"X": "y"},
+    "query": {"q": "1"},
+    "json": {"deep": ["text"]},
+}
 WHOLE = document(
     step("fetch", "http_fetch", FETCH),
     step("form", "http_fetch", {"url": "https://one.test/", "method": "POST", "form": {"f": "x"}}),
     step("text", "http_fetch", {"url": "https://one.test/", "method": "POST", "text": "x"}),
     step("data", "transform_data", {"output": {"deep": ["text"]}}),
     step("wait", "delay", {"seconds": 1}, when="true == inputs.go"),
-    step("each", "for_each", {"items": "{{ [1] }}", "steps": [
-        step("inner", "transform_data", {"output": "text"}),
-        step("sent", "http_fetch", {"url": "https://one.test/", "headers": {"X": "y"}}),
-    ]}),
+    step(
+        "each",
+        "for_each",
+        {
+            "items": "{{ [1] }}",
+            "steps": [
+                step("inner", "transform_data", {"output": "text"}),
+                step("sent", "http_fetch", {"url": "https://one.test/", "headers": {"X": "y"}}),
+            ],
+        },
+    ),
     step("say", "notification", {"title": "text", "message_template": "text"}),
     step("call", "callback_webhook", {"url": "https://one.test/", "body": {"deep": "text"}}),
     step("keep", "automation_kv.set", {"key": "text", "value": {"deep": "text"}}),
     step("mail", "send_email", {"to": ["a@example.com"], "subject": "text", "text": "text"}),
     step("post", "slack_post", {"channel": "C1", "text": "text", "token": "{{ secrets.bot }}"}),
-    inputs={"schema": {"type": "object", "required": ["go"], "properties": {
-        "go": {"type": "boolean", "description": "text"},
-        "note": {"type": "string", "default": "text"}}}},
-    triggers=[{"type": "schedule", "config": {"cron": "0 9 * * *", "timezone": "UTC"},
-               "inputs": {"go": True, "note": "text"}}],
-    execution={"concurrency_key": "text", "on_failure": [
-        step("sorry", "notification", {"title": "text"}),
-        step("told", "http_fetch", {"url": "https://one.test/", "query": {"q": "1"}}),
-    ]},
+    inputs={
+        "schema": {
+            "type": "object",
+            "required": ["go"],
+            "properties": {
+                "go": {"type": "boolean", "description": "text"},
+                "note": {"type": "string", "default": "text"},
+            },
+        }
+    },
+    triggers=[
+        {
+            "type": "schedule",
+            "config": {"cron": "0 9 * * *", "timezone": "UTC"},
+            "inputs": {"go": True, "note": "text"},
+        }
+    ],
+    execution={
+        "concurrency_key": "text",
+        "on_failure": [
+            step("sorry", "notification", {"title": "text"}),
+            step("told", "http_fetch", {"url": "https://one.test/", "query": {"q": "1"}}),
+        ],
+    },
     metadata={"tags": ["text"]},
-)  # fmt: skip
+)
 # Texts that may hold one: the beginning of a pointer is enough.
 PLACES = (
-    "/plan/0/config/headers", "/plan/0/config/query", "/plan/5/config/steps/1/config/headers",
+    "/plan/0/config/headers",
+    "/plan/0/config/query",
+    "/plan/5/config/steps/1/config/headers",
     "/execution/on_failure/1/config/query",
-)  # fmt: skip
+)
 
 
 def _texts(value: Any, at: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
@@ -89,8 +118,9 @@ def test_the_example_is_sound_as_it_stands() -> None:
 @pytest.mark.parametrize("at", list(_texts(WHOLE)), ids=_pointer)
 def test_a_placeholder_in_any_other_place_is_refused(at: tuple[Any, ...]) -> None:
     pointer = _pointer(at)
-    findings = _findings(_with(at, f"a {PLACEHOLDER}" if "url" not in at else f"https://one.test/"
-                               f"{PLACEHOLDER}"))  # fmt: skip
+    findings = _findings(
+        _with(at, f"a {PLACEHOLDER}" if "url" not in at else f"https://one.test/{PLACEHOLDER}")
+    )
     allowed = pointer.startswith(PLACES) or (at[-1] == "url" and at[0] in ("plan", "execution"))
     if allowed or pointer == "/plan/10/config/token":
         assert [entry for entry in findings if entry.code == "template_secret"] == []
@@ -117,14 +147,24 @@ def test_a_placeholder_in_any_other_place_is_refused(at: tuple[Any, ...]) -> Non
 
 @pytest.mark.parametrize(
     "at",
-    [("name",), ("goal",), ("plan", 0, "config", "json", "deep", 0), ("metadata", "tags", 0),
-     ("plan", 3, "config", "output", "deep", 0), ("triggers", 0, "inputs", "note"),
-     ("inputs", "schema", "properties", "note", "default"), ("execution", "concurrency_key"),
-     ("plan", 5, "config", "steps", 0, "config", "output"), ("plan", 6, "config", "title"),
-     ("plan", 7, "config", "body", "deep"), ("plan", 8, "config", "value", "deep"),
-     ("plan", 9, "config", "text"), ("plan", 10, "config", "text")],
+    [
+        ("name",),
+        ("goal",),
+        ("plan", 0, "config", "json", "deep", 0),
+        ("metadata", "tags", 0),
+        ("plan", 3, "config", "output", "deep", 0),
+        ("triggers", 0, "inputs", "note"),
+        ("inputs", "schema", "properties", "note", "default"),
+        ("execution", "concurrency_key"),
+        ("plan", 5, "config", "steps", 0, "config", "output"),
+        ("plan", 6, "config", "title"),
+        ("plan", 7, "config", "body", "deep"),
+        ("plan", 8, "config", "value", "deep"),
+        ("plan", 9, "config", "text"),
+        ("plan", 10, "config", "text"),
+    ],
     ids=_pointer,
-)  # fmt: skip
+)
 def test_it_is_refused_by_name_where_it_would_be_sent_as_it_stands(at: tuple[Any, ...]) -> None:
     for spelt in (PLACEHOLDER, "{{secrets.the_key}}", "{{- secrets . the_key -}}"):
         found = [entry for entry in _findings(_with(at, spelt)) if entry.pointer == _pointer(at)]
@@ -169,7 +209,10 @@ def test_every_use_of_a_secret_is_found_with_where_it_goes() -> None:
     found = {(use.secret, use.action, use.site) for use in secret_uses(changed, LIMITS)}
 
     assert found == {
-        ("a", "http_fetch", "one.test:443"), ("b", "http_fetch", "one.test:443"),
-        ("c", "http_fetch", "two.test:8443"), ("d", "http_fetch", "one.test:443"),
-        ("bot", "slack_post", ""), ("e", "webhook", ""),
-    }  # fmt: skip
+        ("a", "http_fetch", "one.test:443"),
+        ("b", "http_fetch", "one.test:443"),
+        ("c", "http_fetch", "two.test:8443"),
+        ("d", "http_fetch", "one.test:443"),
+        ("bot", "slack_post", ""),
+        ("e", "webhook", ""),
+    }

@@ -145,10 +145,20 @@ def test_the_output_of_a_step_with_a_name_of_its_own_is_also_there_under_its_id(
         "maybe_missing"
     ]
     (field,) = judged(
-        step("slow", "slow_report", output_as="made", config={"output_schema": {
-            "type": "object", "properties": {"a": {}}, "additionalProperties": False}}),
+        step(
+            "slow",
+            "slow_report",
+            output_as="made",
+            config={
+                "output_schema": {
+                    "type": "object",
+                    "properties": {"a": {}},
+                    "additionalProperties": False,
+                }
+            },
+        ),
         shape("use", "{{ steps.slow.b }}"),
-    ).findings  # fmt: skip
+    ).findings
     assert field.code == "unknown_field"
 
 
@@ -234,8 +244,10 @@ def test_a_lane_is_known_by_inputs_and_trigger_alone() -> None:
 
 def test_names_are_not_judged_while_a_step_cannot_be_read() -> None:
     report = judged({"action": "transform_data"}, shape("use", "{{ rows }} {{ steps.rows }}"))
-    assert told(report.findings) == [("/plan/0/config/output", "required"),
-                                     ("/plan/0/step_id", "required")]  # fmt: skip
+    assert told(report.findings) == [
+        ("/plan/0/config/output", "required"),
+        ("/plan/0/step_id", "required"),
+    ]
 
 
 def test_an_unknown_action_may_give_anything() -> None:

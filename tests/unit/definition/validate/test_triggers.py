@@ -113,8 +113,14 @@ def test_an_event_that_nobody_publishes_is_accepted_with_the_nearest_name() -> N
 def test_a_pattern_that_cannot_read_ordinary_texts_is_accepted_with_a_warning() -> None:
     letters, light = {"regex": r"\p{L}+ \p{L}+"}, {"regex": "(?i)invoice.*overdue"}
     nested = {"$or": [{"$not": {"a/b": letters}}, {"text": light}]}
-    report = judged(triggers=[{**event("drive.file_added"), "config": {
-        "event_type": "drive.file_added", "filters": nested}}])  # fmt: skip
+    report = judged(
+        triggers=[
+            {
+                **event("drive.file_added"),
+                "config": {"event_type": "drive.file_added", "filters": nested},
+            }
+        ]
+    )
     assert report.ok
     (warning,) = report.warnings
     assert warning.pointer == "/triggers/0/config/filters/$or/0/$not/a~1b/regex"

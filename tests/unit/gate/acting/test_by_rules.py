@@ -22,17 +22,26 @@ def _install() -> Install:
     ("request_", "to", "subject", "body"),
     [
         ("Email ada@example.com saying we are in", ["ada@example.com"], "we are in", "We are in"),
-        ("Tell ada@example.com that Friday works.", ["ada@example.com"], "Friday works.",
-         "Friday works."),
-        ("Send a@x.org and b@x.org a mail about the plan: it is done", ["a@x.org", "b@x.org"],
-         "the plan", "It is done"),
+        (
+            "Tell ada@example.com that Friday works.",
+            ["ada@example.com"],
+            "Friday works.",
+            "Friday works.",
+        ),
+        (
+            "Send a@x.org and b@x.org a mail about the plan: it is done",
+            ["a@x.org", "b@x.org"],
+            "the plan",
+            "It is done",
+        ),
         ('Mail a@x.org, subject "Q3", saying that it is out', ["a@x.org"], "Q3", "It is out"),
     ],
-)  # fmt: skip
+)
 def test_a_plain_message_is_read(request_: str, to: list[str], subject: str, body: str) -> None:
     assert read_plainly(_install(), request_) == {
-        "action_name": "send_note", "input": {"to": to, "subject": subject, "body": body}
-    }  # fmt: skip
+        "action_name": "send_note",
+        "input": {"to": to, "subject": subject, "body": body},
+    }
 
 
 def test_a_mail_that_goes_to_the_owner_alone_stands_in_nobodys_way() -> None:

@@ -18,24 +18,40 @@ PUT = {"Date": "Fri, 24 May 2013 00:00:00 GMT", "x-amz-storage-class": "REDUCED_
     ("method", "path", "query", "headers", "body", "signature"),
     [
         (
-            "GET", "/test.txt", {}, {"Range": "bytes=0-9"}, b"",
+            "GET",
+            "/test.txt",
+            {},
+            {"Range": "bytes=0-9"},
+            b"",
             "f0e8bdb87c964420e857bd35b5d6ed310bd44f0170aba48dd91039c6036bdb41",
         ),
         (
-            "PUT", "/test$file.text", {}, PUT, b"Welcome to Amazon S3.",
+            "PUT",
+            "/test$file.text",
+            {},
+            PUT,
+            b"Welcome to Amazon S3.",
             "98ad721746da40c64f1a55b78f14c238d841ea1380cd77a1b5971af0ece108bd",
         ),
         (
-            "GET", "/", {"lifecycle": ""}, {}, b"",
+            "GET",
+            "/",
+            {"lifecycle": ""},
+            {},
+            b"",
             "fea454ca298b7da1c68078a5d1bdbfbbe0d65c699e0f91ac7a200a0136783543",
         ),
         (
-            "GET", "/", {"prefix": "J", "max-keys": "2"}, {}, b"",
+            "GET",
+            "/",
+            {"prefix": "J", "max-keys": "2"},
+            {},
+            b"",
             "34b48302e7b5fa45bde8084f4b7868a86f0a534bc59db6670ed5711ef69dc6f7",
         ),
     ],
     ids=["get", "put", "a query without a value", "a query out of order"],
-)  # fmt: skip
+)
 def test_a_published_example_gets_its_published_signature(
     method: str,
     path: str,

@@ -29,18 +29,41 @@ FIELDS = [
 
 def made(name: str, auth: Mapping[str, Any], **more: Any) -> Integration:
     manifest = {
-        "id": name, "name": name.title(), "description": "A test.", "tier": "bronze",
-        "auth": {"how": "Somehow.", **auth}, "hosts": [], "capabilities": [],
-    }  # fmt: skip
+        "id": name,
+        "name": name.title(),
+        "description": "A test.",
+        "tier": "bronze",
+        "auth": {"how": "Somehow.", **auth},
+        "hosts": [],
+        "capabilities": [],
+    }
     return Integration(manifest=manifest, **more)
 
 
 def account(name: str, state: AccountState, error: Mapping[str, Any] | None = None) -> AccountRow:
     now = datetime(2026, 1, 1, tzinfo=UTC)
     return AccountRow(
-        new_id(), new_id(), new_id(), name, name.title(), "ada@example.org", "token", {},
-        frozenset(), None, None, None, None, state, None, None, None, error, 0, now,
-    )  # fmt: skip
+        new_id(),
+        new_id(),
+        new_id(),
+        name,
+        name.title(),
+        "ada@example.org",
+        "token",
+        {},
+        frozenset(),
+        None,
+        None,
+        None,
+        None,
+        state,
+        None,
+        None,
+        None,
+        error,
+        0,
+        now,
+    )
 
 
 @pytest.mark.parametrize(
@@ -91,19 +114,29 @@ def test_how_somebody_stands_decides_what_they_may_name() -> None:
     begun = Known({"signed": account("signed", "sign_in")})
 
     assert [state_of(one, nothing) for one in shelf] == [
-        "not_needed", "operator", "secret_missing", "not_connected", "not_connected",
-    ]  # fmt: skip
+        "not_needed",
+        "operator",
+        "secret_missing",
+        "not_connected",
+        "not_connected",
+    ]
     assert [state_of(one, much) for one in shelf] == [
-        "not_needed", "ready", "ready", "ready", "reconnect",
-    ]  # fmt: skip
+        "not_needed",
+        "ready",
+        "ready",
+        "ready",
+        "reconnect",
+    ]
     assert state_of(shelf[-1], begun) == "not_connected"
     assert usable_for(shelf, nothing, "adapter") == ["open"]
     assert usable_for(shelf, much, "adapter") == ["bot", "keyed", "mail", "open"]
     assert usable_for(shelf, much, "fetch") == []
     row = shown(shelf[-1], much)
     assert (row["connected"], row["oauth_provider"], row["connect_url"]) == (
-        False, "acme", "/integrations/signed",
-    )  # fmt: skip
+        False,
+        "acme",
+        "/integrations/signed",
+    )
     assert row["connection"]["health"] == "reconnect"
     assert shown(shelf[-1], begun)["connection"] is None
 
@@ -131,13 +164,18 @@ def test_the_sources_of_a_list_are_those_that_the_caller_is_connected_to() -> No
 
     def offer(source: Mapping[str, Any]) -> Offer:
         schema = {
-            "type": "object", "properties": {"source": source, "other": {"type": "string"}},
+            "type": "object",
+            "properties": {"source": source, "other": {"type": "string"}},
             "examples": [{"source": "gmail"}],
-        }  # fmt: skip
+        }
         capability = Capability(
-            "fetch", "Fetch", schema, {}, nothing,
+            "fetch",
+            "Fetch",
+            schema,
+            {},
+            nothing,
             annotations=Annotations(connected={"source": "fetch"}),
-        )  # fmt: skip
+        )
         return Offer(capability, schema)
 
     both = {"fetch": ["gmail", "slack"]}

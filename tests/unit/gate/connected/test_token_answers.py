@@ -14,11 +14,19 @@ from mainspring.gate.outside.authority import Refusal
 @pytest.mark.parametrize(
     "said",
     [
-        None, [], "access_token=x", {}, {"access_token": ""}, {"access_token": 7},
-        {"access_token": "two words"}, {"access_token": "a\nb"}, {"access_token": "é"},
-        {"access_token": "x" * 8_193}, {"access_token": "x", "refresh_token": ["y"]},
+        None,
+        [],
+        "access_token=x",
+        {},
+        {"access_token": ""},
+        {"access_token": 7},
+        {"access_token": "two words"},
+        {"access_token": "a\nb"},
+        {"access_token": "é"},
+        {"access_token": "x" * 8_193},
+        {"access_token": "x", "refresh_token": ["y"]},
     ],
-)  # fmt: skip
+)
 def test_what_is_no_token_is_refused_and_not_repeated(said: Any) -> None:
     with pytest.raises(Upstream) as caught:
         read_granted(said, {})
@@ -56,12 +64,18 @@ def test_scopes_times_and_places_are_read_as_they_are_written() -> None:
     listed = read_granted({"access_token": "a", "scope": ["x", "y"], "expires_in": -1}, {})
     slack = read_granted(
         {
-            "ok": True, "access_token": "bot", "scope": "chat:write",
-            "authed_user": {"access_token": "person", "scope": "search:read", "expires_in": 43_200,
-                            "refresh_token": "again"},
+            "ok": True,
+            "access_token": "bot",
+            "scope": "chat:write",
+            "authed_user": {
+                "access_token": "person",
+                "scope": "search:read",
+                "expires_in": 43_200,
+                "refresh_token": "again",
+            },
         },
         {"token_field": "authed_user.access_token"},
-    )  # fmt: skip
+    )
 
     assert (plain.access, plain.refresh, plain.lasts) == ("a", None, 3_599)
     assert plain.scopes == frozenset({"x", "y"})

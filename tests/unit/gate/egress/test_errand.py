@@ -127,12 +127,12 @@ def test_secrets_are_encoded_in_a_url_and_shown_by_name() -> None:
         VALUES,
     )
     assert made.target.path == "/a/s3cret%2Fvalue?q=a%26p%26n-of-nine&r%20s=a%26b"
-    assert made.shown_url == (
-        "https://one.example/a/[secret key]?q=a%26[secret pin]&r%20s=a%26b"
-    )  # fmt: skip
+    assert made.shown_url == ("https://one.example/a/[secret key]?q=a%26[secret pin]&r%20s=a%26b")
     assert made.headers == {
-        "X-Key": "k s3cret/value", "X-Plain": "p", "Authorization": "mine",
-    }  # fmt: skip
+        "X-Key": "k s3cret/value",
+        "X-Plain": "p",
+        "Authorization": "mine",
+    }
     assert made.bound == {"x-key", "authorization"}
     assert (made.method, made.body) == ("POST", b"body")
 
@@ -157,23 +157,34 @@ def errand(**given: Any) -> Errand:
 def test_headers_of_the_caller_come_before_ours_but_for_those_of_the_wire() -> None:
     plain = dict(wire_headers(errand()))
     assert plain == {
-        b"Host": b"one.example", b"Accept": b"*/*", b"User-Agent": b"Mainspring",
+        b"Host": b"one.example",
+        b"Accept": b"*/*",
+        b"User-Agent": b"Mainspring",
         b"Accept-Encoding": b"gzip, deflate",
-    }  # fmt: skip
+    }
     own = dict(wire_headers(errand(headers={"accept": "text/html", "X": "1"})))
     assert own == {
-        b"Host": b"one.example", b"accept": b"text/html", b"User-Agent": b"Mainspring",
-        b"Accept-Encoding": b"gzip, deflate", b"X": b"1",
-    }  # fmt: skip
+        b"Host": b"one.example",
+        b"accept": b"text/html",
+        b"User-Agent": b"Mainspring",
+        b"Accept-Encoding": b"gzip, deflate",
+        b"X": b"1",
+    }
 
 
 @pytest.mark.parametrize(
     ("method", "body", "length"),
     [
-        ("GET", None, None), ("GET", b"12", b"2"), ("GET", b"", b"0"), ("DELETE", None, None),
-        ("POST", None, b"0"), ("PUT", None, b"0"), ("PATCH", None, b"0"), ("POST", b"123", b"3"),
+        ("GET", None, None),
+        ("GET", b"12", b"2"),
+        ("GET", b"", b"0"),
+        ("DELETE", None, None),
+        ("POST", None, b"0"),
+        ("PUT", None, b"0"),
+        ("PATCH", None, b"0"),
+        ("POST", b"123", b"3"),
     ],
-)  # fmt: skip
+)
 def test_the_length_of_a_body_is_said(
     method: str, body: bytes | None, length: bytes | None
 ) -> None:
@@ -188,18 +199,30 @@ def test_five_answers_lead_on() -> None:
 @pytest.mark.parametrize(
     ("status", "method", "then"),
     [
-        (301, "GET", "GET"), (301, "POST", "GET"), (302, "POST", "GET"), (303, "POST", "GET"),
-        (303, "PUT", "GET"), (303, "HEAD", "HEAD"), (301, "HEAD", "HEAD"), (301, "PUT", "PUT"),
-        (302, "DELETE", "DELETE"), (307, "POST", "POST"), (308, "POST", "POST"),
+        (301, "GET", "GET"),
+        (301, "POST", "GET"),
+        (302, "POST", "GET"),
+        (303, "POST", "GET"),
+        (303, "PUT", "GET"),
+        (303, "HEAD", "HEAD"),
+        (301, "HEAD", "HEAD"),
+        (301, "PUT", "PUT"),
+        (302, "DELETE", "DELETE"),
+        (307, "POST", "POST"),
+        (308, "POST", "POST"),
         # Another method may begin like the one it becomes, and the other way round.
-        (303, "GETALL", "GET"), (303, "G", "GET"),
+        (303, "GETALL", "GET"),
+        (303, "G", "GET"),
     ],
-)  # fmt: skip
+)
 def test_a_body_is_left_behind_with_its_method(status: int, method: str, then: str) -> None:
     headers = {
-        "Content-Type": "a", "content-encoding": "b", "Content-Language": "c",
-        "Content-Location": "d", "X-Own": "e",
-    }  # fmt: skip
+        "Content-Type": "a",
+        "content-encoding": "b",
+        "Content-Language": "c",
+        "Content-Location": "d",
+        "X-Own": "e",
+    }
     next_one = redirected(errand(method=method, body=b"x", headers=headers), status, "/next", NONE)
     assert (next_one.method, next_one.target.path) == (then, "/next")
     assert next_one.shown_url == "https://one.example/next"
@@ -210,9 +233,13 @@ def test_a_body_is_left_behind_with_its_method(status: int, method: str, then: s
 
 @pytest.mark.parametrize(
     "location",
-    ["https://two.example/", "https://one.example:8443/", "https://one.example.evil.example/",
-     "https://one.exampl/"],
-)  # fmt: skip
+    [
+        "https://two.example/",
+        "https://one.example:8443/",
+        "https://one.example.evil.example/",
+        "https://one.exampl/",
+    ],
+)
 def test_what_belongs_to_an_origin_stays_there(location: str) -> None:
     carrying = errand(headers={"X-Key": "k", "Y": "1"}, bound=frozenset({"x-key"}))
     assert redirected(carrying, 302, location, NONE).headers == {"Y": "1"}
@@ -233,9 +260,13 @@ def test_a_secret_is_not_led_to_another_origin() -> None:
 
 @pytest.mark.parametrize(
     ("before", "after", "refused"),
-    [("https", "http", True), ("http", "http", False), ("http", "https", False),
-     ("https", "https", False)],
-)  # fmt: skip
+    [
+        ("https", "http", True),
+        ("http", "http", False),
+        ("http", "https", False),
+        ("https", "https", False),
+    ],
+)
 def test_a_redirect_does_not_lead_from_https_to_http(
     before: str, after: str, refused: bool
 ) -> None:

@@ -18,10 +18,21 @@ from mainspring.gate.egress.headers import (
 
 # What decides how a message is carried; written out, so that none of them gets lost.
 OF_THE_CARRIER = [
-    "accept-encoding", "connection", "content-length", "expect", "host", "http2-settings",
-    "keep-alive", "proxy-authenticate", "proxy-authorization", "proxy-connection", "te",
-    "trailer", "transfer-encoding", "upgrade",
-]  # fmt: skip
+    "accept-encoding",
+    "connection",
+    "content-length",
+    "expect",
+    "host",
+    "http2-settings",
+    "keep-alive",
+    "proxy-authenticate",
+    "proxy-authorization",
+    "proxy-connection",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+]
 
 
 @pytest.mark.parametrize("name", sorted({*OF_THE_CARRIER, *CARRIED}))

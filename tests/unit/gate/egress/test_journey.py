@@ -126,8 +126,9 @@ async def test_an_answer_is_read_within_both_limits(asked: int, most: int, fits:
 async def test_only_an_answer_that_leads_on_is_followed(
     status: int, headers: dict[str, str], follow: bool, kept: bytes
 ) -> None:
-    made, _ = egress([answer(status, b"body", **headers), answer(200, b"followed")],
-                     [answer(200, b"followed")])  # fmt: skip
+    made, _ = egress(
+        [answer(status, b"body", **headers), answer(200, b"followed")], [answer(200, b"followed")]
+    )
     found = await made.send(get(follow_redirects=follow))
     assert found.body == kept
     assert found.status == (200 if kept == b"followed" else status)
@@ -228,7 +229,8 @@ async def test_a_problem_is_masked_with_its_suggestion() -> None:
         Fault("It was s3cret-value.", code="x", suggestion="Do not use s3cret-value.")
     )
     assert (told.detail, told.suggestion) == (
-        "It was [secret key].", "Do not use [secret key].",
-    )  # fmt: skip
+        "It was [secret key].",
+        "Do not use [secret key].",
+    )
     assert told.args == ("It was [secret key].",)
     assert http._masked_problem(Fault("x", code="x")).suggestion is None

@@ -56,8 +56,9 @@ def test_what_cannot_be_kept_is_broken_and_the_last_of_one_source_counts() -> No
         Limits(),
     )
     assert [(one.source_ref, one.body) for one in found.pages] == [
-        ("post:1", "last"), ("post:2", "Text")
-    ]  # fmt: skip
+        ("post:1", "last"),
+        ("post:2", "Text"),
+    ]
     broken = {one.source_ref for one in found.broken}
     assert {"post:3", "post:4", "post:5", short_ref(""), short_ref("r" * 900)} == broken
     assert all(0 < len(one) <= LONGEST_REF for one in broken)

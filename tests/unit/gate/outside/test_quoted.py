@@ -14,10 +14,19 @@ from mainspring.gate.outside.quoted import quoted
 @pytest.mark.parametrize(
     "value",
     [
-        "a\u202eb", "a\u200bb", "a\U000e0041b", "a\x1b[2Jb", "a\x7fb", "a\u2028b", "a\nb",
-        "a\u3164b", "a\ufe01b", "a\u00adb", {"a\u2066": ["\ufeff"]},
+        "a\u202eb",
+        "a\u200bb",
+        "a\U000e0041b",
+        "a\x1b[2Jb",
+        "a\x7fb",
+        "a\u2028b",
+        "a\nb",
+        "a\u3164b",
+        "a\ufe01b",
+        "a\u00adb",
+        {"a\u2066": ["\ufeff"]},
     ],
-)  # fmt: skip
+)
 def test_what_is_not_seen_is_written_out_and_nothing_is_lost(value: Any) -> None:
     text = quoted(value)
 

@@ -26,8 +26,11 @@ THERE = UUID("01900000-0000-7000-8000-0000000000c2")
 
 def seen(name: str = "find", **more: Any) -> ToolSeen:
     given: dict[str, Any] = {
-        "title": "", "description": "Finds.", "input_schema": {"type": "object"}, **more,
-    }  # fmt: skip
+        "title": "",
+        "description": "Finds.",
+        "input_schema": {"type": "object"},
+        **more,
+    }
     return ToolSeen(name, **given)
 
 
@@ -141,9 +144,10 @@ def deep(levels: int) -> Any:
 
 
 @pytest.mark.parametrize(
-    "value", [{"a": math.nan}, {"a": [math.inf]}, deep(64), deep(5_000)],
+    "value",
+    [{"a": math.nan}, {"a": [math.inf]}, deep(64), deep(5_000)],
     ids=["nan", "infinity", "deep", "endless"],
-)  # fmt: skip
+)
 def test_an_answer_that_is_no_value_is_the_tools_fault(value: Any) -> None:
     with pytest.raises(Upstream) as wrong:
         answered(structured=value)

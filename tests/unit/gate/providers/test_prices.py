@@ -15,9 +15,12 @@ from mainspring.gate.providers.prices import listed_price, price_of
 EXAMPLES = Path(__file__).parents[4] / "examples"
 ONE, TWO = Price(Decimal(1), Decimal(2)), Price(Decimal(7), Decimal(8))
 TIERED = Price(
-    Decimal(3), Decimal(15), Decimal("0.3"), Decimal("3.75"),
+    Decimal(3),
+    Decimal(15),
+    Decimal("0.3"),
+    Decimal("3.75"),
     above=(200_000, Price(Decimal(6), Decimal("22.5"), Decimal("0.6"), Decimal("7.5"))),
-)  # fmt: skip
+)
 # Operator's prices, connection, kind, model, and who says what it costs.
 WHOSE: list[tuple[dict[str, Price], str, str, str, tuple[Price, str] | None]] = [
     ({}, "house", "compatible", "qwen3", None),
@@ -35,16 +38,24 @@ WHOSE: list[tuple[dict[str, Price], str, str, str, tuple[Price, str] | None]] = 
     ({}, "o", "openai", "text-embedding-3-small", None),
     ({}, "o", "openai", "x" * 5_000, None),
     # Free is a price, and none is not.
-    ({"qwen3": Price(Decimal(0), Decimal(0))}, "house", "compatible", "qwen3",
-     (Price(Decimal(0), Decimal(0)), "operator")),
-]  # fmt: skip
+    (
+        {"qwen3": Price(Decimal(0), Decimal(0))},
+        "house",
+        "compatible",
+        "qwen3",
+        (Price(Decimal(0), Decimal(0)), "operator"),
+    ),
+]
 
 
 @pytest.mark.parametrize(("operator", "connection", "kind", "model", "told"), WHOSE)
 def test_the_operators_price_counts_above_the_list(
-    operator: dict[str, Price], connection: str, kind: str, model: str,
+    operator: dict[str, Price],
+    connection: str,
+    kind: str,
+    model: str,
     told: tuple[Price, str] | None,
-) -> None:  # fmt: skip
+) -> None:
     assert price_of(connection, kind, model, operator) == told
 
 
@@ -52,8 +63,9 @@ def test_each_kind_has_its_own_price_list_in_exact_numbers() -> None:
     found = listed_price("groq", "llama-3.3-70b-versatile")
     assert found is not None
     assert (found.input_usd_per_million, found.output_usd_per_million) == (
-        Decimal("0.59"), Decimal("0.79"),
-    )  # fmt: skip
+        Decimal("0.59"),
+        Decimal("0.79"),
+    )
     embedding = listed_price("openai", "text-embedding-3-small", writes=False)
     assert embedding is not None
     assert embedding.cost(1_000_000, 0) == Decimal("0.02")

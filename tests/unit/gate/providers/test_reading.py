@@ -10,15 +10,25 @@ import pytest
 from mainspring.gate.providers.reading import Answer, embedding_tokens, read_answer
 
 MESSAGE: dict[str, Any] = {
-    "model": "claude", "stop_reason": "end_turn", "content": [],
-    "usage": {"input_tokens": 10, "output_tokens": 3, "cache_read_input_tokens": 5,
-              "cache_creation_input_tokens": 2},
-}  # fmt: skip
+    "model": "claude",
+    "stop_reason": "end_turn",
+    "content": [],
+    "usage": {
+        "input_tokens": 10,
+        "output_tokens": 3,
+        "cache_read_input_tokens": 5,
+        "cache_creation_input_tokens": 2,
+    },
+}
 COMPLETION: dict[str, Any] = {
-    "model": "gpt", "choices": [{"finish_reason": "stop", "message": {"content": "x"}}],
-    "usage": {"prompt_tokens": 17, "completion_tokens": 3,
-              "prompt_tokens_details": {"cached_tokens": 5}},
-}  # fmt: skip
+    "model": "gpt",
+    "choices": [{"finish_reason": "stop", "message": {"content": "x"}}],
+    "usage": {
+        "prompt_tokens": 17,
+        "completion_tokens": 3,
+        "prompt_tokens_details": {"cached_tokens": 5},
+    },
+}
 
 
 def test_what_was_read_is_everything_on_both_wires() -> None:

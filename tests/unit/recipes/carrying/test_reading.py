@@ -36,10 +36,16 @@ def _files(**more: Any) -> dict[str, str]:
         ({MARKER: "[]"}, f"{MARKER}#", "type"),
         ({MARKER: "{"}, f"{MARKER}#", "json_syntax"),
         ({MARKER: '{"format": "x", "version": 1}'}, f"{MARKER}#/format", "unknown_format"),
-        ({MARKER: text_of({"format": FORMAT, "version": 2})}, f"{MARKER}#/version",
-         "unknown_version"),
-        ({MARKER: text_of({"format": FORMAT, "version": 1, "x": 1})}, f"{MARKER}#/x",
-         "unknown_key"),
+        (
+            {MARKER: text_of({"format": FORMAT, "version": 2})},
+            f"{MARKER}#/version",
+            "unknown_version",
+        ),
+        (
+            {MARKER: text_of({"format": FORMAT, "version": 1, "x": 1})},
+            f"{MARKER}#/x",
+            "unknown_key",
+        ),
         ({**MARKED, "../etc/passwd": ""}, "../etc/passwd", "unknown_file"),
         ({**MARKED, "/automations/a.json": "{}"}, "/automations/a.json", "unknown_file"),
         ({**MARKED, "automations/../a.json": "{}"}, "automations/../a.json", "unknown_file"),
@@ -48,26 +54,47 @@ def _files(**more: Any) -> dict[str, str]:
         ({**MARKED, "boards/A.json": "{}", "boards/a.json": "{}"}, "boards/a.json", "file_twice"),
         ({**MARKED, "boards/a.json": "null"}, "boards/a.json#", "type"),
         ({**MARKED, "boards/a.json": "[" * 70 + "]" * 70}, "boards/a.json#", "json_depth"),
-        ({**MARKED, "boards/a.json": '{"name": "", "name": ""}'}, "boards/a.json#",
-         "json_duplicate_key"),
+        (
+            {**MARKED, "boards/a.json": '{"name": "", "name": ""}'},
+            "boards/a.json#",
+            "json_duplicate_key",
+        ),
         ({**MARKED, "boards/a.json": "{}"}, "boards/a.json#/name", "name"),
-        ({**MARKED, "automations/a.json": text_of(SCRIPT)},
-         "automations/a.json#/plan/0/config/source_file", "no_file"),
+        (
+            {**MARKED, "automations/a.json": text_of(SCRIPT)},
+            "automations/a.json#/plan/0/config/source_file",
+            "no_file",
+        ),
         ({**MARKED, "automations/a/main.ts": "x"}, "automations/a/main.ts", "unused_file"),
-        ({**MARKED, "automations/a.json": '{"name": "A", "goal": "of $board(crm)"}'},
-         "automations/a.json#/goal", "no_reference"),
-        ({**MARKED, "automations/a.json": '{"name": "A"}', "automations/b.json": '{"name": "A"}'},
-         "automations/b.json#/name", "name_taken"),
+        (
+            {**MARKED, "automations/a.json": '{"name": "A", "goal": "of $board(crm)"}'},
+            "automations/a.json#/goal",
+            "no_reference",
+        ),
+        (
+            {
+                **MARKED,
+                "automations/a.json": '{"name": "A"}',
+                "automations/b.json": '{"name": "A"}',
+            },
+            "automations/b.json#/name",
+            "name_taken",
+        ),
         ({**MARKED, "prompts/a.json": '{"name": "A", "text": 7}'}, "prompts/a.json#/text", "text"),
         ({**MARKED, "recipes.json": "{}"}, "recipes.json#", "type"),
-        ({**MARKED, "boards/a.json":
-          '{"name": "A", "datasets": [{"name": "d", "rows_file": "rows/d.jsonl"}]}',
-          "boards/a/rows/d.jsonl": '{"a": 1}\n[]\n'}, "boards/a/rows/d.jsonl#/1", "type"),
-        ({**MARKED, **{f"prompts/p{n}.json": "" for n in range(MOST_FILES)}}, "",
-         "too_many_files"),
+        (
+            {
+                **MARKED,
+                "boards/a.json": '{"name": "A", "datasets": [{"name": "d", "rows_file": "rows/d.jsonl"}]}',  # noqa: E501
+                "boards/a/rows/d.jsonl": '{"a": 1}\n[]\n',
+            },
+            "boards/a/rows/d.jsonl#/1",
+            "type",
+        ),
+        ({**MARKED, **{f"prompts/p{n}.json": "" for n in range(MOST_FILES)}}, "", "too_many_files"),
         ({**MARKED, "prompts/a.json": "x" * (LIMITS.import_bytes + 1)}, "", "files_too_large"),
     ],
-)  # fmt: skip
+)
 def test_a_bad_file_is_told_with_its_place(files: dict[str, str], place: str, code: str) -> None:
     with pytest.raises(Invalid) as refusal:
         read_files(files, LIMITS)
@@ -77,10 +104,13 @@ def test_a_bad_file_is_told_with_its_place(files: dict[str, str], place: str, co
 
 
 def test_a_source_that_stands_in_its_own_file_is_found_there() -> None:
-    files = _files(**{
-        "automations__a.json": text_of(SCRIPT), "automations__a__main.ts": "// $board(b)\r\n",
-        "boards__b.json": '{"name": "B"}',
-    })  # fmt: skip
+    files = _files(
+        **{
+            "automations__a.json": text_of(SCRIPT),
+            "automations__a__main.ts": "// $board(b)\r\n",
+            "boards__b.json": '{"name": "B"}',
+        }
+    )
 
     carried = read_files(files, LIMITS)
 
@@ -94,13 +124,16 @@ NAMES = st.text(min_size=1, max_size=20).filter(
     lambda name: bool(name.strip()) and "\x00" not in name
 )
 VALUES = st.recursive(
-    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text(max_size=8).filter(
-        lambda text: "\x00" not in text and "$" not in text
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**53), 2**53)
+    | st.text(max_size=8).filter(lambda text: "\x00" not in text and "$" not in text),
+    lambda inside: (
+        st.lists(inside, max_size=3)
+        | st.dictionaries(st.sampled_from(["a", "B", "ü/~"]), inside, max_size=3)
     ),
-    lambda inside: st.lists(inside, max_size=3)
-    | st.dictionaries(st.sampled_from(["a", "B", "ü/~"]), inside, max_size=3),
     max_leaves=8,
-)  # fmt: skip
+)
 THINGS = st.tuples(
     st.sampled_from(["board", "automation", "workflow"]), NAMES, VALUES, st.text(max_size=20)
 )
@@ -137,21 +170,25 @@ def test_what_is_written_is_read_back_and_written_with_the_same_bytes(carried: C
 
 def test_two_workspaces_are_compared_by_thing_whatever_the_files_are_called() -> None:
     was = read_files(
-        _files(**{
-            "boards__crm.json": '{"name": "CRM", "skills": []}',
-            "automations__a.json": '{"name": "A", "goal": "$board(crm)", "plan": []}',
-            "automations__b.json": '{"name": "B"}',
-        }),
+        _files(
+            **{
+                "boards__crm.json": '{"name": "CRM", "skills": []}',
+                "automations__a.json": '{"name": "A", "goal": "$board(crm)", "plan": []}',
+                "automations__b.json": '{"name": "B"}',
+            }
+        ),
         LIMITS,
-    )  # fmt: skip
+    )
     now = read_files(
-        _files(**{
-            "boards__other.json": '{"name": "CRM", "skills": []}',
-            "automations__z.json": '{"name": "A", "goal": "$board(other)", "plan": [{"x": 1}]}',
-            "prompts__p.json": '{"name": "P", "text": "x"}',
-        }),
+        _files(
+            **{
+                "boards__other.json": '{"name": "CRM", "skills": []}',
+                "automations__z.json": '{"name": "A", "goal": "$board(other)", "plan": [{"x": 1}]}',
+                "prompts__p.json": '{"name": "P", "text": "x"}',
+            }
+        ),
         LIMITS,
-    )  # fmt: skip
+    )
 
     found = compare(was, now, widens=lambda before, after: [{"says": str(after["name"])}])
 

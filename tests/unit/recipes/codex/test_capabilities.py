@@ -7,13 +7,20 @@ from mainspring.contracts.roles import Permission
 from mainspring.vocabulary import build_registry
 
 READS = {
-    "list_starter_recipes", "get_starter_recipe", "check_recipe_dependencies",
-    "check_recipe_upgrade", "list_installs", "list_uninstalled",
-}  # fmt: skip
+    "list_starter_recipes",
+    "get_starter_recipe",
+    "check_recipe_dependencies",
+    "check_recipe_upgrade",
+    "list_installs",
+    "list_uninstalled",
+}
 CHANGES = {
-    "apply_starter_recipe", "upgrade_recipe", "uninstall_recipe", "recover_recipe",
+    "apply_starter_recipe",
+    "upgrade_recipe",
+    "uninstall_recipe",
+    "recover_recipe",
     "publish_recipe",
-}  # fmt: skip
+}
 
 
 def test_viewers_read_editors_change_and_runs_change_nothing() -> None:

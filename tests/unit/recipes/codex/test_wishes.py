@@ -42,27 +42,36 @@ def test_each_wish_goes_to_what_it_is_for() -> None:
         ([automation("checker")], {"roster": []}, "/overrides/roster", "override_unused"),
         (
             [board("a"), board("b"), automation("checker")],
-            {"board_name": "A"}, "/overrides/board_name", "override_unused",
+            {"board_name": "A"},
+            "/overrides/board_name",
+            "override_unused",
         ),
         (
             [automation("checker", settings=[SITE])],
-            {}, "/overrides/settings/site", "setting_needed",
+            {},
+            "/overrides/settings/site",
+            "setting_needed",
         ),
         (
             [automation("checker", settings=[SITE])],
-            {"settings": {"site": 3}}, "/overrides/settings/site", "type",
+            {"settings": {"site": 3}},
+            "/overrides/settings/site",
+            "type",
         ),
         (
             [automation("checker", settings=[SITE])],
-            {"settings": {"site": "{{ secret }}"}}, "/overrides/settings/site",
+            {"settings": {"site": "{{ secret }}"}},
+            "/overrides/settings/site",
             "value_is_template",
         ),
         (
             [automation("checker", settings=[{**SITE, "default": "a"}])],
-            {"settings": {"sites": "b"}}, "/overrides/settings/sites", "unknown_setting",
+            {"settings": {"sites": "b"}},
+            "/overrides/settings/sites",
+            "unknown_setting",
         ),
     ],
-)  # fmt: skip
+)
 def test_what_cannot_be_is_refused_at_its_place(
     stages: list[Any], overrides: dict[str, Any], place: str, code: str
 ) -> None:

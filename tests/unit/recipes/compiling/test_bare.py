@@ -46,8 +46,10 @@ def test_the_printed_object_is_a_recipe_that_asks_for_what_it_uses(tmp_path: Pat
     package = read_package(read_place(file), LIMITS)
     assert judge_package(package, WORDS, LIMITS) == []
     assert (package.slug, package.kind, str(package.version)) == (
-        "coinmarketcap-top10", "integration", "1.0.0",
-    )  # fmt: skip
+        "coinmarketcap-top10",
+        "integration",
+        "1.0.0",
+    )
     assert (package.name, package.publisher) == (PRINTED["name"], PRINTED["publisher"])
     assert package.hosts == (HOST,)
     assert [dict(grant.params) for grant in package.grants] == [

@@ -50,8 +50,11 @@ def test_braces_cost_no_more_than_their_length() -> None:
     """With a search that begins anew at each brace this would not end in an hour."""
     assert split_places("{{" * 1_000_000) == [("{{" * 1_000_000, False)]
     assert split_places("a{{b}}{{ c }}d}}{{") == [
-        ("a", False), ("b", True), (" c ", True), ("d}}{{", False),
-    ]  # fmt: skip
+        ("a", False),
+        ("b", True),
+        (" c ", True),
+        ("d}}{{", False),
+    ]
     for text in ("{{" * 10_000, "x" * 10_001, "{{a}}" * 201):
         template, findings = read_template(text, "/body")
         assert [(one.pointer, one.code) for one in findings] == [("/body", "template_long")]
@@ -97,9 +100,15 @@ def test_links_are_read(header: str | None, there: str | None) -> None:
 
 @pytest.mark.parametrize(
     "link",
-    ["https://b.example/", "http://a.example/", "//b.example/", "https://a.example:444/",
-     "https://me@a.example/", "javascript:x"],
-)  # fmt: skip
+    [
+        "https://b.example/",
+        "http://a.example/",
+        "//b.example/",
+        "https://a.example:444/",
+        "https://me@a.example/",
+        "javascript:x",
+    ],
+)
 def test_a_link_leads_nowhere_else(link: str) -> None:
     with pytest.raises(Upstream) as refused:
         next_link(f"<{link}>; rel=next", HERE)
@@ -134,8 +143,10 @@ def test_what_the_next_page_is() -> None:
 
 
 def test_what_a_request_asks_for() -> None:
-    given = {"paging": {"kind": "page", "param": "p", "size_param": "n", "size": 5},
-             "cursor": {"field": "$.t", "param": "since"}}  # fmt: skip
+    given = {
+        "paging": {"kind": "page", "param": "p", "size_param": "n", "size": 5},
+        "cursor": {"field": "$.t", "param": "since"},
+    }
     assert asked_for(given, None, None).params == {"p": 1, "n": 5}
     assert asked_for(given, {"page": 4}, "9").params == {"p": 4, "n": 5, "since": "9"}
     linked = {"paging": {"kind": "link"}, "query": {"key": "x"}}

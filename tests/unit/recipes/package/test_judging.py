@@ -65,8 +65,17 @@ def planned(step: dict[str, Any], **envelope: Any) -> dict[str, Any]:
         "goal": "Do it.",
         "plan": [{"step_id": "one", **step}],
     }
-    keep = ("format", "format_version", "slug", "version", "kind", "name", "description",
-            "publisher", "category")  # fmt: skip
+    keep = (
+        "format",
+        "format_version",
+        "slug",
+        "version",
+        "kind",
+        "name",
+        "description",
+        "publisher",
+        "category",
+    )
     head = {key: good_recipe()[key] for key in keep}
     return {**head, "template": {"definition": definition}, **envelope}
 
@@ -84,8 +93,15 @@ def test_a_script_that_says_what_it_asks_for_is_taken() -> None:
 
 HIDDEN: dict[str, tuple[dict[str, Any], set[tuple[str, str]]]] = {
     "a tool that is granted and not told": (
-        {"script": {"tool_grants": [{"tool": "http_fetch"}, {"tool": "append_board_rows"},
-                                    {"tool": "archive_board"}]}},
+        {
+            "script": {
+                "tool_grants": [
+                    {"tool": "http_fetch"},
+                    {"tool": "append_board_rows"},
+                    {"tool": "archive_board"},
+                ]
+            }
+        },
         {("/grants", "hidden_grant")},
     ),
     "a host that is granted and not told": (
@@ -102,12 +118,15 @@ HIDDEN: dict[str, tuple[dict[str, Any], set[tuple[str, str]]]] = {
     ),
     "another secret than is told": (
         {"requires": {"secrets": [{"name": "api_kei", "reason": "A slip."}]}},
-        {("/requires/secrets", "hidden_secret"),
-         ("/requires/secrets/0/name", "unused_secret")},
+        {("/requires/secrets", "hidden_secret"), ("/requires/secrets/0/name", "unused_secret")},
     ),
     "a publisher's secret that nothing uses": (
-        {"requires": {"secrets": [{"name": "api_key", "reason": "x"}],
-                      "publisher_secrets": [{"name": "API_KEY", "reason": "x"}]}},
+        {
+            "requires": {
+                "secrets": [{"name": "api_key", "reason": "x"}],
+                "publisher_secrets": [{"name": "API_KEY", "reason": "x"}],
+            }
+        },
         {("/requires/publisher_secrets/0/name", "unused_secret")},
     ),
     "one grant twice": (
@@ -127,14 +146,24 @@ HIDDEN: dict[str, tuple[dict[str, Any], set[tuple[str, str]]]] = {
         {("/template/script/source", "hard_coded_id")},
     ),
     "an id in capitals in a grant of the script": (
-        {"script": {"tool_grants": [
-            {"tool": "http_fetch"},
-            {"tool": "append_board_rows",
-             "params": {"board_id": "01900000-0000-7000-8000-00000000ABCD"}}]}},
-        {("/template/script/tool_grants/1/params/board_id", "hard_coded_id"),
-         ("/grants", "hidden_grant"), ("/grants/0", "unused_grant")},
+        {
+            "script": {
+                "tool_grants": [
+                    {"tool": "http_fetch"},
+                    {
+                        "tool": "append_board_rows",
+                        "params": {"board_id": "01900000-0000-7000-8000-00000000ABCD"},
+                    },
+                ]
+            }
+        },
+        {
+            ("/template/script/tool_grants/1/params/board_id", "hard_coded_id"),
+            ("/grants", "hidden_grant"),
+            ("/grants/0", "unused_grant"),
+        },
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("case", HIDDEN)
@@ -171,12 +200,24 @@ def test_a_connection_that_an_expression_decides_is_not_taken() -> None:
     assert [(one.pointer, one.code) for one in found] == [("/grants", "hidden_connection")]
 
 
-MAPPING = {"iterate": "$.a[*]", "page_type": "news_item", "source_ref_prefix": "n:",
-           "source_ref": "{{id}}", "title": "{{title}}"}  # fmt: skip
-READS = {"source": "site-note", "op": "items", "url": "https://a.example/x", "method": "GET",
-         "mapping": MAPPING}  # fmt: skip
-READ_GRANT = {"capability": "ingest_from_endpoint",
-              "params": {"hosts": ["a.example"], "method": "GET", "url": READS["url"]}}  # fmt: skip
+MAPPING = {
+    "iterate": "$.a[*]",
+    "page_type": "news_item",
+    "source_ref_prefix": "n:",
+    "source_ref": "{{id}}",
+    "title": "{{title}}",
+}
+READS = {
+    "source": "site-note",
+    "op": "items",
+    "url": "https://a.example/x",
+    "method": "GET",
+    "mapping": MAPPING,
+}
+READ_GRANT = {
+    "capability": "ingest_from_endpoint",
+    "params": {"hosts": ["a.example"], "method": "GET", "url": READS["url"]},
+}
 
 
 def test_pages_come_in_under_the_slug_of_the_recipe_alone() -> None:
@@ -189,10 +230,11 @@ def test_pages_come_in_under_the_slug_of_the_recipe_alone() -> None:
         assert said(document) == ({place} if wanted else set())
 
     declared = {
-        "name": "CoinMarketCap Top10", "mapping": MAPPING,
+        "name": "CoinMarketCap Top10",
+        "mapping": MAPPING,
         "trigger": {"kind": "cron", "cron": "0 * * * *"},
         "endpoints": [{"op": "items", "url": READS["url"]}],
-    }  # fmt: skip
+    }
     head = {**planned({"action": "delay"}, **told), "kind": "integration"}
     own = {**head, "name": "CoinMarketCap Top10", "template": declared}
     assert said(own) == set()
@@ -216,10 +258,14 @@ def test_real_values_lead_nowhere_else_than_the_recipe_says() -> None:
     site = "{{ install.settings.site }}.example.com"
     granted = [{"capability": "http_fetch", "params": {"hosts": [site]}}]
     definition["definition"]["grants"] = granted
-    named = [{"name": name, "label": name, "type": "string", "example": "api"}
-             for name in ("site", "path")]  # fmt: skip
-    fixed = {"grants": [{"capability": "http_fetch", "params": {"hosts": ["api.example.com"]}}],
-             "hosts": ["api.example.com"]}  # fmt: skip
+    named = [
+        {"name": name, "label": name, "type": "string", "example": "api"}
+        for name in ("site", "path")
+    ]
+    fixed = {
+        "grants": [{"capability": "http_fetch", "params": {"hosts": ["api.example.com"]}}],
+        "hosts": ["api.example.com"],
+    }
     follows = {"grants": granted, "hosts": [site]}
 
     def wrong(told: dict[str, Any], **settings: str) -> tuple[set[str], list[str]]:

@@ -170,13 +170,17 @@ HOSTILE: dict[str, tuple[Callable[[], bytes], str]] = {
     "a socket": (lambda: _with("a.ts", _mode(stat.S_IFSOCK)), "entry_link"),
     "bzip2": (lambda: _with("a.ts", _method(zipfile.ZIP_BZIP2)), "entry_method"),
     "lzma": (lambda: _with("a.ts", _method(zipfile.ZIP_LZMA)), "entry_method"),
-    "an encrypted entry": (lambda: _patched(packed(), "main.ts", 8, b"\x01\x00"),
-                           "entry_encrypted"),
+    "an encrypted entry": (
+        lambda: _patched(packed(), "main.ts", 8, b"\x01\x00"),
+        "entry_encrypted",
+    ),
     "one name twice": (lambda: _doubled("a.ts", "a.ts"), "entry_twice"),
     "the recipe twice": (lambda: _doubled("b.ts", "recipe.json"), "entry_twice"),
     "names that differ in capitals": (lambda: packed(("MAIN.ts", b"x")), "entry_case"),
-    "a recipe in capitals beside the recipe": (lambda: packed(("Recipe.JSON", b"{}")),
-                                               "entry_case"),
+    "a recipe in capitals beside the recipe": (
+        lambda: packed(("Recipe.JSON", b"{}")),
+        "entry_case",
+    ),
     "an archive inside": (lambda: packed(("more.zip", packed())), "nested_archive"),
     "a packed file inside": (lambda: packed(("more.TAR.GZ", b"x")), "nested_archive"),
     "too many entries": (_many, "too_many_entries"),
@@ -191,33 +195,47 @@ HOSTILE: dict[str, tuple[Callable[[], bytes], str]] = {
         "entry_too_large",
     ),
     "a size that is a lie, too small": (
-        lambda: _patched(packed(), "main.ts", 24, struct.pack("<I", 3)), "archive_damaged"),
+        lambda: _patched(packed(), "main.ts", 24, struct.pack("<I", 3)),
+        "archive_damaged",
+    ),
     "a size that is a lie, too large": (
-        lambda: _patched(packed(), "main.ts", 24, struct.pack("<I", 0xFFFFFFF0)), "entry_ratio"),
+        lambda: _patched(packed(), "main.ts", 24, struct.pack("<I", 0xFFFFFFF0)),
+        "entry_ratio",
+    ),
     "a sum that does not fit": (
-        lambda: _patched(packed(), "main.ts", 16, b"\0\0\0\0"), "archive_damaged"),
+        lambda: _patched(packed(), "main.ts", 16, b"\0\0\0\0"),
+        "archive_damaged",
+    ),
     "two entries at one place": (_overlapping, "archive_damaged"),
     "a place beyond the end": (
         lambda: _patched(packed(), "main.ts", 42, struct.pack("<I", 0x7FFFFFF)),
-        "archive_damaged"),
+        "archive_damaged",
+    ),
     "cut off": (lambda: packed()[:-30], "archive_damaged"),
     "nothing": (lambda: b"", "archive_damaged"),
     "not an archive": (lambda: b"%PDF-1.7", "archive_damaged"),
     "something before the archive": (lambda: b"#!/bin/sh\n" + packed(), "archive_damaged"),
     "no recipe": (lambda: packed(files={"main.ts": b"x"}), "no_recipe"),
     "two folders": (
-        lambda: packed(files={"a/recipe.json": b"{}", "b/recipe.json": b"{}"}), "no_recipe"),
+        lambda: packed(files={"a/recipe.json": b"{}", "b/recipe.json": b"{}"}),
+        "no_recipe",
+    ),
     "a recipe that is no JSON": (lambda: packed(files={"recipe.json": b"{"}), "json_syntax"),
     "a recipe with one key twice": (
         lambda: packed(files={"recipe.json": b'{"slug": "a", "slug": "b"}'}),
-        "json_duplicate_key"),
+        "json_duplicate_key",
+    ),
     "a recipe that is a list": (lambda: packed(files={"recipe.json": b"[]"}), "type"),
     "an example that is no JSON": (lambda: packed(("examples/c.json", b"NaN")), "json_constant"),
     "a script that is not UTF-8": (
-        lambda: packed(files={**FILES, "main.ts": b"\xff\xfe"}), "entry_encoding"),
+        lambda: packed(files={**FILES, "main.ts": b"\xff\xfe"}),
+        "entry_encoding",
+    ),
     "a script that is not there": (
-        lambda: packed(files={"recipe.json": FILES["recipe.json"]}), "no_file"),
-}  # fmt: skip
+        lambda: packed(files={"recipe.json": FILES["recipe.json"]}),
+        "no_file",
+    ),
+}
 
 
 @pytest.mark.parametrize("case", HOSTILE)

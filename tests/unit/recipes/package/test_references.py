@@ -37,12 +37,13 @@ FILLED: dict[str, tuple[Any, Any]] = {
     "whoever installs": ("{{ install.owner.email }}", "ada@example.com"),
     "in a list": (["{{ install.settings.site }}"], ["a.example"]),
     "deep inside": ({"a": [{"b": "{{ install.board.name }}"}]}, {"a": [{"b": "Ada's board"}]}),
-    "beside a template of runs": (
-        "{{ run.id }} {{ install.settings.n }}", "{{ run.id }} 3"),
+    "beside a template of runs": ("{{ run.id }} {{ install.settings.n }}", "{{ run.id }} 3"),
     "other templates are left alone": ("{{ inputs.install }}", "{{ inputs.install }}"),
     "an id in an expression": (
-        "{{ rows | first == '{{ install.board.id }}' }}", "{{ rows | first == '" + BOARD + "' }}"),
-}  # fmt: skip
+        "{{ rows | first == '{{ install.board.id }}' }}",
+        "{{ rows | first == '" + BOARD + "' }}",
+    ),
+}
 
 
 @pytest.mark.parametrize("case", FILLED)
@@ -63,17 +64,24 @@ UNFIT: dict[str, tuple[str, dict[str, Any], str]] = {
     "a statement": ("{{ install.settings.v }}", {"v": "{% if x %}"}, "value_is_template"),
     "a comment": ("a {{ install.settings.v }}", {"v": "{# x"}, "value_is_template"),
     "half of it here, half there": (
-        "{{ install.settings.v }}{{ install.settings.w }}", {"v": "{", "w": "{ secrets.key }}"},
-        "value_is_template"),
+        "{{ install.settings.v }}{{ install.settings.w }}",
+        {"v": "{", "w": "{ secrets.key }}"},
+        "value_is_template",
+    ),
     "half of it beside": (
-        "{{{ install.settings.v }}", {"v": "{ secrets.key }}"}, "value_is_template"),
+        "{{{ install.settings.v }}",
+        {"v": "{ secrets.key }}"},
+        "value_is_template",
+    ),
     "text in an expression": (
-        "{{ '{{ install.settings.v }}' }}", {"v": "' ~ secrets.key ~ '"},
-        "reference_in_expression"),
+        "{{ '{{ install.settings.v }}' }}",
+        {"v": "' ~ secrets.key ~ '"},
+        "reference_in_expression",
+    ),
     "no value": ("{{ install.settings.nothing }}", {}, "no_value"),
     "no dependency": ("{{ install.page.id }}", {}, "no_value"),
     "no such part": ("{{ install.board.rows }}", {}, "no_value"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("case", UNFIT)

@@ -72,16 +72,24 @@ FORGERIES = {
     "the key of another": (_swapped, "/signature/value", "bad_signature"),
     "a short signature": (lambda: _part("value", "AAAA"), "/signature/value", "bad_signature"),
     "no base64": (lambda: _part("value", "?" * 88), "/signature/value", "bad_signature"),
-    "zeros": (lambda: _part("value", base64.b64encode(bytes(64)).decode()), "/signature/value",
-              "bad_signature"),
+    "zeros": (
+        lambda: _part("value", base64.b64encode(bytes(64)).decode()),
+        "/signature/value",
+        "bad_signature",
+    ),
     "a short key": (lambda: _part("public_key", "AAAA"), "/signature/public_key", "bad_signature"),
-    "a key of another kind": (lambda: _part("public_key", "ä"), "/signature/public_key",
-                              "bad_signature"),
+    "a key of another kind": (
+        lambda: _part("public_key", "ä"),
+        "/signature/public_key",
+        "bad_signature",
+    ),
     "another algorithm": (lambda: _part("algorithm", "none"), "/signature/algorithm", "const"),
     "without its digest": (
         lambda: {k: v for k, v in signed(good_recipe(), new_key()).items() if k != "digest"},
-        "/digest", "required"),
-}  # fmt: skip
+        "/digest",
+        "required",
+    ),
+}
 
 
 @pytest.mark.parametrize("case", FORGERIES)
@@ -122,9 +130,24 @@ def test_versions_are_in_the_order_of_their_numbers() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "1", "1.0", "1.0.0.0", "v1.0.0", "1.0.0-rc1", "1.0.0+b", "01.0.0", "1.0.x", "-1.0.0",
-     "1.0.0\n", "\u0661.0.0", "1.0.9999999999", None, 1.0],
-)  # fmt: skip
+    [
+        "",
+        "1",
+        "1.0",
+        "1.0.0.0",
+        "v1.0.0",
+        "1.0.0-rc1",
+        "1.0.0+b",
+        "01.0.0",
+        "1.0.x",
+        "-1.0.0",
+        "1.0.0\n",
+        "\u0661.0.0",
+        "1.0.9999999999",
+        None,
+        1.0,
+    ],
+)
 def test_what_is_no_version_is_told_at_its_place(text: object) -> None:
     with pytest.raises(Invalid) as wrong:
         Semver.parse(text, "/version")

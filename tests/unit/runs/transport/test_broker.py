@@ -29,11 +29,20 @@ def test_celery_without_a_broker_says_what_to_set() -> None:
 @pytest.mark.parametrize(
     "url",
     [
-        "localhost:6379", "http://localhost", "sqs://x", "redis://", "amqp:///", "memory://x",
-        "redis://host:notaport", "redis://[::1", "filesystem://tmp",
-        "redis://host/0?ssl_cert_reqs=none", "rediss://host/0?health=1", "amqps://host?ssl_ca_certs=/a",
+        "localhost:6379",
+        "http://localhost",
+        "sqs://x",
+        "redis://",
+        "amqp:///",
+        "memory://x",
+        "redis://host:notaport",
+        "redis://[::1",
+        "filesystem://tmp",
+        "redis://host/0?ssl_cert_reqs=none",
+        "rediss://host/0?health=1",
+        "amqps://host?ssl_ca_certs=/a",
     ],
-)  # fmt: skip
+)
 def test_an_address_that_is_no_broker_is_refused_without_repeating_it(url: str) -> None:
     secret = url.replace("//", "//user:hunter2@")
     with pytest.raises(Invalid) as told:

@@ -17,9 +17,14 @@ CHANNEL: dict[str, Any] = {
     "others": [],
 }
 ZONE: dict[str, Any] = {
-    **CHANNEL, "id": "zone", "kind": "time_zone", "pointer": "/triggers/0/config/timezone",
-    "question": "Which time zone?", "why": "", "choices": [],
-}  # fmt: skip
+    **CHANNEL,
+    "id": "zone",
+    "kind": "time_zone",
+    "pointer": "/triggers/0/config/timezone",
+    "question": "Which time zone?",
+    "why": "",
+    "choices": [],
+}
 
 
 def proposal(**other: Any) -> dict[str, Any]:
@@ -49,13 +54,17 @@ def proposal(**other: Any) -> dict[str, Any]:
         "problems": [],
         "notes": ["Assumed: at 9 is 09:00.", "Not understood: pretty please."],
         "made_by": {
-            "by": "rules", "note": "No model was used.", "model": None, "rounds": 0,
-            "refused": [], "cost_usd": "0",
+            "by": "rules",
+            "note": "No model was used.",
+            "model": None,
+            "rounds": 0,
+            "refused": [],
+            "cost_usd": "0",
         },
         "talk": [{"by": "person", "text": "every weekday at 9 …"}],
         "review": review(),
         **other,
-    }  # fmt: skip
+    }
 
 
 def review(**other: Any) -> dict[str, Any]:
@@ -63,12 +72,18 @@ def review(**other: Any) -> dict[str, Any]:
     return {
         "summary": summary,
         "explained": [
-            summary, "1. It asks a model.", "1.1. It posts to #standup.", "A run may spend $1."
+            summary,
+            "1. It asks a model.",
+            "1.1. It posts to #standup.",
+            "A run may spend $1.",
         ],
         "flags": [
             {
-                "pointer": "/plan/0/config/prompt_template", "code": "commands",
-                "text": "It reads like an order.", "level": "warning", "by": "rules",
+                "pointer": "/plan/0/config/prompt_template",
+                "code": "commands",
+                "text": "It reads like an order.",
+                "level": "warning",
+                "by": "rules",
                 "suggestion": "Say it as a task.",
             },
             {"pointer": "", "code": "x", "text": "All is new.", "level": "note", "by": "model"},
@@ -88,14 +103,19 @@ def review(**other: Any) -> dict[str, Any]:
             "similarity_by": "words",
             "matches": [
                 {
-                    "automation_id": ID, "name": "Old digest", "state": "active", "how": "alike",
+                    "automation_id": ID,
+                    "name": "Old digest",
+                    "state": "active",
+                    "how": "alike",
                     "admin_url": "http://127.0.0.1:8420/automations/1",
                 }
             ],
         },
         "change": None,
         "reviewed_by": {
-            "by": "rules", "model": None, "note": "Rules made this review; no model was asked.",
+            "by": "rules",
+            "model": None,
+            "note": "Rules made this review; no model was asked.",
         },
         **other,
-    }  # fmt: skip
+    }

@@ -20,8 +20,9 @@ LIMITS = Limits()
 NUMBER: dict[str, Any] = {**CHANNEL, "id": "n", "schema": {"type": "integer"}, "choices": []}
 SCHEDULE: dict[str, Any] = {**ZONE, "id": "when", "kind": "schedule", "schema": {}}
 TWINS: dict[str, Any] = {
-    **CHANNEL, "choices": [{"label": "a", "value": 1}, {"label": "b", "value": 1}],
-}  # fmt: skip
+    **CHANNEL,
+    "choices": [{"label": "a", "value": 1}, {"label": "b", "value": 1}],
+}
 
 
 @pytest.mark.parametrize(

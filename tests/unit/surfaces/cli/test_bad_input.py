@@ -63,9 +63,14 @@ def delay(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(("text", "said", "pointer"), BAD_TEXTS)
 @pytest.mark.parametrize("word", ["run", "validate"])
 def test_a_file_that_is_no_definition_is_refused_with_its_place(
-    command: Command, tmp_path: Path, capsys: pytest.CaptureFixture[str],
-    word: str, text: bytes, said: str, pointer: str,
-) -> None:  # fmt: skip
+    command: Command,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    word: str,
+    text: bytes,
+    said: str,
+    pointer: str,
+) -> None:
     path = tmp_path / "bad.json"
     path.write_bytes(text)
 
@@ -121,9 +126,12 @@ def test_a_program_gets_the_problem_document(
     ],
 )
 def test_inputs_that_do_not_fit_are_refused(
-    command: Command, delay: Path, capsys: pytest.CaptureFixture[str],
-    words: list[str], pointer: str,
-) -> None:  # fmt: skip
+    command: Command,
+    delay: Path,
+    capsys: pytest.CaptureFixture[str],
+    words: list[str],
+    pointer: str,
+) -> None:
     assert command("run", delay, *words) == 2
 
     captured = capsys.readouterr()
@@ -195,9 +203,14 @@ def test_an_empty_secret_is_refused_without_naming_internals(
     ],
 )
 def test_a_setting_that_cannot_be_used_is_named_and_hides_no_help(
-    command: Command, delay: Path, capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch, variable: str, text: str, said: str,
-) -> None:  # fmt: skip
+    command: Command,
+    delay: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    variable: str,
+    text: str,
+    said: str,
+) -> None:
     monkeypatch.setenv(variable, text)
 
     assert command("run", delay) == 2
@@ -258,8 +271,11 @@ def test_help_does_not_load_the_house() -> None:
         f"print([name for name in {heavy!r} if name in sys.modules])"
     )
     ended = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True,
+        [sys.executable, "-c", script],
+        capture_output=True,
+        text=True,
+        check=True,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-    )  # fmt: skip
+    )
 
     assert ended.stdout == "[]\n"

@@ -28,10 +28,14 @@ def test_the_only_write_of_a_step_is_meant_by_its_name() -> None:
         ([], "post", "no_write", None),
         ([POST], "other", "no_write", "There are: post."),
         ([MAIL, PUSH], "tell", "write_ambiguous", "There are: tell:send_email, tell:push."),
-        ([MAIL, PUSH], "tell:slack_post", "write_ambiguous",
-         "There are: tell:send_email, tell:push."),
+        (
+            [MAIL, PUSH],
+            "tell:slack_post",
+            "write_ambiguous",
+            "There are: tell:send_email, tell:push.",
+        ),
     ],
-)  # fmt: skip
+)
 def test_what_is_not_clear_is_refused_with_the_names(
     writes: list[Any], name: str, code: str, way: str | None
 ) -> None:

@@ -41,11 +41,15 @@ def test_a_database_that_carries_little_is_well(tmp_path: Path) -> None:
     verdicts = {
         check.name: check.verdict
         for check in (
-            checks.tables(SEEN), checks.connections(SEEN, settings), checks.transactions(SEEN),
-            checks.dead_rows(SEEN), checks.housekeeping(SEEN, NOW), checks.growth(SEEN),
+            checks.tables(SEEN),
+            checks.connections(SEEN, settings),
+            checks.transactions(SEEN),
+            checks.dead_rows(SEEN),
+            checks.housekeeping(SEEN, NOW),
+            checks.growth(SEEN),
             checks.workers(SEEN),
         )
-    }  # fmt: skip
+    }
 
     assert set(verdicts.values()) == {"ok"}
 
@@ -150,7 +154,11 @@ def test_a_collector_is_named_without_its_password() -> None:
 
 def test_sizes_are_said_as_people_say_them() -> None:
     assert [in_bytes(one) for one in (0, 999, 2_048, 10 * 1024**3, 300 * 1024**2)] == [
-        "0 B", "999 B", "2.0 KB", "10.0 GB", "300 MB",
-    ]  # fmt: skip
+        "0 B",
+        "999 B",
+        "2.0 KB",
+        "10.0 GB",
+        "300 MB",
+    ]
     assert (in_bytes(-2_048), in_bytes(2_048, signed=True)) == ("-2.0 KB", "+2.0 KB")
     assert sentences(_days(10).size)[-1].endswith("enough for 10 days.")

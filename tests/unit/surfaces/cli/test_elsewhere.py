@@ -29,8 +29,10 @@ def _judged(wanted: Any) -> tuple[list[tuple[str, str]], list[tuple[str, str]], 
 
 def test_a_step_that_may_be_a_tool_is_a_doubt_and_the_rest_is_judged() -> None:
     assert _judged(document(LOOKUP, TELL)) == (
-        [], [("/plan/0/action", UNCHECKED)], ("acme.lookup",),
-    )  # fmt: skip
+        [],
+        [("/plan/0/action", UNCHECKED)],
+        ("acme.lookup",),
+    )
     bad = {**TELL, "config": {"title": 1}}
     wrong, _, tools = _judged(document(LOOKUP, bad))
     assert {pointer for pointer, _ in wrong} >= {"/plan/1/config/title"}

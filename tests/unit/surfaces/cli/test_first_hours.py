@@ -224,9 +224,16 @@ def test_a_moment_is_told_in_its_own_zone() -> None:
 
 @pytest.mark.parametrize(
     ("host", "alone"),
-    [("127.0.0.1", True), ("::1", True), ("localhost", True), ("0.0.0.0", False), ("::", False),
-     ("192.0.2.1", False), ("example.com", False)],
-)  # fmt: skip
+    [
+        ("127.0.0.1", True),
+        ("::1", True),
+        ("localhost", True),
+        ("0.0.0.0", False),
+        ("::", False),
+        ("192.0.2.1", False),
+        ("example.com", False),
+    ],
+)
 def test_it_is_known_who_can_reach_a_host(host: str, alone: bool) -> None:
     assert is_loopback(host) is alone
 
@@ -251,10 +258,13 @@ def test_a_server_that_is_up_names_its_api_a_next_command_and_who_can_reach_it(
     [
         ("127.0.0.1", None, "http://127.0.0.1:8471 with the token in /t"),
         ("::1", None, "http://[::1]:8471 with the token in /t"),
-        ("0.0.0.0", "https://spring.example/",
-         "http://0.0.0.0:8471 with the token in /t, for others at https://spring.example"),
+        (
+            "0.0.0.0",
+            "https://spring.example/",
+            "http://0.0.0.0:8471 with the token in /t, for others at https://spring.example",
+        ),
     ],
-)  # fmt: skip
+)
 def test_an_api_alone_says_where_it_listens_and_then_how_others_reach_it(
     host: str, public: str | None, said: str
 ) -> None:

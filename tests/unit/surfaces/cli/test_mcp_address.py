@@ -25,11 +25,19 @@ def test_the_path_may_be_left_out(given: str, read: str) -> None:
 @pytest.mark.parametrize(
     "given",
     [
-        "", "nonsense", "ftp://x", "http://", "http://x:port", "http://x:0", "file:///etc/passwd",
-        "http://user:pass@host", "http://msk_token@host", "http://host/mcp?token=x",
+        "",
+        "nonsense",
+        "ftp://x",
+        "http://",
+        "http://x:port",
+        "http://x:0",
+        "file:///etc/passwd",
+        "http://user:pass@host",
+        "http://msk_token@host",
+        "http://host/mcp?token=x",
         "http://host/mcp#token",
     ],
-)  # fmt: skip
+)
 def test_what_is_no_address_or_holds_a_token_is_refused(given: str) -> None:
     with pytest.raises(Invalid) as caught:
         read_url(given)

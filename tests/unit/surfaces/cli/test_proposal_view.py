@@ -75,9 +75,13 @@ def test_everything_that_matters_is_said(words: Vocabulary) -> None:
 
 def test_a_model_is_named_with_its_rounds_and_its_price() -> None:
     made = {
-        "by": "model", "note": "x", "model": "anthropic/claude-x", "rounds": 2,
-        "refused": ["/plan/0/action: there is no such capability"], "cost_usd": "0.02",
-    }  # fmt: skip
+        "by": "model",
+        "note": "x",
+        "model": "anthropic/claude-x",
+        "rounds": 2,
+        "refused": ["/plan/0/action: there is no such capability"],
+        "cost_usd": "0.02",
+    }
 
     told = _told(maker_lines(proposal(made_by=made), Screen()))
 
@@ -94,11 +98,17 @@ def test_a_model_is_named_with_its_rounds_and_its_price() -> None:
 
 def test_a_change_is_told_in_words_place_by_place_and_with_what_widens(words: Vocabulary) -> None:
     change = {
-        "changes": [{"op": "replace", "pointer": "/triggers/0/config/cron", "before": "0 9 * * *",
-                     "after": "0 10 * * *"}],
+        "changes": [
+            {
+                "op": "replace",
+                "pointer": "/triggers/0/config/cron",
+                "before": "0 9 * * *",
+                "after": "0 10 * * *",
+            }
+        ],
         "in_words": ["It runs at 10:00 instead of 09:00."],
         "widened": [{"capability": "http_fetch", "params": {"hosts": ["example.com"]}}],
-    }  # fmt: skip
+    }
     changed = proposal(automation_id=ID, base_version=3, review=review(change=change))
 
     told = _told(proposal_lines(changed, words, Screen()))
@@ -127,8 +137,12 @@ def test_open_questions_have_their_names_their_choices_and_a_command() -> None:
 
 
 def test_problems_have_their_places(words: Vocabulary) -> None:
-    wrong = {"pointer": "/plan/0/action", "detail": "There is no such action.", "code": "unknown",
-             "suggestion": "Did you mean 'notification'?"}  # fmt: skip
+    wrong = {
+        "pointer": "/plan/0/action",
+        "detail": "There is no such action.",
+        "code": "unknown",
+        "suggestion": "Did you mean 'notification'?",
+    }
     told = _told(proposal_lines(proposal(status="invalid", problems=[wrong]), words, Screen()))
 
     assert "cannot be saved yet" in told
@@ -138,11 +152,15 @@ def test_problems_have_their_places(words: Vocabulary) -> None:
 
 def test_what_was_saved_is_told_with_what_is_new_and_doubtful(words: Vocabulary) -> None:
     saved: dict[str, Any] = {
-        "automation_id": ID, "version": 2, "changed": True, "state": "active", "name": "Digest",
+        "automation_id": ID,
+        "version": 2,
+        "changed": True,
+        "state": "active",
+        "name": "Digest",
         "admin_url": "http://x/automations/1",
         "widened": [{"capability": "http_fetch", "params": {}}],
         "warnings": [{"pointer": "/plan/0", "detail": "Doubtful.", "code": "x"}],
-    }  # fmt: skip
+    }
 
     told = _told(saved_lines(saved, words, Screen()))
 
@@ -152,8 +170,14 @@ def test_what_was_saved_is_told_with_what_is_new_and_doubtful(words: Vocabulary)
 
 
 def test_text_of_others_is_shown_and_never_obeyed(words: Vocabulary) -> None:
-    flag = {"pointer": "/plan/0", "code": "x", "text": BAD, "level": "warning", "by": "model",
-            "suggestion": BAD}  # fmt: skip
+    flag = {
+        "pointer": "/plan/0",
+        "code": "x",
+        "text": BAD,
+        "level": "warning",
+        "by": "model",
+        "suggestion": BAD,
+    }
     match = {"automation_id": ID, "name": BAD, "state": "active", "how": "strict", "admin_url": BAD}
     hostile = proposal(
         definition={"name": BAD, "plan": [{"step_id": BAD}]},
@@ -162,7 +186,9 @@ def test_text_of_others_is_shown_and_never_obeyed(words: Vocabulary) -> None:
         status="asks",
         problems=[{"pointer": BAD, "detail": BAD, "code": "x"}],
         review=review(
-            summary=BAD, explained=[BAD], flags=[flag] * 100,
+            summary=BAD,
+            explained=[BAD],
+            flags=[flag] * 100,
             overlaps={"similarity_by": "words", "matches": [match]},
             impact={
                 "outside": [{"system": BAD, "hosts": [BAD], "why": [BAD] * 9, "effect": "send"}],
@@ -171,11 +197,14 @@ def test_text_of_others_is_shown_and_never_obeyed(words: Vocabulary) -> None:
                 "secrets": [{"name": BAD, "hosts": [BAD], "capabilities": [BAD]}],
             },
         ),
-    )  # fmt: skip
+    )
     screen = Screen()
 
-    lines = [*proposal_lines(hostile, words, screen), *open_lines(hostile, screen),
-             *next_lines(hostile)]  # fmt: skip
+    lines = [
+        *proposal_lines(hostile, words, screen),
+        *open_lines(hostile, screen),
+        *next_lines(hostile),
+    ]
 
     assert len(lines) < 150
     for line in lines:

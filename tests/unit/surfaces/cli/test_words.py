@@ -28,11 +28,16 @@ def test_a_duration_has_the_digits_anyone_wants_to_know(seconds: float, said: st
 
 def test_an_amount_has_no_needless_digits() -> None:
     assert [usd(Decimal(text)) for text in ("0", "0.000000", "1.50", "100")] == [
-        "$0", "$0", "$1.5", "$100",
-    ]  # fmt: skip
+        "$0",
+        "$0",
+        "$1.5",
+        "$100",
+    ]
 
 
 def test_a_number_goes_with_the_right_noun() -> None:
     assert [count(1, "draft"), count(2, "draft"), count(0, "is", "are")] == [
-        "1 draft", "2 drafts", "0 are",
-    ]  # fmt: skip
+        "1 draft",
+        "2 drafts",
+        "0 are",
+    ]

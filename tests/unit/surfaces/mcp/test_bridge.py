@@ -59,9 +59,12 @@ def _stub(port: int = 0, handler: type[BaseHTTPRequestHandler] = _Stub) -> Itera
 def _begin(home: Path, url: str, stdin: int | IO[str], token: str = "msk_known") -> Any:
     return subprocess.Popen(
         [sys.executable, "-m", "mainspring", "mcp", "--url", url],
-        stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        stdin=stdin,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
         env={**os.environ, "MAINSPRING_HOME": str(home), "MAINSPRING_TOKEN": token},
-    )  # fmt: skip
+    )
 
 
 def test_a_server_that_is_not_there_is_said_while_stdin_is_still_open(tmp_path: Path) -> None:
@@ -117,9 +120,12 @@ def test_beside_a_server_its_own_messages_are_forwarded_to_it(tmp_path: Path) ->
         proxy = {"HTTP_PROXY": "http://127.0.0.1:1", "http_proxy": "http://127.0.0.1:1"}
         child = subprocess.Popen(
             [sys.executable, "-m", "mainspring", "--home", str(tmp_path), "mcp"],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
             env={**os.environ, "MAINSPRING_TOKEN": "msk_known", **proxy, "NO_PROXY": ""},
-        )  # fmt: skip
+        )
         assert child.stdin is not None
         child.stdin.write("no message\n")
         refused = _line(child)

@@ -24,11 +24,13 @@ def _capability(
     name: str = "count", effect: Effect = Effect.READ, output: Mapping[str, Any] | None = None
 ) -> Capability:
     return Capability(
-        name, "Count\n\nIt counts.",
+        name,
+        "Count\n\nIt counts.",
         {"type": "object", "examples": [{}], "x-anti-examples": [{"value": 1}]},
         output or {"type": "object", "required": ["n"], "x-mainspring-anti-examples": []},
-        _never, annotations=Annotations(effect=effect),
-    )  # fmt: skip
+        _never,
+        annotations=Annotations(effect=effect),
+    )
 
 
 def test_what_is_only_for_us_is_not_shown() -> None:
@@ -92,9 +94,11 @@ def test_a_problem_is_told_with_its_places_and_the_way_out() -> None:
     assert made["isError"] is True
     assert made["structuredContent"]["errors"][0]["pointer"] == "/limit"
     assert made["content"][0]["text"].splitlines() == [
-        "The arguments are not valid.", "/limit: At most 10.", "/limit: Ask for fewer.",
+        "The arguments are not valid.",
+        "/limit: At most 10.",
+        "/limit: Ask for fewer.",
         "Read the schema.",
-    ]  # fmt: skip
+    ]
 
 
 def test_an_error_has_structured_content_only_for_clients_that_do_not_validate_it() -> None:

@@ -22,11 +22,20 @@ def test_a_cursor_leads_back_to_its_id(made: UUID) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "", "abc", "=", "A" * 21, "A" * 23, "A" * 10_000, "é" * 22, "A" * 21 + "B",
-        write_cursor(UUID(int=1)) + "==", " " + write_cursor(UUID(int=1)),
-        "+" + write_cursor(UUID(int=1))[1:], "\x00" * 22,
+        "",
+        "abc",
+        "=",
+        "A" * 21,
+        "A" * 23,
+        "A" * 10_000,
+        "é" * 22,
+        "A" * 21 + "B",
+        write_cursor(UUID(int=1)) + "==",
+        " " + write_cursor(UUID(int=1)),
+        "+" + write_cursor(UUID(int=1))[1:],
+        "\x00" * 22,
     ],
-)  # fmt: skip
+)
 def test_what_is_no_cursor_is_refused(text: str) -> None:
     with pytest.raises(PydanticCustomError):
         read_cursor(text)

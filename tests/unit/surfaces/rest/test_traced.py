@@ -24,9 +24,11 @@ async def _trace_of(*headers: bytes) -> bytes:
     tracer = provider.get_tracer("test")
     line = Telemetry(tracer, NoOpMeter("test"), lambda *_: None, lambda: None)
     scope = {
-        "type": "http", "method": "GET", "path": "/",
+        "type": "http",
+        "method": "GET",
+        "path": "/",
         "headers": [(b"traceparent", one) for one in headers],
-    }  # fmt: skip
+    }
     await Traced(cast("Any", _nothing), telemetry=line)(scope, cast("Any", _nothing), _nothing)
     (span,) = told.get_finished_spans()
     assert span.context is not None

@@ -47,9 +47,12 @@ def _call(
         sent.append(message)
 
     scope = {
-        "type": "http", "method": method, "path": path, "state": {},
+        "type": "http",
+        "method": method,
+        "path": path,
+        "state": {},
         "headers": [(b"authorization", token), (b"x-request-id", b"sender-0001")],
-    }  # fmt: skip
+    }
     asyncio.run(door(scope, receive, send))
     start, body = sent
     return start["status"], dict(start["headers"]), body["body"]

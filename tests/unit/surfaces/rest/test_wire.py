@@ -94,9 +94,15 @@ async def _opened() -> AsyncIterator[_Opened]:
     inside.go_on.set()
     app = Turnstile(inside, RequestTally(), clock=lambda: clock[0])
     config = uvicorn.Config(
-        app, http=Wire, ws="none", loop="none", lifespan="off", log_config=None,
-        access_log=False, proxy_headers=False,
-    )  # fmt: skip
+        app,
+        http=Wire,
+        ws="none",
+        loop="none",
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        proxy_headers=False,
+    )
     config.load()
     wire, line = Wire(config, ServerState(), {}), _Line()
     wire.connection_made(cast("asyncio.Transport", line))

@@ -34,7 +34,11 @@ def test_agreement_passes_nowhere_else() -> None:
         assert not _passes(other, WEB), other
     # On a machine anybody may listen, and this server is nobody's client.
     for here in (
-        "http://127.0.0.1:1/cb", "https://localhost/cb", "https://127.0.0.2/cb", "cursor://x/cb",
-        "https://own.example/cb", "https://own.example:8443/cb",
-    ):  # fmt: skip
+        "http://127.0.0.1:1/cb",
+        "https://localhost/cb",
+        "https://127.0.0.2/cb",
+        "cursor://x/cb",
+        "https://own.example/cb",
+        "https://own.example:8443/cb",
+    ):
         assert not _passes(here, here), here

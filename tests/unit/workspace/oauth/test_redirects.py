@@ -31,12 +31,28 @@ GOOD = {
     "https://[::ffff:127.0.0.1]/cb": Place("loopback", "[::ffff:127.0.0.1]"),
 }
 BAD = (
-    "https://a..b/", "https://.a.example/", "https://a.example./", "https://good.com:/",
-    "https://good.com:/cb", "https://-a.example/", "https://127.1/", "https://2130706433/",
-    "https://0x7f000001/", "https://a.0x1/", "https://[::1/", "https://[a]/", "http://127.1/cb",
-    "app://x/cb", "search-ms:/query", "ms-settings:/x", "mailto:/a", "javascript:/alert(1)",
-    "view-source:/x", "vscode", "com.example.app:callback",
-)  # fmt: skip
+    "https://a..b/",
+    "https://.a.example/",
+    "https://a.example./",
+    "https://good.com:/",
+    "https://good.com:/cb",
+    "https://-a.example/",
+    "https://127.1/",
+    "https://2130706433/",
+    "https://0x7f000001/",
+    "https://a.0x1/",
+    "https://[::1/",
+    "https://[a]/",
+    "http://127.1/cb",
+    "app://x/cb",
+    "search-ms:/query",
+    "ms-settings:/x",
+    "mailto:/a",
+    "javascript:/alert(1)",
+    "view-source:/x",
+    "vscode",
+    "com.example.app:callback",
+)
 
 
 def test_good_addresses_are_known_for_where_they_lead() -> None:
@@ -58,9 +74,11 @@ def test_the_addresses_of_one_client_on_the_web_are_of_one_site() -> None:
     assert are_of_one(["https://a.example/1", "https://a.example:8443/2", *beside])
     assert are_of_one(["https://insiders.a.example/1", "https://a.example/2"])
     for others in (
-        ["https://a.example/", "https://b.example/"], ["https://a.example/", "https://xa.example/"],
-        ["https://1.a.example/", "https://2.a.example/"], ["https://com/", "https://a.com/"],
-    ):  # fmt: skip
+        ["https://a.example/", "https://b.example/"],
+        ["https://a.example/", "https://xa.example/"],
+        ["https://1.a.example/", "https://2.a.example/"],
+        ["https://com/", "https://a.com/"],
+    ):
         assert not are_of_one([*beside, *others]), others
 
 
@@ -70,11 +88,21 @@ def test_only_the_port_of_a_loopback_address_is_free() -> None:
     assert is_registered("http://127.0.0.1:65000/cb?a=1", known)
     assert is_registered("http://127.0.0.1/cb?a=1", known)
     for other in (
-        "http://127.0.0.1:1/cb", "http://127.0.0.1:1/cb?a=2", "http://localhost:1/cb?a=1",
-        "http://127.0.0.1:1/CB?a=1", "http://127.0.0.1:99999/cb?a=1", "https://127.0.0.1:1/cb?a=1",
-        "http://x@127.0.0.1:1/cb?a=1", "http://127.0.0.1:1/cb?a=1#x", "https://a.example:444/cb",
-        "https://a.example/cb/", "https://b.example/cb", "app://y/cb", "app://x/cb?b=1", "",
-    ):  # fmt: skip
+        "http://127.0.0.1:1/cb",
+        "http://127.0.0.1:1/cb?a=2",
+        "http://localhost:1/cb?a=1",
+        "http://127.0.0.1:1/CB?a=1",
+        "http://127.0.0.1:99999/cb?a=1",
+        "https://127.0.0.1:1/cb?a=1",
+        "http://x@127.0.0.1:1/cb?a=1",
+        "http://127.0.0.1:1/cb?a=1#x",
+        "https://a.example:444/cb",
+        "https://a.example/cb/",
+        "https://b.example/cb",
+        "app://y/cb",
+        "app://x/cb?b=1",
+        "",
+    ):
         assert not is_registered(other, known), other
 
 

@@ -13,9 +13,12 @@ from mainspring.workspace.pages.front_matter import is_name, join, split
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), max_size=40)
 SCALARS = st.one_of(
-    st.none(), st.booleans(), st.integers(-(2**53), 2**53), st.floats(allow_nan=False,
-    allow_infinity=False), TEXT,
-)  # fmt: skip
+    st.none(),
+    st.booleans(),
+    st.integers(-(2**53), 2**53),
+    st.floats(allow_nan=False, allow_infinity=False),
+    TEXT,
+)
 NAMES = st.from_regex(r"[A-Za-z_][A-Za-z0-9_.-]{0,20}", fullmatch=True)
 
 
@@ -79,11 +82,27 @@ def test_a_value_is_read_as_people_mean_it(line: str, value: Any) -> None:
 @pytest.mark.parametrize(
     "inner",
     [
-        "no colon", "k: 'open", 'k: "open', "k: [open", "k: {a: 1}", "k: &anchor x", "k: *alias",
-        "k: !!python/object x", "k: |\n  block", "k: >\n  folded", "k: a: b", "k: 1\nk: 2",
-        "  nested: 1", "- item", "k: x\n- item", "1k: x", ": x", "k: @x", "? k",
+        "no colon",
+        "k: 'open",
+        'k: "open',
+        "k: [open",
+        "k: {a: 1}",
+        "k: &anchor x",
+        "k: *alias",
+        "k: !!python/object x",
+        "k: |\n  block",
+        "k: >\n  folded",
+        "k: a: b",
+        "k: 1\nk: 2",
+        "  nested: 1",
+        "- item",
+        "k: x\n- item",
+        "1k: x",
+        ": x",
+        "k: @x",
+        "? k",
     ],
-)  # fmt: skip
+)
 def test_what_is_beyond_it_is_refused_with_its_line(inner: str) -> None:
     with pytest.raises(Invalid) as caught:
         split(f"---\n{inner}\n---\n")

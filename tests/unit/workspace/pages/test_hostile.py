@@ -54,11 +54,17 @@ def test_many_words_are_looked_for_in_a_long_text_at_once() -> None:
 @pytest.mark.parametrize(
     "inner",
     [
-        "a" + " " * 120_000 + "b", "a" * 120_000, "a: " + "[" * 120_000, "a: " + "'" * 120_001,
-        "a: " + '{"a":' * 20_000, "a: [" + "[a]," * 30_000, "-" * 120_000, "a: b\n" * 20_000,
+        "a" + " " * 120_000 + "b",
+        "a" * 120_000,
+        "a: " + "[" * 120_000,
+        "a: " + "'" * 120_001,
+        "a: " + '{"a":' * 20_000,
+        "a: [" + "[a]," * 30_000,
+        "-" * 120_000,
+        "a: b\n" * 20_000,
         "a: " + "x" * 1_000_000,
     ],
-)  # fmt: skip
+)
 def test_front_matter_that_cannot_be_read_is_refused_soon(inner: str) -> None:
     with pytest.raises(Invalid):
         split(f"---\n{inner}\n---\n")

@@ -24,10 +24,18 @@ NOW = datetime(2026, 1, 16, 9, tzinfo=UTC)
 @pytest.mark.parametrize(
     ("current", "target", "progress"),
     [
-        (None, 10, 0.0), (0, 10, 0.0), (5, 10, 0.5), (15, 10, 1.5), (-5, 10, 0.0),
-        (-5, -10, 0.5), (0, 0, 1.0), (3, 0, 0.0), (None, 0, 0.0), (1e15, 1e-300, 10.0),
+        (None, 10, 0.0),
+        (0, 10, 0.0),
+        (5, 10, 0.5),
+        (15, 10, 1.5),
+        (-5, 10, 0.0),
+        (-5, -10, 0.5),
+        (0, 0, 1.0),
+        (3, 0, 0.0),
+        (None, 0, 0.0),
+        (1e15, 1e-300, 10.0),
     ],
-)  # fmt: skip
+)
 def test_progress(current: float | None, target: float, progress: float) -> None:
     assert progress_of(current, target) == progress
 
@@ -105,17 +113,25 @@ def test_days_are_those_of_the_time_zone() -> None:
     assert [(one["key"], one["elapsed"]) for one in made["scores"]] == [("2026-01-19 w k", 1.0)]
     assert [one["label"] for one in made["deadlines_passed"]] == ["a"]
     assert [(one["due"], one["overdue"]) for one in made["tasks_to_nudge"]] == [
-        ("2026-01-18", True), ("2026-01-19", False), ("2026-01-20", False),
+        ("2026-01-18", True),
+        ("2026-01-19", False),
+        ("2026-01-20", False),
         ("2026-01-19T08:00:00", True),
-    ]  # fmt: skip
+    ]
 
 
 @pytest.mark.parametrize("zone", ["Pacific/Kiritimati", "Pacific/Pago_Pago", "UTC"])
 def test_the_first_and_the_last_day_of_all_are_days_everywhere(zone: str) -> None:
     due = [Task(day, {"due": day}) for day in ("0001-01-01", "9999-12-31")]
     made = standing(
-        "w", [{"name": "k", "target": 1, "deadline": "9999-12-31"}],
-        [{"label": "a", "date": "0001-01-01"}], BEGAN, NOW, due, [], ZoneInfo(zone),
-    )  # fmt: skip
+        "w",
+        [{"name": "k", "target": 1, "deadline": "9999-12-31"}],
+        [{"label": "a", "date": "0001-01-01"}],
+        BEGAN,
+        NOW,
+        due,
+        [],
+        ZoneInfo(zone),
+    )
     assert [one["due"] for one in made["tasks_due"]] == ["0001-01-01"]
     assert made["scores"][0]["slipping"] == "no"

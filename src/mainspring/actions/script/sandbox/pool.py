@@ -32,10 +32,22 @@ _PAGE = os.sysconf("SC_PAGE_SIZE")
 _SECONDS_BEFORE_REFILL = 0.03
 # No permission of any kind. What else is given here is for trying the other walls alone.
 FLAGS = (
-    "--no-prompt", "--no-config", "--no-lock", "--no-npm", "--no-remote", "--cached-only",
-    "--no-code-cache", "--deny-read", "--deny-write", "--deny-net", "--deny-import", "--deny-env",
-    "--deny-run", "--deny-ffi", "--deny-sys",
-)  # fmt: skip
+    "--no-prompt",
+    "--no-config",
+    "--no-lock",
+    "--no-npm",
+    "--no-remote",
+    "--cached-only",
+    "--no-code-cache",
+    "--deny-read",
+    "--deny-write",
+    "--deny-net",
+    "--deny-import",
+    "--deny-env",
+    "--deny-run",
+    "--deny-ffi",
+    "--deny-sys",
+)
 _ENVIRONMENT = {
     "NO_COLOR": "1",
     "DENO_NO_UPDATE_CHECK": "1",

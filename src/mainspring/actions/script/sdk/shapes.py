@@ -17,9 +17,12 @@ _IDENTIFIER: Final = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*")
 _WIDTH: Final = 92
 _DEEPEST: Final = 24
 _PLAIN: Final[Mapping[str, str]] = {
-    "string": "string", "integer": "number", "number": "number", "boolean": "boolean",
+    "string": "string",
+    "integer": "number",
+    "number": "number",
+    "boolean": "boolean",
     "null": "null",
-}  # fmt: skip
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -91,9 +91,11 @@ def _add_describing(made: APIRouter, rooms: Rooms) -> None:
                 has_mail = rooms.mailer is not None
                 code = await request_change(tx, caller.member_id, asked.email, has_mail=has_mail)
             user = await describe_user(
-                tx, caller.member_id, name=asked.name,
+                tx,
+                caller.member_id,
+                name=asked.name,
                 default_workspace_id=asked.default_workspace_id,
-            )  # fmt: skip
+            )
             pending = await pending_email(tx, caller.member_id)
             caller.detail["changed"] = sorted(asked.model_fields_set - {"current_password"})
             await tell(tx, caller, "change_person", caller.member_id)

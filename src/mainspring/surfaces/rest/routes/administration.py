@@ -14,18 +14,26 @@ FACES: Final = (
     Face("GET", "/admin/users", "admin_list_users", "List the people of the installation"),
     Face("POST", "/admin/users", "admin_create_user", "Add a person", status_code=201),
     Face(
-        "POST", "/admin/users/{user_id}/disable", "admin_disable_user", "Shut a person out",
+        "POST",
+        "/admin/users/{user_id}/disable",
+        "admin_disable_user",
+        "Shut a person out",
     ),
     Face(
-        "POST", "/admin/users/{user_id}/enable", "admin_enable_user", "Let a person in again",
+        "POST",
+        "/admin/users/{user_id}/enable",
+        "admin_enable_user",
+        "Let a person in again",
     ),
     Face(
-        "POST", "/admin/users/{user_id}/reset-password", "admin_reset_password",
+        "POST",
+        "/admin/users/{user_id}/reset-password",
+        "admin_reset_password",
         "Make a link for somebody who lost their password",
     ),
     Face("GET", "/admin/workspaces", "admin_list_workspaces", "List every workspace"),
     Face("GET", "/admin/size", "admin_show_size", "Show how large the installation is"),
-)  # fmt: skip
+)
 
 
 def routes(rooms: Rooms) -> APIRouter:

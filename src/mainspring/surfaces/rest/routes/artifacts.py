@@ -45,11 +45,22 @@ _BINARY: Final = "application/octet-stream"
 # Types that no browser takes for a program, even if it opens the file at once.
 _SAFE: Final = frozenset(
     {
-        "application/json", "application/pdf", "application/zip", "audio/mpeg", "audio/ogg",
-        "audio/wav", "audio/webm", "image/gif", "image/jpeg", "image/png", "image/webp",
-        "text/csv", "text/markdown", "text/plain",
+        "application/json",
+        "application/pdf",
+        "application/zip",
+        "audio/mpeg",
+        "audio/ogg",
+        "audio/wav",
+        "audio/webm",
+        "image/gif",
+        "image/jpeg",
+        "image/png",
+        "image/webp",
+        "text/csv",
+        "text/markdown",
+        "text/plain",
     }
-)  # fmt: skip
+)
 _SENT: Final = (_BINARY, *sorted(_SAFE))
 
 
@@ -116,9 +127,14 @@ def _listing(made: APIRouter, rooms: Rooms) -> None:
     ) -> Answer:
         async with caller.database.acquire() as connection:
             rows = await list_artifacts(
-                connection, caller.workspace_id, run_id=run_id, automation_id=automation_id,
-                kind=kind, before=cursor, most=limit + 1,
-            )  # fmt: skip
+                connection,
+                caller.workspace_id,
+                run_id=run_id,
+                automation_id=automation_id,
+                kind=kind,
+                before=cursor,
+                most=limit + 1,
+            )
         return Answer(page([shown(row) for row in rows], limit))
 
     @made.get(

@@ -13,19 +13,39 @@ from mainspring.surfaces.rooms import Rooms
 _FACES: Final = (
     Face("GET", "/models", "list_models", "List the models that can be asked here"),
     Face("PUT", "/models/connections/{name}", "connect_model", "Connect the workspace to models"),
-    Face("DELETE", "/models/connections/{name}", "disconnect_model",
-         "Disconnect the workspace from models"),
+    Face(
+        "DELETE",
+        "/models/connections/{name}",
+        "disconnect_model",
+        "Disconnect the workspace from models",
+    ),
     Face("POST", "/models/connections/{name}/test", "test_model", "Try a connection to models"),
-    Face("PUT", "/admin/models/connections/{name}", "admin_connect_model",
-         "Connect every workspace to models"),
-    Face("DELETE", "/admin/models/connections/{name}", "admin_disconnect_model",
-         "Disconnect every workspace from models"),
+    Face(
+        "PUT",
+        "/admin/models/connections/{name}",
+        "admin_connect_model",
+        "Connect every workspace to models",
+    ),
+    Face(
+        "DELETE",
+        "/admin/models/connections/{name}",
+        "admin_disconnect_model",
+        "Disconnect every workspace from models",
+    ),
     Face("GET", "/admin/models/prices", "admin_list_model_prices", "List the prices that were set"),
-    Face("PUT", "/admin/models/prices/{model:path}", "admin_set_model_price",
-         "Set the price of a model"),
-    Face("DELETE", "/admin/models/prices/{model:path}", "admin_delete_model_price",
-         "Forget the price that was set for a model"),
-)  # fmt: skip
+    Face(
+        "PUT",
+        "/admin/models/prices/{model:path}",
+        "admin_set_model_price",
+        "Set the price of a model",
+    ),
+    Face(
+        "DELETE",
+        "/admin/models/prices/{model:path}",
+        "admin_delete_model_price",
+        "Forget the price that was set for a model",
+    ),
+)
 
 
 def routes(rooms: Rooms) -> APIRouter:

@@ -140,9 +140,12 @@ def routes(rooms: Rooms) -> APIRouter:
 
 
 async def judge(
-    rooms: Rooms, workspace_id: UUID, document: Any, automation_id: UUID | None = None,
+    rooms: Rooms,
+    workspace_id: UUID,
+    document: Any,
+    automation_id: UUID | None = None,
     author_id: UUID | None = None,
-) -> Report:  # fmt: skip
+) -> Report:
     """The verdict on a document, with what this house doubts about it.
 
     A declarative integration is judged as the definition that it means.
@@ -215,9 +218,14 @@ def _reading(made: APIRouter, rooms: Rooms) -> None:
     ) -> Answer:
         async with caller.database.acquire() as connection:
             rows = await list_with_signs(
-                connection, caller.workspace_id, Wanted(health, trigger, sort, in_goal=True),
-                state=state, search=search, after=cursor, most=limit + 1,
-            )  # fmt: skip
+                connection,
+                caller.workspace_id,
+                Wanted(health, trigger, sort, in_goal=True),
+                state=state,
+                search=search,
+                after=cursor,
+                most=limit + 1,
+            )
         return Answer(page(rows, limit))
 
     @made.get(_ONE, summary="Read an automation as it is now", response_model=AutomationDetail)
@@ -312,9 +320,15 @@ def _updating(made: APIRouter, rooms: Rooms) -> None:
         async def work(tx: Connection) -> tuple[Saved, Consent | None]:
             async def put() -> Saved:
                 return await update(
-                    tx, space, automation_id, definition, report.grants, caller.member_id,
-                    expected_version=expected, traits=report.traits,
-                )  # fmt: skip
+                    tx,
+                    space,
+                    automation_id,
+                    definition,
+                    report.grants,
+                    caller.member_id,
+                    expected_version=expected,
+                    traits=report.traits,
+                )
 
             saved, consent = await change_by(
                 tx, space, automation_id, caller.actor, put, report.traits
@@ -335,14 +349,23 @@ def _changing(made: APIRouter, rooms: Rooms) -> None:
     may_switch, may_edit = needs(Permission.SWITCH), needs(Permission.EDIT)
     offered = (
         ("activate", "Let triggers start an automation", may_switch(_acting(rooms, None))),
-        ("pause", "Keep triggers from starting an automation; runs under way go on",
-         may_switch(_acting(rooms, pause))),
-        ("archive", "Put an automation away; its name is free and its history stays",
-         may_edit(_acting(rooms, archive))),
+        (
+            "pause",
+            "Keep triggers from starting an automation; runs under way go on",
+            may_switch(_acting(rooms, pause)),
+        ),
+        (
+            "archive",
+            "Put an automation away; its name is free and its history stays",
+            may_edit(_acting(rooms, archive)),
+        ),
         ("restore", "Bring an archived automation back, paused", may_edit(_acting(rooms, restore))),
-        ("acknowledge", "Say that its failures so far are known",
-         may_switch(_acting(rooms, acknowledge))),
-    )  # fmt: skip
+        (
+            "acknowledge",
+            "Say that its failures so far are known",
+            may_switch(_acting(rooms, acknowledge)),
+        ),
+    )
     for name, summary, endpoint in offered:
         made.add_api_route(
             f"{_ONE}/{name}",

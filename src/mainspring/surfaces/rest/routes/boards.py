@@ -35,7 +35,10 @@ FACES: Final = (
     Face("PATCH", _ONE, "update_board", "Change its name, description or datasets"),
     Face("DELETE", _ONE, "archive_board", "Archive a board"),
     Face(
-        "GET", f"{_ONE}/rows", "get_board", "Read a page of rows, with the board around it",
+        "GET",
+        f"{_ONE}/rows",
+        "get_board",
+        "Read a page of rows, with the board around it",
         name="get_board_rows",
     ),
     Face("GET", f"{_ONE}/summary", "summarize_board_rows", "Count or add up rows in groups"),
@@ -43,7 +46,10 @@ FACES: Final = (
     Face("PATCH", f"{_ONE}/rows", "update_board_rows", "Change fields of rows"),
     Face("DELETE", f"{_ONE}/rows", "delete_board_rows", "Delete rows"),
     Face(
-        "POST", f"{_ONE}/rows/delete", "delete_board_rows", "Delete many rows",
+        "POST",
+        f"{_ONE}/rows/delete",
+        "delete_board_rows",
+        "Delete many rows",
         name="delete_many_board_rows",
     ),
     Face("POST", f"{_ONE}/rows/restore", "restore_board_rows", "Bring deleted rows back"),
@@ -61,19 +67,26 @@ FACES: Final = (
     Face("GET", f"{_ONE}/links", "list_board_links", "List its links and their recipes"),
     Face("DELETE", "/board-links/{link_id}", "delete_board_link", "Delete a link"),
     Face(
-        "POST", "/board-links/{link_id}/recipes", "create_dataset_recipe",
-        "Fill a dataset from a link", 201,
+        "POST",
+        "/board-links/{link_id}/recipes",
+        "create_dataset_recipe",
+        "Fill a dataset from a link",
+        201,
     ),
     Face(
-        "POST", "/dataset-recipes/{recipe_id}/refresh", "refresh_dataset",
+        "POST",
+        "/dataset-recipes/{recipe_id}/refresh",
+        "refresh_dataset",
         "Refresh a dataset from its link",
     ),
     Face(
-        "DELETE", "/dataset-recipes/{recipe_id}", "delete_dataset_recipe",
+        "DELETE",
+        "/dataset-recipes/{recipe_id}",
+        "delete_dataset_recipe",
         "Stop filling a dataset from a link",
     ),
     Face("POST", "/adapters/query", "adapter_query", "Read rows from outside once"),
-)  # fmt: skip
+)
 
 
 def routes(rooms: Rooms) -> APIRouter:

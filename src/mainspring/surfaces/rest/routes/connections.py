@@ -35,21 +35,45 @@ from mainspring.surfaces.rooms import Rooms
 _FACES: Final = (
     Face("POST", "/connections", "connect_mcp_server", "Connect to a server of tools", 201),
     Face("GET", "/connections", "list_connections", "List the servers of tools"),
-    Face("GET", "/connections/{connection_id}", "get_connection",
-         "Show a server of tools, and its tools"),
-    Face("POST", "/connections/{connection_id}/harvest", "harvest_connection",
-         "Look at the tools of a server now"),
+    Face(
+        "GET",
+        "/connections/{connection_id}",
+        "get_connection",
+        "Show a server of tools, and its tools",
+    ),
+    Face(
+        "POST",
+        "/connections/{connection_id}/harvest",
+        "harvest_connection",
+        "Look at the tools of a server now",
+    ),
     Face("POST", "/connections/{connection_id}/agree", "agree_to_tools", "Agree to tools"),
     Face("POST", "/connections/{connection_id}/refuse", "refuse_tools", "Refuse tools"),
-    Face("PUT", "/connections/{connection_id}/tools/{tool}/effect", "set_tool_effect",
-         "Say what a tool does"),
-    Face("PUT", "/connections/{connection_id}/token", "set_connection_token",
-         "Give a server of tools another token"),
-    Face("POST", "/connections/{connection_id}/sign-in", "begin_sign_in",
-         "Sign in at a server of tools"),
-    Face("DELETE", "/connections/{connection_id}", "disconnect_mcp_server",
-         "Disconnect from a server of tools"),
-)  # fmt: skip
+    Face(
+        "PUT",
+        "/connections/{connection_id}/tools/{tool}/effect",
+        "set_tool_effect",
+        "Say what a tool does",
+    ),
+    Face(
+        "PUT",
+        "/connections/{connection_id}/token",
+        "set_connection_token",
+        "Give a server of tools another token",
+    ),
+    Face(
+        "POST",
+        "/connections/{connection_id}/sign-in",
+        "begin_sign_in",
+        "Sign in at a server of tools",
+    ),
+    Face(
+        "DELETE",
+        "/connections/{connection_id}",
+        "disconnect_mcp_server",
+        "Disconnect from a server of tools",
+    ),
+)
 
 
 def routes(rooms: Rooms) -> APIRouter:

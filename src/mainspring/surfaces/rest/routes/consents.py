@@ -13,9 +13,13 @@ from mainspring.surfaces.rooms import Rooms
 _FACES: Final = (
     Face("GET", "/consents", "list_consents", "List what waits for consent"),
     Face("GET", "/consents/{consent_id}", "get_consent", "Show what waits for consent"),
-    Face("POST", "/consents/{consent_id}/answer", "answer_consent",
-         "Agree to what an automation may do, or refuse it"),
-)  # fmt: skip
+    Face(
+        "POST",
+        "/consents/{consent_id}/answer",
+        "answer_consent",
+        "Agree to what an automation may do, or refuse it",
+    ),
+)
 
 
 def routes(rooms: Rooms) -> APIRouter:

@@ -15,22 +15,30 @@ _FACES: Final = (
     Face("POST", "/halts", "halt_work", "Halt a workspace, an automation or a recipe"),
     Face("POST", "/halts/release", "release_work", "Let go on what was halted"),
     Face(
-        "POST", "/admin/recipes/{recipe}/halt", "admin_halt_recipe",
+        "POST",
+        "/admin/recipes/{recipe}/halt",
+        "admin_halt_recipe",
         "Halt a recipe in every workspace",
     ),
     Face(
-        "POST", "/admin/recipes/{recipe}/release", "admin_release_recipe",
+        "POST",
+        "/admin/recipes/{recipe}/release",
+        "admin_release_recipe",
         "Let a recipe go on in every workspace",
     ),
     Face(
-        "GET", "/admin/workers", "admin_list_workers",
+        "GET",
+        "/admin/workers",
+        "admin_list_workers",
         "List the workers, and what each queue asks of them",
     ),
     Face(
-        "POST", "/admin/workers/drain", "admin_drain_workers",
+        "POST",
+        "/admin/workers/drain",
+        "admin_drain_workers",
         "Drain a worker, or all of a machine",
     ),
-)  # fmt: skip
+)
 
 
 def routes(rooms: Rooms) -> APIRouter:

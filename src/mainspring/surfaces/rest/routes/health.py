@@ -121,8 +121,11 @@ class _Eyes:
         _, health, seen = await self._look()
         closing = request.app.state.closing.is_set()
         checks = (
-            health.checks[0], _tables(seen.tables), _storage(seen), _staying(stays=not closing)
-        )  # fmt: skip
+            health.checks[0],
+            _tables(seen.tables),
+            _storage(seen),
+            _staying(stays=not closing),
+        )
         return Health("ok" if all(check.ok for check in checks) else "down", checks)
 
     async def _look(self) -> tuple[float, Health, _Seen]:
@@ -224,9 +227,11 @@ def routes(rooms: Rooms) -> APIRouter:
         return _shown(await eyes.health())
 
     @made.get(
-        "/health/ready", summary="Can this process be sent requests?",
-        response_model=HealthAnswer, responses=_RED,
-    )  # fmt: skip
+        "/health/ready",
+        summary="Can this process be sent requests?",
+        response_model=HealthAnswer,
+        responses=_RED,
+    )
     @public
     async def read_readiness(request: Request) -> Response:
         return _shown(await eyes.ready(request))

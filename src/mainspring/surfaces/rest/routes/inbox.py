@@ -161,9 +161,14 @@ def _drafts(made: APIRouter, rooms: Rooms) -> None:
         words = await rooms.registry.of(caller.workspace_id)
         async with caller.database.acquire() as connection:
             rows = await list_drafts(
-                connection, caller.workspace_id, words,
-                status=status, after=cursor, most=limit + 1, reader=caller.actor,
-            )  # fmt: skip
+                connection,
+                caller.workspace_id,
+                words,
+                status=status,
+                after=cursor,
+                most=limit + 1,
+                reader=caller.actor,
+            )
         return Answer(page(rows, limit))
 
     @made.get("/drafts/{draft_id}", summary="Read a draft", response_model=DraftShape)

@@ -34,30 +34,66 @@ from mainspring.surfaces.rooms import Rooms
 
 _FACES: Final = (
     Face("GET", "/integrations", "list_integrations", "List the integrations"),
-    Face("POST", "/integrations/{integration}/connect", "connect_integration",
-         "Connect an account of yours"),
-    Face("POST", "/integrations/{integration}/sign-in", "begin_integration_sign_in",
-         "Sign in to connect an account"),
-    Face("POST", "/integrations/{integration}/test", "test_integration_connection",
-         "Test a connection of yours"),
-    Face("POST", "/integrations/{integration}/share", "share_integration_connection",
-         "Share a connection of yours with the workspace"),
-    Face("DELETE", "/integrations/{integration}/share", "withdraw_integration_connection",
-         "Withdraw the connection of the workspace"),
-    Face("DELETE", "/integrations/{integration}/connection", "disconnect_integration",
-         "Disconnect an account of yours"),
+    Face(
+        "POST",
+        "/integrations/{integration}/connect",
+        "connect_integration",
+        "Connect an account of yours",
+    ),
+    Face(
+        "POST",
+        "/integrations/{integration}/sign-in",
+        "begin_integration_sign_in",
+        "Sign in to connect an account",
+    ),
+    Face(
+        "POST",
+        "/integrations/{integration}/test",
+        "test_integration_connection",
+        "Test a connection of yours",
+    ),
+    Face(
+        "POST",
+        "/integrations/{integration}/share",
+        "share_integration_connection",
+        "Share a connection of yours with the workspace",
+    ),
+    Face(
+        "DELETE",
+        "/integrations/{integration}/share",
+        "withdraw_integration_connection",
+        "Withdraw the connection of the workspace",
+    ),
+    Face(
+        "DELETE",
+        "/integrations/{integration}/connection",
+        "disconnect_integration",
+        "Disconnect an account of yours",
+    ),
     Face("GET", "/integrations/slack/link", "get_slack_link", "Show your link with Slack"),
     Face("POST", "/integrations/slack/link", "link_slack", "Link your Slack account"),
     Face("DELETE", "/integrations/slack/link", "unlink_slack", "Unlink your Slack account"),
     Face("GET", "/oauth-clients", "list_oauth_clients", "List the clients of providers"),
     Face("PUT", "/oauth-clients/{provider}", "set_oauth_client", "Set the client of a provider"),
-    Face("DELETE", "/oauth-clients/{provider}", "remove_oauth_client",
-         "Remove the client of a provider"),
-    Face("PUT", "/admin/oauth-clients/{provider}", "admin_set_oauth_client",
-         "Set the client of a provider for every workspace"),
-    Face("DELETE", "/admin/oauth-clients/{provider}", "admin_remove_oauth_client",
-         "Remove the client of a provider of every workspace"),
-)  # fmt: skip
+    Face(
+        "DELETE",
+        "/oauth-clients/{provider}",
+        "remove_oauth_client",
+        "Remove the client of a provider",
+    ),
+    Face(
+        "PUT",
+        "/admin/oauth-clients/{provider}",
+        "admin_set_oauth_client",
+        "Set the client of a provider for every workspace",
+    ),
+    Face(
+        "DELETE",
+        "/admin/oauth-clients/{provider}",
+        "admin_remove_oauth_client",
+        "Remove the client of a provider of every workspace",
+    ),
+)
 _LIST: Final = ("/integrations", "Integrations")
 
 
@@ -89,9 +125,12 @@ def _callback(rooms: Rooms) -> Callable[[Request], Awaitable[Response]]:
             caller = await person_of(rooms.database, plain)
             check_role(caller, Permission.SECRET)
             found = await rooms.reception.finish_sign_in(
-                caller.actor, str(request.path_params["provider"]),
-                state=given["state"] or "", code=given["code"], error=given["error"],
-            )  # fmt: skip
+                caller.actor,
+                str(request.path_params["provider"]),
+                state=given["state"] or "",
+                code=given["code"],
+                error=given["error"],
+            )
             await replace(
                 caller.database,
                 tell=lambda: [
@@ -105,8 +144,9 @@ def _callback(rooms: Rooms) -> Callable[[Request], Awaitable[Response]]:
         who = f"You are {found.row.account} there." if found.row.account else ""
         said = " ".join(part for part in (who, found.note or "") if part)
         return page(
-            f"{name} is connected", said or "You can close this page.",
+            f"{name} is connected",
+            said or "You can close this page.",
             link=(f"/integrations/{source}", name),
-        )  # fmt: skip
+        )
 
     return come_back

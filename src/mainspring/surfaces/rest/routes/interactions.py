@@ -29,14 +29,19 @@ _EXTRA: Final = {
         "content": {"application/x-www-form-urlencoded": {"schema": {"type": "object"}}},
     },
     "parameters": [
-        {"name": name, "in": "header", "required": True, "description": text,
-         "schema": {"type": "string"}}
+        {
+            "name": name,
+            "in": "header",
+            "required": True,
+            "description": text,
+            "schema": {"type": "string"},
+        }
         for name, text in (
             ("X-Slack-Signature", "v0= and the HMAC-SHA256 over the version, time and body."),
             ("X-Slack-Request-Timestamp", "When it was signed, in seconds."),
         )
     ],
-}  # fmt: skip
+}
 
 _ANSWER: Final[dict[int | str, dict[str, Any]]] = {
     200: {

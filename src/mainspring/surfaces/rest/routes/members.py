@@ -118,9 +118,14 @@ def _add_takeovers(made: APIRouter, rooms: Rooms) -> None:
         )
         caller.detail["replay_missed"] = asked.replay_missed
         taken = await take(
-            rooms, caller.database, caller.actor, member_id, asked.digest, asked.automations,
+            rooms,
+            caller.database,
+            caller.actor,
+            member_id,
+            asked.digest,
+            asked.automations,
             replays=asked.replay_missed,
-        )  # fmt: skip
+        )
         return Answer(taken)
 
 

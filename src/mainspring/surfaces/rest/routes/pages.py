@@ -24,10 +24,13 @@ FACES: Final = (
     Face("GET", "/search", "search", "Search pages by words", name="search_pages"),
     Face("GET", "/query", "query", "Ask for pages by words and meaning", name="query_pages"),
     Face(
-        "POST", "/query", "query", "Ask for pages, with the question in the body",
+        "POST",
+        "/query",
+        "query",
+        "Ask for pages, with the question in the body",
         name="post_page_query",
     ),
-)  # fmt: skip
+)
 
 
 def routes(rooms: Rooms) -> APIRouter:

@@ -15,21 +15,32 @@ _FACES: Final = (
     Face("GET", "/proposals", "list_proposals", "List the proposals that wait"),
     Face("GET", "/proposals/{proposal_id}", "get_proposal", "Show a proposal"),
     Face("POST", "/proposals/{proposal_id}/refine", "refine_proposal", "Go on with a proposal"),
-    Face("POST", "/proposals/{proposal_id}/save", "save_proposal",
-         "Save a proposal as an automation", 201),
+    Face(
+        "POST",
+        "/proposals/{proposal_id}/save",
+        "save_proposal",
+        "Save a proposal as an automation",
+        201,
+    ),
     Face("DELETE", "/proposals/{proposal_id}", "discard_proposal", "Throw a proposal away"),
     Face("POST", "/reviews", "review_automation", "Review an automation or a definition"),
     Face("GET", "/prompts", "list_prompts", "List requests to begin with"),
     # One address for both: two templates that only differ in a name would be the same to a reader.
     Face(
-        "PUT", "/prompts/{prompt:path}", "save_prompt", "Keep a request to use it again",
+        "PUT",
+        "/prompts/{prompt:path}",
+        "save_prompt",
+        "Keep a request to use it again",
         named={"prompt": "name"},
     ),
     Face(
-        "DELETE", "/prompts/{prompt:path}", "forget_prompt", "Forget a request that was kept",
+        "DELETE",
+        "/prompts/{prompt:path}",
+        "forget_prompt",
+        "Forget a request that was kept",
         named={"prompt": "id"},
     ),
-)  # fmt: skip
+)
 
 
 def routes(rooms: Rooms) -> APIRouter:

@@ -12,14 +12,23 @@ from mainspring.surfaces.rooms import Rooms
 
 _FACES: Final = (
     Face("GET", "/approvals", "list_approvals", "List the questions of plans"),
-    Face("POST", "/approvals/{approval_id}/answer", "answer_approval",
-         "Answer a question of a plan"),
+    Face(
+        "POST", "/approvals/{approval_id}/answer", "answer_approval", "Answer a question of a plan"
+    ),
     Face("GET", "/standing-rules", "list_standing_rules", "List standing rules"),
-    Face("POST", "/standing-rules/{rule_id}/decide", "decide_standing_rule",
-         "Accept or decline a standing rule"),
-    Face("POST", "/standing-rules/{rule_id}/withdraw", "withdraw_standing_rule",
-         "Withdraw a standing rule"),
-)  # fmt: skip
+    Face(
+        "POST",
+        "/standing-rules/{rule_id}/decide",
+        "decide_standing_rule",
+        "Accept or decline a standing rule",
+    ),
+    Face(
+        "POST",
+        "/standing-rules/{rule_id}/withdraw",
+        "withdraw_standing_rule",
+        "Withdraw a standing rule",
+    ),
+)
 
 
 def routes(rooms: Rooms) -> APIRouter:

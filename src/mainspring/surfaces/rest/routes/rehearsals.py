@@ -11,10 +11,15 @@ from mainspring.surfaces.rest.ground import router
 from mainspring.surfaces.rooms import Rooms
 
 _FACES: Final = (
-    Face("POST", "/automations/{automation_id}/rehearsals", "rehearse_automation",
-         "Rehearse a change over what has fired before", 201),
+    Face(
+        "POST",
+        "/automations/{automation_id}/rehearsals",
+        "rehearse_automation",
+        "Rehearse a change over what has fired before",
+        201,
+    ),
     Face("GET", "/rehearsals/{rehearsal_id}", "get_rehearsal", "Look at a rehearsal again"),
-)  # fmt: skip
+)
 
 
 def routes(rooms: Rooms) -> APIRouter:

@@ -114,9 +114,15 @@ def _reading(made: APIRouter) -> None:
     ) -> Answer:
         async with caller.database.acquire() as connection:
             rows = await list_runs(
-                connection, caller.workspace_id, status=status, automation_id=automation_id,
-                trigger_id=trigger_id, mode=mode, before=cursor, most=limit + 1,
-            )  # fmt: skip
+                connection,
+                caller.workspace_id,
+                status=status,
+                automation_id=automation_id,
+                trigger_id=trigger_id,
+                mode=mode,
+                before=cursor,
+                most=limit + 1,
+            )
         return Answer(page(rows, limit))
 
     @made.get(
@@ -162,9 +168,14 @@ def _listening(made: APIRouter) -> None:
                 )
                 return PlainTextResponse(text, headers=_BY_ACCEPT)
             rows = await read_output(
-                connection, caller.workspace_id, run_id, after=read_place(after or ""), step=step,
-                stream=stream, most=limit + 1,
-            )  # fmt: skip
+                connection,
+                caller.workspace_id,
+                run_id,
+                after=read_place(after or ""),
+                step=step,
+                stream=stream,
+                most=limit + 1,
+            )
         return Answer(_pieces(rows, limit), headers=_BY_ACCEPT)
 
 
@@ -221,10 +232,17 @@ def _steering(made: APIRouter, rooms: Rooms) -> None:
     async def replay_run(run_id: UUID, request: Request, caller: SignedIn) -> Answer:
         asked = await read_optional(request, Replay)
         started = await replay(
-            caller.database, rooms.dispatcher, rooms.limits, caller.workspace_id, run_id,
-            version=asked.version, inputs=asked.inputs, payload=asked.payload, mode=asked.mode,
+            caller.database,
+            rooms.dispatcher,
+            rooms.limits,
+            caller.workspace_id,
+            run_id,
+            version=asked.version,
+            inputs=asked.inputs,
+            payload=asked.payload,
+            mode=asked.mode,
             by=caller.actor,
-        )  # fmt: skip
+        )
         caller.detail |= {"run_id": str(started.run_id), "version": asked.version}
         await caller.database.note()
         return accepted(rooms, started.run_id, started.status, started.reason)

@@ -14,13 +14,26 @@ _FACES: Final = (
     Face("POST", "/secrets", "automation_secret_set", "Keep a secret of your own", 201),
     Face("GET", "/secrets", "automation_secret_list", "List your secrets without their values"),
     Face("DELETE", "/secrets/{name}", "automation_secret_delete", "Forget a secret"),
-    Face("POST", "/publisher-secrets", "publisher_secret_set",
-         "Keep a secret that the workspace publishes with", 201),
-    Face("GET", "/publisher-secrets", "publisher_secret_list",
-         "List what the workspace publishes with, without values"),
-    Face("DELETE", "/publisher-secrets/{name}", "publisher_secret_delete",
-         "Forget a publisher secret"),
-)  # fmt: skip
+    Face(
+        "POST",
+        "/publisher-secrets",
+        "publisher_secret_set",
+        "Keep a secret that the workspace publishes with",
+        201,
+    ),
+    Face(
+        "GET",
+        "/publisher-secrets",
+        "publisher_secret_list",
+        "List what the workspace publishes with, without values",
+    ),
+    Face(
+        "DELETE",
+        "/publisher-secrets/{name}",
+        "publisher_secret_delete",
+        "Forget a publisher secret",
+    ),
+)
 
 
 def routes(rooms: Rooms) -> APIRouter:

@@ -61,9 +61,12 @@ _SEAL: Final = {
     "webhook-signature": "v1, and the signature; several are separated by spaces.",
 }
 _USED: Final = (
-    b"authorization", b"content-type", b"content-encoding", b"idempotency-key",
+    b"authorization",
+    b"content-type",
+    b"content-encoding",
+    b"idempotency-key",
     *(name.encode() for name in _SEAL),
-)  # fmt: skip
+)
 # What nearly every sender says; anything else is looked at more closely.
 _PLAIN: Final = ["application/json"]
 _HEADERS: Final = {
@@ -176,10 +179,13 @@ async def _taken(
     desk = rooms.desk
     knock = await desk.receive(
         Knock(
-            _id(request.path_params["automation_id"]), digest, slug,
-            seal=_seal(shown), idempotency_keys=shown[b"idempotency-key"],
+            _id(request.path_params["automation_id"]),
+            digest,
+            slug,
+            seal=_seal(shown),
+            idempotency_keys=shown[b"idempotency-key"],
         )
-    )  # fmt: skip
+    )
     close(request.scope, desk.closed_for(knock))
     knock = await _read(desk, request, shown, rooms.limits, knock)
     return _receipt(await desk.take(knock), rooms.settings.address, request.scope)
@@ -272,7 +278,10 @@ def _failed(made: desks.Accepted, url: str, headers: dict[str, str], scope: Scop
     assert made.problem is not None
     status = Clash.status if isinstance(made.problem, Clash) else Invalid.status
     shown = {
-        **made.problem.as_dict(), "status": status, "instance": scope["path"],
-        "run_id": made.run_id, "url": url,
-    }  # fmt: skip
+        **made.problem.as_dict(),
+        "status": status,
+        "instance": scope["path"],
+        "run_id": made.run_id,
+        "url": url,
+    }
     return Response(as_json(shown), status, headers, MEDIA_TYPE)

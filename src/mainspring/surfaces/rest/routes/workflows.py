@@ -20,7 +20,7 @@ FACES: Final = (
     Face("DELETE", _ONE, "delete_workflow", "Delete a workflow"),
     Face("POST", f"{_ONE}/status", "set_workflow_status", "Switch a workflow"),
     Face("POST", f"{_ONE}/kpi", "set_workflow_kpi", "Say what a KPI is now"),
-)  # fmt: skip
+)
 
 
 def routes(rooms: Rooms) -> APIRouter:

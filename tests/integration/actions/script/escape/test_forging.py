@@ -31,13 +31,18 @@ FORGE: Final = r"""
 """
 
 ODD: Final[list[Any]] = [
-    {"call": {"a": 1}, "capability": "test.echo", "arguments": {}}, {"call": None}, {"answer": 1},
-    {"call": 904, "capability": 7, "arguments": []}, {"call": "x", "capability": None},
+    {"call": {"a": 1}, "capability": "test.echo", "arguments": {}},
+    {"call": None},
+    {"answer": 1},
+    {"call": 904, "capability": 7, "arguments": []},
+    {"call": "x", "capability": None},
     {"mcp": 901},
-    {"mcp": [1], "method": 7, "headers": 7, "body": 7}, {"kind": "run", "js": "1"}, {},
+    {"mcp": [1], "method": 7, "headers": 7, "body": 7},
+    {"kind": "run", "js": "1"},
+    {},
     {"mcp": 902, "method": "TRACE", "headers": {"a": [1], "host": "evil"}, "body": {}},
     {"mcp": 903, "method": "POST", "headers": {"authorization": "Bearer msr_x"}, "body": "{}"},
-]  # fmt: skip
+]
 
 
 async def test_a_forged_call_is_judged_like_any_other(bench: Bench) -> None:

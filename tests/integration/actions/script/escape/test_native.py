@@ -25,8 +25,21 @@ async def test_without_walls_native_code_gets_what_its_user_may_have() -> None:
 
     reached = set(told["leaks"])
     assert {
-        "list", "chmod", "utime", "write", "tcp", "udp", "unix", "abstract", "signal", "limits",
-        "priority", "affinity", "another program", "handle of a process", "a world of users",
-    } <= reached  # fmt: skip
+        "list",
+        "chmod",
+        "utime",
+        "write",
+        "tcp",
+        "udp",
+        "unix",
+        "abstract",
+        "signal",
+        "limits",
+        "priority",
+        "affinity",
+        "another program",
+        "handle of a process",
+        "a world of users",
+    } <= reached
     assert len([name for name in reached if name.startswith("read ")]) > 5
     assert set(told["knocks"]) == {"tcp", "udp", "unix", "abstract"}

@@ -42,9 +42,10 @@ def children(parent: int) -> list[int]:
 def programs() -> tuple[list[int], list[int]]:
     """The launchers of this process, and the processes of scripts under them."""
     launchers = [
-        pid for pid in children(os.getpid())
+        pid
+        for pid in children(os.getpid())
         if b"sandbox.launcher" in Path(f"/proc/{pid}/cmdline").read_bytes()
-    ]  # fmt: skip
+    ]
     return launchers, [pid for launcher in launchers for pid in children(launcher)]
 
 

@@ -54,9 +54,10 @@ async def is_refused(bench: Bench, client: httpx2.AsyncClient, token: str) -> bo
     called = await client.post("/api/v1/capabilities/test.echo", headers=known, json={"a": 1})
     listed = await client.get("/api/v1/capabilities", headers=known)
     spoken = await client.post(
-        "/mcp", headers={**known, "Accept": "application/json, text/event-stream"},
+        "/mcp",
+        headers={**known, "Accept": "application/json, text/event-stream"},
         json={"jsonrpc": "2.0", "id": 1, "method": "tools/list"},
-    )  # fmt: skip
+    )
     statuses = {answer.status_code for answer in (called, listed, spoken)}
     return found is None and statuses == {401}
 

@@ -137,7 +137,12 @@ async def test_the_environment_of_the_process_holds_nothing_of_ours() -> None:
         names, opened = held_by(pid)
 
     assert names == {
-        b"NO_COLOR", b"DENO_NO_UPDATE_CHECK", b"DENO_NO_PACKAGE_JSON", b"TZ", b"LANG",
-        b"DENO_DIR", b"HOME",
-    }  # fmt: skip
+        b"NO_COLOR",
+        b"DENO_NO_UPDATE_CHECK",
+        b"DENO_NO_PACKAGE_JSON",
+        b"TZ",
+        b"LANG",
+        b"DENO_DIR",
+        b"HOME",
+    }
     assert [name for name in opened if name.startswith("/") and not name.startswith("/dev/")] == []

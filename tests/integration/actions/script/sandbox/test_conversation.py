@@ -199,9 +199,11 @@ async def test_fetch_to_any_address_but_our_own_is_a_call_of_http_fetch(
     assert told.asked[0]["headers"]["a"] == "b"
     for other in (f"{door}/", f"{door}?a=b", "https://mainspring.example/"):
         told = await run(
-            sandboxes, body(f"const r = await fetch({other!r}); return [r.status, await r.json()]"),
-            env={"BRAINS_MCP_URL": door}, answer=lambda asked: {"value": {"kind": "draft"}},
-        )  # fmt: skip
+            sandboxes,
+            body(f"const r = await fetch({other!r}); return [r.status, await r.json()]"),
+            env={"BRAINS_MCP_URL": door},
+            answer=lambda asked: {"value": {"kind": "draft"}},
+        )
         [asked] = told.asked
         assert (asked["capability"], asked["arguments"]["url"]) == ("http_fetch", other)
         # What was held and not sent is no success of the request.
